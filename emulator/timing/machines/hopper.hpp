@@ -76,7 +76,9 @@ inline constexpr Number kHopperNumbers[] = {
     {Parameter::l2_several, 33, Known::measured,
      "docs/results/h100-loaded, outstanding: one load of 4 or 8 lines 342 cycles, of one line 303; 6 are "
      "l2.port"},
-    {Parameter::dram_latency, 660, Known::measured, "docs/results/h200-memory, ld.relaxed.gpu: 662.7"},
+    {Parameter::dram_latency, 775, Known::measured,
+     "docs/results/h100-loaded, curve: a load of eight accesses 836 cycles in the median, 24 of them the "
+     "clock's"},
     {Parameter::l1_bytes, 127.8, Known::measured, "docs/results/h200-memory, stream.ld.u32, l1"},
     {Parameter::l2_bytes, 5940, Known::fitted,
      "docs/results/h200-kernels, mma64_stages, n = 2048: 45 B/clk/SM"},
@@ -91,10 +93,9 @@ inline constexpr Number kHopperNumbers[] = {
     {Parameter::dram_access, 2, Known::measured,
      "docs/results/h100-loaded, two: 32 bytes on is in L2 once the first sector is there, 64 bytes on is "
      "not"},
-    {Parameter::l2_port, 93, Known::measured,
-     "docs/results/h200-kernels/probe.csv, sectors: 512 bytes in 5.5 cycles"},
-    {Parameter::l2_capacity, 30, Known::measured,
-     "docs/results/h100-loaded, curve: 24 MiB hit, of 32 MiB a quarter misses, of 40 MiB three quarters"},
+    {Parameter::l2_port, 75, Known::measured,
+     "docs/results/h100-loaded, outstanding: 32 loads of 512 bytes 512 to 544 cycles, one 318: 6.8 per load"},
+    {Parameter::l2_capacity, 24, Known::measured, "docs/results/h100-loaded, curve: 24 MiB hit"},
     {Parameter::store_bytes, 20.5, Known::measured, "docs/results/h200-memory, stream.st.v4.u32, l2"},
     {Parameter::barrier_latency, 14, Known::measured,
      "docs/results/h200-kernels/probe.csv, barrier: 22.95 cycles with 4 warps, 30.99 with 8"},

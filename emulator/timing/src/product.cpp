@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernel_memory.hpp"
 #include "mmaudit/timing/kernel.hpp"
 #include "second_level.hpp"
 
@@ -16,25 +17,37 @@ constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 
 constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3, kMoreRounds = 4;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
-CacheProblem cache_problem(const Machine& machine, const Product& product, const ProductSize& size) {
+/// Bytes of shared memory that a step along k of 128 bytes of A and B takes.
+int stage_bytes(const Product& product) { return 2 * product.tile * 128; }
+/// A step is some whole rows of A and B: sgemm, hgemm.
+bool goes_down_rows(const Product& product) {
+  return product.shared_bytes > 0 && product.shared_bytes < stage_bytes(product);
+}
+/// Trips that loads are ahead of their use.
+int ahead_of(const Product& product) {
+  return product.name.ends_with("_ahead") ? 1 : std::max(0, product.shared_bytes / stage_bytes(product) - 1);
+}
+/// Bytes of a row that a trip reads. Kernels without shared memory read 16 or 32 bytes per trip: what a miss
+/// of L2 brings counts as one.
+int piece_of(const Product& product) { return product.shared_bytes == 0 ? 64 : 128; }
+
+CacheProblem cache_problem(const Machine& machine, const Product& product, const ProductSize& size,
+                           int trips) {
   CacheProblem problem;
   problem.columns = size.n / product.tile;
   problem.rows = size.m / product.tile;
-  problem.slots = machine.cycles(Parameter::kernel_multiprocessors) * product.resident;
-  problem.tile_bytes = static_cast<double>(product.tile) * size.k * product.bytes;
+  problem.multiprocessors = machine.cycles(Parameter::kernel_multiprocessors);
+  problem.resident = product.resident;
+  problem.steps = goes_down_rows(product) ? trips : size.k * product.bytes / piece_of(product);
+  problem.ahead = ahead_of(product);
+  problem.piece_bytes = static_cast<double>(product.tile) * size.k * product.bytes / problem.steps;
   problem.result_bytes = static_cast<double>(product.tile) * product.tile * product.bytes_d;
+  problem.launch = machine[Parameter::block_launch];
+  problem.hit_latency = machine[Parameter::l2_latency] + machine[Parameter::l2_several];
+  problem.miss_latency = machine[Parameter::dram_latency] + KernelMemory::kSlowAccess;
   problem.capacity = machine[Parameter::l2_capacity] * 1024 * 1024;
+  problem.memory_bytes = machine[Parameter::dram_bytes];
   return problem;
-}
-
-/// How long the `first` blocks of a multiprocessor take, and a block in the mean.
-void lives_of(const KernelTiming& timing, int first, CacheProblem& problem) {
-  double sum = 0;
-  for (const BlockLife& one : timing.blocks) {
-    if (static_cast<int>(problem.durations.size()) < first) problem.durations.push_back(one.end - one.begin);
-    sum += one.end - one.begin;
-  }
-  problem.later = sum / static_cast<double>(timing.blocks.size());
 }
 
 double between(double few, double many, int at_few, int at_many, double at) {
@@ -84,12 +97,23 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
     launch.blocks = count;
     return simulate_kernel(machine, function, block, launch);
   };
-  CacheProblem cache = cache_problem(machine, product, size);
+  const int trips = walked[0].trips;
+  CacheProblem cache = cache_problem(machine, product, size, trips);
+  CacheTrips met;
   if (cache.all_bytes() > cache.capacity) {  // else the product before has left all of it there
-    lives_of(run(walked[0], std::min(mine, 2 * product.resident)), std::min(mine, product.resident), cache);
-    const CacheMisses misses = cache_misses(cache);
-    launch.operands[1].cold = misses.a;
-    launch.operands[2].cold = misses.b;
+    const int few = std::min(trips, kFewTrips), many = std::min(trips, kManyTrips);
+    const auto step = [&](int count) {
+      const double cycles = run(walked[0], count).cycles;
+      const double trip = many > few ? (run(walked[1], count).cycles - cycles) / (many - few) : cycles / few;
+      return trip * trips / cache.steps;
+    };
+    cache.alone = step(1);
+    cache.together = step(std::min(mine, product.resident));
+    met = cache_trips(cache);
+    launch.trips = met.trips;
+    launch.pitch = static_cast<std::uint64_t>(size.k) * static_cast<std::uint64_t>(product.bytes);
+    launch.piece = static_cast<std::uint64_t>(piece_of(product));
+    launch.depth = goes_down_rows(product) ? static_cast<std::uint64_t>(size.k / trips) : 0;
   }
   const auto whole = [&](const WalkedBlock& block) {
     const int count = mine - left_out * product.resident;
@@ -101,7 +125,6 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
     return timing;
   };
   const double instructions = static_cast<double>(walked[0].instructions) * mine;
-  const int trips = walked[0].trips;
   KernelTiming few = whole(walked[0]);
   few.instructions = instructions;
   if (trips <= kFewTrips) return few;

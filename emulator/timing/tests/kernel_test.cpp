@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -295,21 +296,36 @@ TEST(Loads, AreDoneWhenTheirDataAreThroughThePipe) {
   EXPECT_NEAR(cycles(8) - cycles(1), 7 * 24, 8);
 }
 
+/// Two loads, the second `offset` bytes on, where L2 has nothing and memory was asked `since` cycles ago.
+KernelTiming two_misses(const std::string& offset, float since) {
+  const SassFunction function = kernel_of(
+      kAddress + "000711 LDG.E R6, desc[UR8][R2.64]\n000ff1 VIADD R7, R6, 0x1\n" +
+      "000711 LDG.E R6, desc[UR8][R2.64+" + offset + "]\n000ff1 VIADD R7, R6, 0x1\n" + "0007f1 EXIT\n");
+  const TripMemory trips[] = {{{1, since}, {1, since}}};
+  KernelLaunch launch;
+  launch.trips = trips;
+  launch.pitch = 4096;
+  launch.piece = 128;
+  return simulate_kernel(hopper(), function, walk(function, grid_of(32), 0, 0, 8), launch);
+}
+
 // A miss brings 64 bytes: four lines are two accesses to memory each, and all of L2 is cold.
 TEST(Memory, BringsTwoSectorsAtOnce) {
-  const auto timing = [](const std::string& offset) {
-    const SassFunction function = kernel_of(
-        kAddress + "000711 LDG.E R6, desc[UR8][R2.64]\n000ff1 VIADD R7, R6, 0x1\n" +
-        "000711 LDG.E R6, desc[UR8][R2.64+" + offset + "]\n000ff1 VIADD R7, R6, 0x1\n" + "0007f1 EXIT\n");
-    KernelLaunch launch;
-    launch.operands[1].cold = 1;
-    return simulate_kernel(hopper(), function, walk(function, grid_of(32), 0, 0, 8), launch);
-  };
-  const KernelTiming beside = timing("0x20"), next = timing("0x40");
+  const KernelTiming beside = two_misses("0x20", -1), next = two_misses("0x40", -1);
   EXPECT_NEAR(beside.dram_bytes * beside.cycles, 64, 1e-9);
   EXPECT_NEAR(next.dram_bytes * next.cycles, 128, 1e-9);
   EXPECT_NEAR(next.cycles - beside.cycles,
-              hopper()[Parameter::dram_latency] - hopper()[Parameter::l2_latency], 10);
+              hopper()[Parameter::dram_latency] - hopper()[Parameter::l2_latency], 40);
+}
+
+// What another block has asked memory for is waited for, but brought once.
+TEST(Memory, IsAskedOnceByBlocksInStep) {
+  const KernelTiming first = two_misses("0x40", -1), later = two_misses("0x40", 200),
+                     late = two_misses("0x40", 5000);
+  EXPECT_EQ(later.dram_bytes, 0);
+  EXPECT_NEAR(first.cycles - later.cycles, 2 * 200, 20);
+  EXPECT_NEAR(first.cycles - late.cycles,
+              2 * (hopper()[Parameter::dram_latency] - hopper()[Parameter::l2_latency]), 80);
 }
 
 // Two loads of four registers while 64 mma of four registers of D run: each takes 0.1 * 4 * 4 cycles of the
@@ -330,18 +346,57 @@ TEST(Matrices, TakeTheTensorUnitWhenTheyArrive) {
 TEST(SecondLevel, ForgetsWhatDoesNotFit) {
   CacheProblem problem;
   problem.columns = problem.rows = 8;
-  problem.slots = 8;  // one row of tiles at once
-  problem.tile_bytes = problem.capacity = 1000;
-  problem.durations = {100, 100};
-  problem.later = 100;
+  problem.multiprocessors = 8;  // one row of tiles at once
+  problem.steps = 10;
+  problem.piece_bytes = 100;
+  problem.capacity = 1000;
+  problem.alone = problem.together = 1000;
+  problem.hit_latency = 300;
+  problem.miss_latency = 1000;
+  problem.memory_bytes = 100;
   // Nine tiles are at work: the row's is shared by all, every column's is read anew.
-  const CacheMisses small = cache_misses(problem);
-  EXPECT_LT(small.a, 0.5);
-  EXPECT_GT(small.b, 0.9);
+  const CacheTrips small = cache_trips(problem);
+  EXPECT_LT(small.a.missed, 0.5);
+  EXPECT_GT(small.b.missed, 0.9);
+  EXPECT_EQ(small.trips.size(), 640U);
   problem.capacity = 20000;
-  const CacheMisses large = cache_misses(problem);
-  EXPECT_EQ(large.a, 0);
-  EXPECT_EQ(large.b, 0);
+  const CacheTrips large = cache_trips(problem);
+  EXPECT_EQ(large.b.missed, 0);
+  EXPECT_TRUE(large.trips.empty());
+}
+
+// Which blocks ask in step: shares of the trips that no block, or another one a moment ago, has asked for the
+// same piece. Measured: docs/results/h100-loaded, inside; the times of a trip are the model's.
+TEST(SecondLevel, BlocksAreAsMuchInStepAsOnAnH100) {
+  const auto shares = [](int n, int tile, int resident, int ahead, double alone, double together) {
+    CacheProblem problem;
+    problem.columns = problem.rows = n / tile;
+    problem.multiprocessors = 132;
+    problem.resident = resident;
+    problem.steps = n / 64;
+    problem.ahead = ahead;
+    problem.piece_bytes = tile * 128;
+    problem.result_bytes = tile * tile * 4;
+    problem.capacity = 24 * 1024 * 1024;
+    problem.alone = alone;
+    problem.together = together;
+    problem.launch = 550;
+    problem.hit_latency = 303;
+    problem.miss_latency = 1045;
+    problem.memory_bytes = 2336;
+    return cache_trips(problem);
+  };
+  const CacheTrips small = shares(3072, 64, 5, 0, 1034, 3338), large = shares(5120, 64, 5, 0, 1034, 3338),
+                   stages = shares(5120, 128, 2, 2, 1290, 2395);
+  EXPECT_NEAR(small.b.far, 0.091, 0.05);
+  EXPECT_NEAR(small.a.near, 0.886, 0.06);
+  EXPECT_NEAR(small.b.near, 0.201, 0.1);
+  EXPECT_NEAR(large.b.far, 0.535, 0.12);
+  EXPECT_NEAR(large.a.near, 0.699, 0.2);
+  EXPECT_NEAR(large.b.near, 0.186, 0.08);
+  EXPECT_NEAR(stages.b.far, 0.303, 0.05);
+  EXPECT_NEAR(stages.a.near, 0.897, 0.1);
+  EXPECT_NEAR(stages.b.near, 0.113, 0.06);
 }
 
 TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
@@ -364,10 +419,11 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-KernelScore score(const std::string& file, int most, int least_kernels) {
+KernelScore score(const std::string& file, int least_kernels,
+                  const std::function<bool(const MeasuredKernel&)>& wanted) {
   std::vector<ComparedKernel> compared;
   for (const MeasuredKernel& one : read_measured(text_of(std::string(MMAUDIT_H200_KERNELS) + "/" + file)))
-    if (one.n <= most) compared.push_back(compare(hopper(), one));
+    if (wanted(one)) compared.push_back(compare(hopper(), one));
   const KernelScore result = score_of(compared);
   std::printf("%s: %d kernels, Pearson of IPC %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
               file.c_str(), result.kernels, result.pearson.value_or(0), result.mean, result.deviation,
@@ -378,7 +434,7 @@ KernelScore score(const std::string& file, int most, int least_kernels) {
 
 // docs/timing.md has the scores of all sizes; here those that take a second.
 TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
-  const KernelScore result = score("kernels.csv", 512, 54);
+  const KernelScore result = score("kernels.csv", 54, [](const auto& one) { return one.n <= 512; });
   EXPECT_GT(result.pearson.value(), 0.998);
   EXPECT_LT(result.deviation, 0.041);
   EXPECT_LT(result.error, 0.034);
@@ -386,10 +442,20 @@ TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
 
 // Rows that no number was chosen for, those that take a second.
 TEST(H200, WholeKernelsHeldOutTakeTheCyclesMeasured) {
-  const KernelScore result = score("heldout.csv", 768, 108);
+  const KernelScore result = score("heldout.csv", 108, [](const auto& one) { return one.n <= 768; });
   EXPECT_GT(result.pearson.value(), 0.998);
   EXPECT_LT(result.deviation, 0.043);
   EXPECT_LT(result.error, 0.042);
+}
+
+// Products that L2 does not hold.
+TEST(H200, ProductsLargerThanL2TakeTheCyclesMeasured) {
+  const KernelScore result = score("heldout.csv", 24, [](const MeasuredKernel& one) {
+    const bool wanted = one.kernel.starts_with("mma64") || one.kernel.starts_with("wmma_shared");
+    return wanted && (one.n == 2560 || one.n == 3072);
+  });
+  EXPECT_LT(result.deviation, 0.055);
+  EXPECT_LT(result.error, 0.058);
 }
 
 ComparedKernel compared_of(const std::string& kernel, const std::string& type, double measured,

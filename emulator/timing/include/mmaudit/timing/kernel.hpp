@@ -16,8 +16,16 @@ namespace mmaudit::timing {
 
 /// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
 struct Operand {
-  double cold = 0;                    ///< share of its sectors that the second-level cache does not have
   std::uint64_t column = 0, row = 0;  ///< bytes from what a block reads to what the next column and row read
+};
+
+/// What a block finds in the second-level cache in one trip of its loop.
+struct TripMemory {
+  struct Operand {
+    float share = 0;  ///< of its lines that come from memory
+    float since = 0;  ///< cycles since another block asked memory for them; -1: this block asks
+  };
+  Operand a, b;  ///< the buffers 1 and 2: the bits of their addresses above 2^32
 };
 
 struct KernelLaunch {
@@ -26,6 +34,10 @@ struct KernelLaunch {
   int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
   int columns = 1;          ///< of blocks in a row of the grid
   std::array<Operand, 8> operands{};
+  std::span<const TripMemory> trips{};  ///< one of them by chance in each trip; empty: all hit L2
+  std::uint64_t pitch = 0;              ///< bytes of a row of A and B
+  std::uint64_t piece = 0;              ///< bytes of a row that a trip reads
+  std::uint64_t depth = 0;  ///< rows that it reads where k goes down the rows; 0: k goes along them
 };
 
 /// When a block began and ended.

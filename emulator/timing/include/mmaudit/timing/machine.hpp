@@ -91,14 +91,14 @@ namespace mmaudit::timing {
   X(l1_hash_high, "l1.hash.high", "bits", "of an address whose parity is the upper bit of its set in L1")    \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
   X(l2_several, "l2.several", "cycles", "the same, more if it asks for several lines")                       \
-  X(dram_latency, "dram.latency", "cycles", "of a load that misses L2")                                      \
+  X(dram_latency, "dram.latency", "cycles", "of most accesses that miss L2")                                 \
   X(l1_bytes, "l1.bytes", "bytes/clk/SM", "that L1 delivers")                                                \
   X(l2_bytes, "l2.bytes", "bytes/clk/GPU", "that L2 delivers")                                               \
   X(dram_bytes, "dram.bytes", "bytes/clk/GPU", "that memory delivers")                                       \
   X(dram_access, "dram.access", "sectors", "of 32 bytes that a miss of L2 brings")                           \
   X(kernel_multiprocessors, "l2.sms", "SMs", "of the GPU that the numbers of L2 and memory are of")          \
   X(l2_port, "l2.port", "bytes/clk/SM", "that one multiprocessor alone reads from L2")                       \
-  X(l2_capacity, "l2.capacity", "MiB", "of L2 that lines stay in between two uses")                          \
+  X(l2_capacity, "l2.capacity", "MiB", "that may be used between two uses of a line, and all of it hits")    \
   X(store_bytes, "l2.store", "bytes/clk/SM", "that a multiprocessor stores")                                 \
   X(barrier_latency, "barrier.latency", "cycles", "from the last arrival at a barrier of the block on")      \
   X(barrier_warp, "barrier.warp", "cycles", "the same, more per warp of the block")                          \
