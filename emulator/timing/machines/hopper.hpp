@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kHopperAliases[] = {"gh100", "h100", "h200", "h800", "sm_90", "sm_90a"};
+inline constexpr std::string_view kHopperAliases[] = {"gh100", "h200", "h800", "sm_90", "sm_90a"};
 inline constexpr std::string_view kHopperWords = "control words that ptxas 13.0 writes for sm_90a";
 inline constexpr std::string_view kHopperSweep = "docs/results/h200-sweep";
 inline constexpr Number kHopperNumbers[] = {

@@ -346,12 +346,18 @@ std::vector<OpKind> kinds_of(const SassFunction& function) {
 }  // namespace
 
 void require_memory(const Machine& machine) {
-  for (const Parameter needed : {Parameter::l2_bytes, Parameter::dram_bytes, Parameter::l2_port,
-                                 Parameter::store_bytes, Parameter::kernel_multiprocessors})
-    if (machine[needed] <= 0)
-      throw std::invalid_argument(
-          "machine: found " + std::string(machine.name) +
-          ", which has no numbers of L2 and memory for whole kernels, allowed: hopper");
+  const auto lacks = [](const Machine& one) {
+    constexpr Parameter kNeeded[] = {Parameter::l2_bytes, Parameter::dram_bytes, Parameter::l2_port,
+                                     Parameter::store_bytes, Parameter::kernel_multiprocessors};
+    return std::any_of(std::begin(kNeeded), std::end(kNeeded), [&](Parameter p) { return one[p] <= 0; });
+  };
+  if (!lacks(machine)) return;
+  std::string allowed;
+  for (const Machine& one : machines())
+    if (!lacks(one)) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
+  throw std::invalid_argument(
+      "machine: found " + std::string(machine.name) +
+      ", which has no numbers of L2 and memory for whole kernels, allowed: " + allowed);
 }
 
 KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,

@@ -198,7 +198,7 @@ TEST(Simulate, RefusesWhatCannotRun) {
 }
 
 TEST(Machines, EachNumberHasASourceAndEachMachineAName) {
-  EXPECT_EQ(machines().size(), 6U);
+  EXPECT_EQ(machines().size(), 7U);
   for (const Machine& machine : machines()) {
     EXPECT_FALSE(machine.numbers.empty());
     EXPECT_EQ(find_machine(machine.name), &machine);
@@ -207,6 +207,8 @@ TEST(Machines, EachNumberHasASourceAndEachMachineAName) {
   }
   EXPECT_EQ(find_machine("H200"), find_machine("sm_90a"));
   EXPECT_EQ(find_machine("pascal"), nullptr);
+  EXPECT_LT((*find_machine("h100"))[Parameter::dram_bytes], (*find_machine("h200"))[Parameter::dram_bytes]);
+  EXPECT_EQ((*find_machine("h100"))[Parameter::l2_bytes], (*find_machine("h200"))[Parameter::l2_bytes]);
 }
 
 TEST(Drawing, ShowsWhoWaitsForWhat) {
