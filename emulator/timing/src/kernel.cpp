@@ -100,6 +100,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     fresh.ready = at;
     fresh.rank = (place_of(index).block + 1) * kMostWarps - static_cast<Time>(index % warps_of_block_);
     warp = fresh;
+    put_in_order(subcores_[static_cast<std::size_t>(index % kSubcores)]);
     const std::vector<Executed>& steps =
         block_.warps[static_cast<std::size_t>(index % warps_of_block_)].steps;
     own(index) = WarpOfBlock{};
@@ -112,6 +113,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   [[nodiscard]] const OpKind& kind_of(int op) const { return kinds_[static_cast<std::size_t>(op)]; }
 
   // What Simulator asks for.
+  static constexpr bool kByRank = true;
   /// The one that issued in the cycle before, else one of the block that began first; of its warps the last.
   /// Source: docs/results/h200-kernels/blocks.csv; of the warps of a block Huerta et al., arXiv 2503.20481.
   static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {

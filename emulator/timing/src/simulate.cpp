@@ -18,6 +18,7 @@ class LoopSimulator : public Simulator<LoopSimulator> {
 
  private:
   friend Simulator;
+  static constexpr bool kByRank = false;
   /// The one that issued last, as long as nothing but its own control word has held it up, else the one that
   /// has waited longest. Source: the grids of docs/results/h200-sweep.
   static Time key_of(const Subcore& subcore, int place, const Warp& warp, Time now) {

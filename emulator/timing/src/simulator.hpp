@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -13,7 +14,8 @@
 
 namespace mmaudit::timing {
 
-/// `Self` has key_of(subcore, place, warp, now): of warps that can issue, the one with the least key does;
+/// `Self` has kByRank: whether the warp that issued in the cycle before goes first, and else the least rank;
+/// it has key_of(subcore, place, warp, now): of warps that can issue, the one with the least key does;
 /// further follow(index, warp, op, now), drained(warp, now, why), skips(index), wavefronts_of(index, op),
 /// access_at(index), result_of(access, op, now, result), data_free(access): when an access can go on its way,
 /// next_return() and take_returns(now): data that arrive.
@@ -44,6 +46,7 @@ class Simulator {
       subcore.number = i;
       subcore.count = (launch.warps - i + kSubcores - 1) / kSubcores;
       subcore.look.fill(0);
+      std::iota(subcore.order.begin(), subcore.order.end(), std::uint8_t{0});
       subcore.accesses.resize(static_cast<std::size_t>(shared_queue_));
     }
     if (scoreboard_) written_.resize(warps_.size() * kRegistersOfWarp);
@@ -74,6 +77,13 @@ class Simulator {
  protected:
   Self& self() { return static_cast<Self&>(*this); }
   Warp& warp_at(int warp) { return warps_[static_cast<std::size_t>(warp)]; }
+
+  /// After the rank of one of its warps has changed.
+  void put_in_order(Subcore& subcore) {
+    const auto rank = [&](std::uint8_t place) { return warp_at(place * kSubcores + subcore.number).rank; };
+    std::sort(subcore.order.begin(), subcore.order.begin() + subcore.count,
+              [&](std::uint8_t x, std::uint8_t y) { return rank(x) < rank(y); });
+  }
 
   void hold(int warp, int barrier, Time until) {
     if (barrier < 0) return;
@@ -219,12 +229,12 @@ class Simulator {
       subcore.wake = subcore.blocked;
       return;
     }
+    if (goes_on(subcore, now)) return issue(subcore, subcore.last, now, now + 1);
     Time wake = kNever;
     int chosen = -1, able = 0;
     Time chosen_key = kNever;
     for (int i = 0; i < subcore.count; ++i) {
-      int place = subcore.last + 1 + i;  // the one that issued last comes last
-      if (place >= subcore.count) place -= subcore.count;
+      const int place = place_of_turn(subcore, i);
       Time& look = subcore.look[static_cast<std::size_t>(place)];
       if (look > now) {
         wake = std::min(wake, look);
@@ -246,6 +256,7 @@ class Simulator {
       }
       const Time key = self().key_of(subcore, place, warp, now);
       if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
+      if constexpr (Self::kByRank) return issue(subcore, place, now, now + 1);
       ++able;
       if (key < chosen_key) {
         chosen_key = key;
@@ -256,13 +267,36 @@ class Simulator {
       subcore.wake = wake;
       return;
     }
-    const int index = chosen * kSubcores + subcore.number;
+    issue(subcore, chosen, now, able > 1 ? now + 1 : wake);
+  }
+
+  /// Where ranks decide, the first that can is chosen and the others are not looked at.
+  static int place_of_turn(const Subcore& subcore, int turn) {
+    if constexpr (Self::kByRank) return subcore.order[static_cast<std::size_t>(turn)];
+    const int place = subcore.last + 1 + turn;  // the one that issued last comes last
+    return place < subcore.count ? place : place - subcore.count;
+  }
+
+  /// Whether the warp that issued in the cycle before can, and comes before all others: then none of them is
+  /// looked at.
+  bool goes_on(const Subcore& subcore, Time now) {
+    if (subcore.last < 0 || subcore.last_issue + 1 != now) return false;
+    if (subcore.look[static_cast<std::size_t>(subcore.last)] > now) return false;
+    const int index = subcore.last * kSubcores + subcore.number;
+    const Warp& warp = warp_at(index);
+    Wait why = Wait::not_chosen;
+    return !warp.done && warp.ready <= now && self().key_of(subcore, subcore.last, warp, now) == 0 &&
+           not_before(subcore, index, warp, ops_[warp.at], now, why) == 0;
+  }
+
+  /// `others`: when one of the others may be able to.
+  void issue(Subcore& subcore, int place, Time now, Time others) {
+    const int index = place * kSubcores + subcore.number;
     Warp& warp = warp_at(index);
-    subcore.wake = able > 1 ? now + 1 : wake;
     execute(subcore, index, warp, ops_[warp.at], now);
-    subcore.last = chosen;
+    subcore.last = place;
     subcore.last_issue = now;
-    subcore.wake = std::max({now + 1, subcore.blocked, std::min(subcore.wake, look_of(index))});
+    subcore.wake = std::max({now + 1, subcore.blocked, std::min(others, look_of(index))});
   }
 
   void execute(Subcore& subcore, int index, Warp& warp, const TimedOp& op, Time now) {

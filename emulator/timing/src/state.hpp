@@ -56,12 +56,13 @@ struct Head {
 };
 
 struct Subcore {
-  int number = 0;                      ///< warp `place` of it is warp place * kSubcores + number
-  int count = 0;                       ///< warps
-  std::array<Time, kMostPlaces> look;  ///< of each warp: it cannot issue before
-  int last = -1;                       ///< place of the one that issued last
-  Time wake = 0;                       ///< nothing can issue before
-  Time free2[kUnits] = {};             ///< half cycles
+  int number = 0;                                 ///< warp `place` of it is warp place * kSubcores + number
+  int count = 0;                                  ///< warps
+  std::array<Time, kMostPlaces> look;             ///< of each warp: it cannot issue before
+  std::array<std::uint8_t, kMostPlaces> order{};  ///< places, least rank first
+  int last = -1;                                  ///< place of the one that issued last
+  Time wake = 0;                                  ///< nothing can issue before
+  Time free2[kUnits] = {};                        ///< half cycles
   Time busy2[kUnits] = {};
   Time starts2[kMostQueued] = {};  ///< of the latest mma
   std::uint64_t sent = 0;
