@@ -13,7 +13,7 @@ namespace mmaudit::timing {
 namespace {
 
 using Json = nlohmann::json;
-constexpr double kMost = 1e6;
+constexpr double kMost = 1e6, kMostBits = 4294967295;
 /// Per cycle: no instruction takes its unit a million cycles then.
 constexpr double kLeastRate = 0.1;
 
@@ -56,10 +56,12 @@ Machine machine_of_file(const std::string& path) {
              "a name that `mmaudit time machines` prints" +
                  (nearest.empty() ? "" : " (the nearest is " + nearest + ")"));
     }
-    if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > kMost)
-      refuse(path, name, value, "a number from 0 to 1e6");
-    const bool rate =
-        parameter_texts()[static_cast<std::size_t>(*parameter)].unit.find("/clk/") != std::string_view::npos;
+    const std::string_view unit = parameter_texts()[static_cast<std::size_t>(*parameter)].unit;
+    const bool bits = unit == "bits";
+    if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > (bits ? kMostBits : kMost) ||
+        (bits && !value.is_number_unsigned()))
+      refuse(path, name, value, bits ? "a whole number from 0 to 4294967295" : "a number from 0 to 1e6");
+    const bool rate = unit.find("/clk/") != std::string_view::npos;
     if (rate && value.get<double>() != 0 && value.get<double>() < kLeastRate)
       refuse(path, name, value, "0 where there is no such unit, or a rate from 0.1 to 1e6");
     machine.overridden[static_cast<std::size_t>(*parameter)] = value.get<double>();

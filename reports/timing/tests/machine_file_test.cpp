@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "mmaudit/error.hpp"
@@ -29,6 +30,21 @@ TEST(MachineFile, ChangesNumbersOfABuiltInMachine) {
   const Machine machine = machine_of_file(file_with(R"({"like": "a100", "numbers": {"tensor.queue": 5}})"));
   EXPECT_EQ(machine.cycles(Parameter::tensor_queue), 5);
   EXPECT_EQ(machine.cycles(Parameter::latency_wide), find_machine("ga100")->cycles(Parameter::latency_wide));
+}
+
+TEST(MachineFile, TakesEveryNumberOfABuiltInMachine) {
+  for (const Machine& built_in : machines()) {
+    std::string numbers;
+    for (const Number& number : built_in.numbers) {
+      const ParameterText& text = parameter_texts()[static_cast<std::size_t>(number.parameter)];
+      const bool whole = std::nearbyint(number.value) == number.value;
+      numbers.append(numbers.empty() ? "\"" : ", \"").append(text.name).append("\": ");
+      numbers += whole ? std::to_string(std::llround(number.value)) : std::to_string(number.value);
+    }
+    const Machine read = machine_of_file(file_with(R"({"like": "v100", "numbers": {)" + numbers + "}}"));
+    for (const Number& number : built_in.numbers)
+      EXPECT_NEAR(read[number.parameter], number.value, 1e-6) << built_in.name;
+  }
 }
 
 TEST(MachineFile, ASlowerUnitTakesLonger) {
@@ -70,6 +86,11 @@ TEST(MachineFile, RefusesInOneLine) {
         << name;
   EXPECT_TRUE(
       refusal_of(R"({"like": "ga100", "numbers": {"foo": 3}})").ends_with("`mmaudit time machines` prints"));
+  for (const char* bits : {"-1", "1.5", "4294967296"})
+    EXPECT_NE(refusal_of(R"({"like": "hopper", "numbers": {"l1.hash.low": )" + std::string(bits) + "}}")
+                  .find("allowed: a whole number from 0 to 4294967295"),
+              std::string::npos)
+        << bits;
   EXPECT_NE(refusal_of(R"({"like": )").find("found no valid JSON"), std::string::npos);
 }
 
