@@ -32,7 +32,7 @@ class FirstLevel {
         life_(static_cast<std::uint64_t>(std::max(1, machine.cycles(Parameter::l1_life)))),
         low_(static_cast<std::uint64_t>(machine[Parameter::l1_hash_low]) / kLineBytes),
         high_(static_cast<std::uint64_t>(machine[Parameter::l1_hash_high]) / kLineBytes),
-        lines_(std::size_t{1} + kSets * ways_) {}
+        lines_(1 + std::size_t{kSets} * ways_) {}
   [[nodiscard]] bool empty() const { return ways_ == 0; }
 
   /// The line of that number, or an empty one in the place of another: `from` becomes the time when that
