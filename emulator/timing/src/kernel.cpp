@@ -179,7 +179,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     return there;
   }
 
-  static constexpr double kSectorsOfLine = 4;
+  static constexpr double kSectorsOfLine = FirstLevel::kSectorsOfLine;
   [[nodiscard]] double lines_of(const MemoryAccess& access) const { return access.lines / lines_per_cycle_; }
   /// Four lines are looked up at once.
   [[nodiscard]] static int address_passes(const MemoryAccess& access) { return (access.lines + 3) / 4; }

@@ -136,8 +136,8 @@ class KernelMemory {
   void find_trip(const MemoryAccess& access, std::uint64_t block) {
     met_ = nullptr;
     if (launch_.trips.empty() || access.sectors.empty()) return;
-    const std::uint64_t address = access.sectors.front() * 32, buffer = address >> 32,
-                        offset = address & 0xffffffffU;
+    const std::uint64_t buffer = operand_of(access.sectors.front()),
+                        offset = access.sectors.front() * 32 & 0xffffffffU;
     if (buffer != 1 && buffer != 2) return;
     const std::uint64_t trip =
         launch_.depth > 0 ? offset / (launch_.pitch * launch_.depth) : offset % launch_.pitch / launch_.piece;

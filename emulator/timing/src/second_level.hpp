@@ -26,7 +26,7 @@ struct CacheProblem {
 
 struct CacheTrips {
   std::vector<TripMemory> trips;  ///< of all trips a sample
-  /// Shares of the trips, by operand: the bytes that come from memory because this block asks; nobody has
+  /// Shares of the trips, by operand: the bytes that come from memory because this block asks; no block has
   /// asked in the 32768 cycles before; another block has asked in the 512 cycles before.
   struct Shares {
     double missed = 0, far = 0, near = 0;

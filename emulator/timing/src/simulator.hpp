@@ -254,9 +254,9 @@ class Simulator {
         wake = std::min(wake, at);
         continue;
       }
-      const Time key = self().key_of(subcore, place, warp, now);
       if (warp.wait == Wait::planned) warp.wait = Wait::not_chosen;
       if constexpr (Self::kByRank) return issue(subcore, place, now, now + 1);
+      const Time key = self().key_of(subcore, place, warp, now);
       ++able;
       if (key < chosen_key) {
         chosen_key = key;

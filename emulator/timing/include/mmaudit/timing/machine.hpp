@@ -86,7 +86,7 @@ namespace mmaudit::timing {
   X(l1_ways, "l1.ways", "lines",                                                                             \
     "of each of the four sets of L1 where a kernel asks for all of shared memory")                           \
   X(l1_life, "l1.life", "misses",                                                                            \
-    "of its set in which a line that nobody uses is thrown out, by chance; at most l1.ways")                 \
+    "of its set in which a line that no load uses is thrown out, by chance; at most l1.ways")                \
   X(l1_hash_low, "l1.hash.low", "bits", "of an address whose parity is the lower bit of its set in L1")      \
   X(l1_hash_high, "l1.hash.high", "bits", "of an address whose parity is the upper bit of its set in L1")    \
   X(l2_latency, "l2.latency", "cycles", "of a load that hits L2")                                            \
