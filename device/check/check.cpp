@@ -24,17 +24,17 @@ void copy_tile_out(std::vector<Byte>& to, const void* from, std::size_t bytes, s
 
 }  // namespace
 
-/// Buffers and plans.
+/// Buffers and specs.
 class TileProductCheck::Work {
  public:
   Work(const DeviceInfo& device, const Instruction& instruction, const Datapath& datapath)
       : device_(device),
         instruction_(instruction),
         kernel_(require_kernel(device, instruction, 0)),
-        plan_(make_plan(instruction, datapath)),
-        generator_(gen::make_generator_plan(instruction, datapath)),
+        spec_(make_dot_spec(instruction, datapath)),
+        generator_(gen::make_generator_spec(instruction, datapath)),
         engine_(engine_for(instruction, datapath)),
-        rules_(core_rules(plan_).value_or(CoreRules{})),
+        rules_(core_rules(spec_).value_or(CoreRules{})),
         bytes_(instruction),
         blocks_(blocks_of_batch(instruction, datapath)),
         side_(side_of_block(instruction)),
@@ -50,21 +50,21 @@ class TileProductCheck::Work {
         found_(kMostMismatchesKept * sizeof(Found)) {
     const auto m = static_cast<std::uint32_t>(instruction.m), n = static_cast<std::uint32_t>(instruction.n),
                k = static_cast<std::uint32_t>(instruction.k);
-    const auto stored = static_cast<std::uint64_t>(plan_.k);
+    const auto stored = static_cast<std::uint64_t>(spec_.k);
     from_a_ = {.base = a_.data(),
-               .bytes = static_cast<std::int32_t>(plan_.a.storage_bytes()),
+               .bytes = static_cast<std::int32_t>(spec_.a.storage_bytes()),
                .elements = side_ * m,
                .depth = k,
                .matrices = blocks_,
                .metadata = metadata_.data<std::uint8_t>(),
-               .kept = plan_.sparsity.kept,
-               .group = plan_.sparsity.group,
+               .kept = spec_.sparsity.kept,
+               .group = spec_.sparsity.group,
                .element_stride = stored,
                .matrix_stride = std::uint64_t{side_} * m * stored,
                .chunk = static_cast<std::uint32_t>(chunk_of(rules_)),
                .panel = panel_shape(rules_, false)};
     from_b_ = {.base = b_.data(),
-               .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
+               .bytes = static_cast<std::int32_t>(spec_.b.storage_bytes()),
                .elements = side_ * n,
                .depth = k,
                .matrices = blocks_,
@@ -174,9 +174,9 @@ class TileProductCheck::Work {
   }
 
   void negate_operands(std::uint8_t modifiers, std::uint64_t tiles) {
-    const std::size_t each_a = plan_.a.storage_bytes(), each_b = plan_.b.storage_bytes();
-    if ((modifiers & kNegateA) != 0) launch_negate(plan_.a, a_.data(), tiles * bytes_.a / each_a);
-    if ((modifiers & kNegateB) != 0) launch_negate(plan_.b, b_.data(), tiles * bytes_.b / each_b);
+    const std::size_t each_a = spec_.a.storage_bytes(), each_b = spec_.b.storage_bytes();
+    if ((modifiers & kNegateA) != 0) launch_negate(spec_.a, a_.data(), tiles * bytes_.a / each_a);
+    if ((modifiers & kNegateB) != 0) launch_negate(spec_.b, b_.data(), tiles * bytes_.b / each_b);
   }
 
   void launch_engine(const TileProductArgs& args) {
@@ -189,13 +189,13 @@ class TileProductCheck::Work {
         launch_unpack(rules_, rules_.b, from_b_, b);
         return launch_fast(rules_, {a, b}, args);
       case integer:
-        return launch_integer(plan_, {a, b}, args);
+        return launch_integer(spec_, {a, b}, args);
       case binary64:
-        return launch_binary64(plan_, args);
+        return launch_binary64(spec_, args);
       case binary32:
-        return launch_binary32(plan_, args);
+        return launch_binary32(spec_, args);
       case plain:
-        return launch_plain(plan_, args);
+        return launch_plain(spec_, args);
     }
   }
 
@@ -230,8 +230,8 @@ class TileProductCheck::Work {
   DeviceInfo device_;
   Instruction instruction_;
   const KernelEntry& kernel_;
-  DotPlan plan_;
-  gen::GeneratorPlan generator_;
+  DotSpec spec_;
+  gen::GeneratorSpec generator_;
   Engine engine_;
   CoreRules rules_;
   TileBytes bytes_;

@@ -22,7 +22,7 @@ void emulate_on_device(const DeviceInfo& device, const Instruction& instruction,
   if (batch.tiles == 0) return;
   require_metadata(instruction, batch);
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
-  const DotPlan plan = make_plan(instruction, datapath);
+  const DotSpec spec = make_dot_spec(instruction, datapath);
   TileProductArgs args = tile_product_args(instruction);
   args.side = 1;
   DeviceBatch on_device(instruction, batch);
@@ -36,7 +36,7 @@ void emulate_on_device(const DeviceInfo& device, const Instruction& instruction,
     args.scale_a = part.scale_a;
     args.scale_b = part.scale_b;
     args.blocks = part.tiles;
-    launch_model(plan, args, modifiers != nullptr ? bytes.data<std::uint8_t>() : nullptr, part.d);
+    launch_model(spec, args, modifiers != nullptr ? bytes.data<std::uint8_t>() : nullptr, part.d);
   });
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kThreads = 128;
 
 struct GenerateArgs {
-  gen::GeneratorPlan plan;
+  gen::GeneratorSpec generator;
   gen::InputClass input_class;
   gen::Matrix which;
   std::uint64_t seed, first_tile;
@@ -28,12 +28,12 @@ __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs a
   for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
     const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
     __syncthreads();
-    if (threadIdx.x == 0) shape = gen::tile_shape(args.plan, args.input_class, args.seed, index);
+    if (threadIdx.x == 0) shape = gen::tile_shape(args.generator, args.input_class, args.seed, index);
     __syncthreads();
     for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
       const unsigned tile = i / of_tile, within = i % of_tile;
       store(args.out, args.bytes, std::uint64_t{y} * of_shape + i,
-            gen::generate(args.plan, args.input_class, args.seed, args.which,
+            gen::generate(args.generator, args.input_class, args.seed, args.which,
                           index * args.tiles_of_shape + tile, static_cast<int>(within / cols),
                           static_cast<int>(within % cols), index, shape));
     }
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(kThreads) generate_metadata_kernel(const Gener
     const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
     for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
       const unsigned tile = i / of_tile, within = i % of_tile;
-      static_cast<std::uint8_t*>(args.out)[std::uint64_t{y} * of_shape + i] =
-          gen::generate_metadata(args.plan, args.input_class, args.seed, index * args.tiles_of_shape + tile,
-                                 static_cast<int>(within / cols), static_cast<int>(within % cols), index);
+      static_cast<std::uint8_t*>(args.out)[std::uint64_t{y} * of_shape + i] = gen::generate_metadata(
+          args.generator, args.input_class, args.seed, index * args.tiles_of_shape + tile,
+          static_cast<int>(within / cols), static_cast<int>(within % cols), index);
     }
   }
 }
@@ -71,7 +71,7 @@ void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count
   cuda_check(cudaGetLastError(), "launching the negation");
 }
 
-void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction,
+void launch_generate(const gen::GeneratorSpec& generator, const Instruction& instruction,
                      gen::InputClass input_class, std::uint64_t seed, std::uint64_t first_tile,
                      const GeneratedTiles& to) {
   constexpr unsigned kEach = 16;  // elements per thread: enough to be worth deciding a shape
@@ -80,13 +80,13 @@ void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruct
     const unsigned of_shape = to.tiles_of_shape * static_cast<unsigned>(rows * cols);
     const dim3 grid((of_shape + kThreads * kEach - 1) / (kThreads * kEach),
                     std::min(to.tiles / to.tiles_of_shape, kMostShapes));
-    kernel<<<grid, kThreads>>>(
-        {plan, input_class, which, seed, first_tile, to.tiles, to.tiles_of_shape, rows, cols, bits / 8, out});
+    kernel<<<grid, kThreads>>>({generator, input_class, which, seed, first_tile, to.tiles, to.tiles_of_shape,
+                                rows, cols, bits / 8, out});
   };
   const int m = instruction.m, n = instruction.n, stored = instruction.stored_k();
-  fill(generate_kernel, gen::Matrix::a, plan.a.storage_bits, m, stored, to.a);
-  fill(generate_kernel, gen::Matrix::b, plan.b.storage_bits, instruction.k, n, to.b);
-  fill(generate_kernel, gen::Matrix::c, plan.c.storage_bits, m, n, to.c);
+  fill(generate_kernel, gen::Matrix::a, generator.a.storage_bits, m, stored, to.a);
+  fill(generate_kernel, gen::Matrix::b, generator.b.storage_bits, instruction.k, n, to.b);
+  fill(generate_kernel, gen::Matrix::c, generator.c.storage_bits, m, n, to.c);
   if (to.metadata != nullptr) fill(generate_metadata_kernel, gen::Matrix::a, 8, m, stored, to.metadata);
   const int blocks = scales_of(instruction);
   if (to.scale_a != nullptr) fill(generate_kernel, gen::Matrix::scale_a, 8, m, blocks, to.scale_a);

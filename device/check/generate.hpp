@@ -20,7 +20,7 @@ struct GeneratedTiles {
 };
 
 /// Fills the buffers with the generator's tiles from `first_tile` on, also a multiple of `tiles_of_shape`.
-void launch_generate(const gen::GeneratorPlan& plan, const Instruction& instruction,
+void launch_generate(const gen::GeneratorSpec& generator, const Instruction& instruction,
                      gen::InputClass input_class, std::uint64_t seed, std::uint64_t first_tile,
                      const GeneratedTiles& to);
 

@@ -156,9 +156,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void launch_integer(const DotPlan& plan, const PackedPair& packed, const TileProductArgs& args) {
-  const IntegerSpec& rules = plan.integers;
-  const bool bits = plan.a.id == Format::b1;
+void launch_integer(const DotSpec& spec, const PackedPair& packed, const TileProductArgs& args) {
+  const IntegerSpec& rules = spec.integers;
+  const bool bits = spec.a.id == Format::b1;
   const int words = packed_words(bits, args.k);
   const auto fill = [&](const ElementSource& source, const IntegerOperand& rule, std::uint32_t* to) {
     constexpr unsigned kMost = 1U << 16;
@@ -168,7 +168,7 @@ void launch_integer(const DotPlan& plan, const PackedPair& packed, const TilePro
                                                                              static_cast<unsigned>(words));
   };
   const std::uint32_t tiles = args.blocks * args.side;
-  fill({static_cast<const std::uint8_t*>(args.a), args.metadata, plan.sparsity.kept, plan.sparsity.group,
+  fill({static_cast<const std::uint8_t*>(args.a), args.metadata, spec.sparsity.kept, spec.sparsity.group,
         tiles * static_cast<unsigned>(args.m), args.k, args.m, args.m * args.stored_k, args.stored_k, 1},
        rules.a, packed.a);
   fill({static_cast<const std::uint8_t*>(args.b), nullptr, 1, 1, tiles * static_cast<unsigned>(args.n),
@@ -182,7 +182,7 @@ void launch_integer(const DotPlan& plan, const PackedPair& packed, const TilePro
   constexpr unsigned kMostBlocksInZ = 65535;
   const dim3 grid(args.side * static_cast<unsigned>(args.n) / kBlock,
                   args.side * static_cast<unsigned>(args.m) / kBlock, std::min(args.blocks, kMostBlocksInZ));
-  const int step = plan.datapath.products_per_step / plan.sparsity.kept * plan.sparsity.group;
+  const int step = spec.datapath.products_per_step / spec.sparsity.kept * spec.sparsity.group;
   const int words_of_step = rules.clamp == IntegerClamp::every_step ? packed_words(bits, step) : words;
   kernel<<<grid, kThreads>>>(packed, args, rules.clamp, words, words_of_step);
   cuda_check(cudaGetLastError(), "launching the model");

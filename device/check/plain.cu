@@ -13,7 +13,7 @@ using tile_products::Place;
 constexpr unsigned kThreads = 128;
 
 /// The scales of the row of A and the column of B of one element.
-__device__ ScaleBytes scales_at(const DotPlan& plan, const TileProductArgs& args, const Place& at) {
+__device__ ScaleBytes scales_at(const DotSpec& spec, const TileProductArgs& args, const Place& at) {
   const auto m = static_cast<unsigned>(args.m), n = static_cast<unsigned>(args.n),
              blocks = static_cast<unsigned>(args.scale_blocks);
   const auto tile_of = [&](const std::uint8_t* scales, std::uint64_t tile, unsigned size, unsigned first) {
@@ -21,7 +21,7 @@ __device__ ScaleBytes scales_at(const DotPlan& plan, const TileProductArgs& args
   };
   return {{tile_of(args.scale_a, at.tile_a, m * blocks, at.row * blocks), 1},
           {tile_of(args.scale_b, at.tile_b, blocks * n, at.column), n},
-          one_bits(plan.scale)};
+          one_bits(spec.scale)};
 }
 
 /// Calls element(first element of the row of A, load of the row of A, load of the column of B, place), one
@@ -45,53 +45,53 @@ __device__ void for_each_element(const TileProductArgs& args, const Element& ele
 
 /// `first`: of the row of A in A and in the metadata.
 template <bool kScaled>
-__device__ std::uint64_t plain_dot(const DotPlan& plan, const TileProductArgs& args, std::uint64_t first,
+__device__ std::uint64_t plain_dot(const DotSpec& spec, const TileProductArgs& args, std::uint64_t first,
                                    const LoadAt& a, const LoadAt& b, const Place& at, unsigned modifiers) {
   const bool read_c = args.c != nullptr && (modifiers & kScaleDZero) == 0;
   const std::uint64_t c = read_c ? load(args.c, args.c_bytes, at.c) : 0;
   const auto dot_with = [&](const auto& met) {
-    if constexpr (kScaled) return dot(plan, a, met, c, modifiers, scales_at(plan, args, at));
-    return dot(plan, a, met, c, modifiers);
+    if constexpr (kScaled) return dot(spec, a, met, c, modifiers, scales_at(spec, args, at));
+    return dot(spec, a, met, c, modifiers);
   };
   if (args.metadata == nullptr) return dot_with(b);
-  return dot_with(Gathered<LoadAt>{plan.sparsity, plan.datapath.metadata, plan.b, args.metadata + first, b});
+  return dot_with(Gathered<LoadAt>{spec.sparsity, spec.datapath.metadata, spec.b, args.metadata + first, b});
 }
 
 template <bool kScaled>
-__global__ void __launch_bounds__(kThreads) plain_kernel(const DotPlan plan, const TileProductArgs args) {
+__global__ void __launch_bounds__(kThreads) plain_kernel(const DotSpec spec, const TileProductArgs args) {
   for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const Place& at) {
     tile_products::compare(args, at.d, load(args.hardware, args.d_bytes, at.d),
-                           plain_dot<kScaled>(plan, args, first, a, b, at, 0));
+                           plain_dot<kScaled>(spec, args, first, a, b, at, 0));
   });
 }
 
 template <bool kScaled>
 __global__ void __launch_bounds__(kThreads)
-    model_kernel(const DotPlan plan, const TileProductArgs args, const std::uint8_t* modifiers, void* d) {
+    model_kernel(const DotSpec spec, const TileProductArgs args, const std::uint8_t* modifiers, void* d) {
   const auto elements = static_cast<unsigned>(args.m * args.n);
   for_each_element(args, [&](std::uint64_t first, const LoadAt& a, const LoadAt& b, const Place& at) {
     const unsigned of_tile = modifiers != nullptr ? modifiers[at.d / elements] : 0;
-    store(d, args.d_bytes, at.d, plain_dot<kScaled>(plan, args, first, a, b, at, of_tile));
+    store(d, args.d_bytes, at.d, plain_dot<kScaled>(spec, args, first, a, b, at, of_tile));
   });
 }
 
-__global__ void __launch_bounds__(kThreads) binary64_kernel(const DotPlan plan, const TileProductArgs args) {
+__global__ void __launch_bounds__(kThreads) binary64_kernel(const DotSpec spec, const TileProductArgs args) {
   for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const Place& at) {
     const std::uint64_t c = load(args.c, args.c_bytes, at.c);
     const auto number = [](std::uint64_t bits) { return __longlong_as_double(static_cast<long long>(bits)); };
     double sum = number(c);
-    for (int i = 0; i < plan.k; ++i) {
-      const int k = evaluation_k(plan.datapath.order, plan.k, i);
+    for (int i = 0; i < spec.k; ++i) {
+      const int k = evaluation_k(spec.datapath.order, spec.k, i);
       sum = __fma_rn(number(a(k)), number(b(k)), sum);
     }
     const std::uint64_t d =
-        sum != sum ? dot(plan, a, b, c, 0) : static_cast<std::uint64_t>(__double_as_longlong(sum));
+        sum != sum ? dot(spec, a, b, c, 0) : static_cast<std::uint64_t>(__double_as_longlong(sum));
     tile_products::compare(args, at.d, load(args.hardware, args.d_bytes, at.d), d);
   });
 }
 
-__global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, const TileProductArgs args) {
-  const bool in_pairs = plan.datapath.products_per_step == 2, half_c = args.c_bytes == 2,
+__global__ void __launch_bounds__(kThreads) binary32_kernel(const DotSpec spec, const TileProductArgs args) {
+  const bool in_pairs = spec.datapath.products_per_step == 2, half_c = args.c_bytes == 2,
              half_d = args.d_bytes == 2;
   for_each_element(args, [&](std::uint64_t, const LoadAt& a, const LoadAt& b, const Place& at) {
     const auto number = [](bool half, std::uint64_t bits) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, 
     const std::uint64_t c = load(args.c, args.c_bytes, at.c);
     const float addend = number(half_c, c);
     float sum = in_pairs ? addend : 0.0F;
-    for (int k = 0; k < plan.k; k += in_pairs ? 2 : 1) {
+    for (int k = 0; k < spec.k; k += in_pairs ? 2 : 1) {
       const float x = number(true, a(k)), y = number(true, b(k));
       // Products are exact, and so is one beside another wherever binary32 could tell.
       if (in_pairs)
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, 
     if (!in_pairs) sum = __fadd_rn(sum, addend);
     std::uint64_t d = 0;
     if (sum != sum) {
-      d = dot(plan, a, b, c, 0);
+      d = dot(spec, a, b, c, 0);
     } else if (half_d) {
       d = half_of_float(sum);
     } else {
@@ -123,30 +123,30 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotPlan plan, 
   });
 }
 
-/// Starts a kernel of (plan, args, rest...) with a thread per element, up to a limit over which it strides.
+/// Starts a kernel of (spec, args, rest...) with a thread per element, up to a limit over which it strides.
 template <typename... Rest>
-void start(void (*kernel)(DotPlan, TileProductArgs, Rest...), const DotPlan& plan,
+void start(void (*kernel)(DotSpec, TileProductArgs, Rest...), const DotSpec& spec,
            const TileProductArgs& args, Rest... rest) {
   constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t work =
       std::uint64_t{args.blocks} * args.side * args.side * static_cast<unsigned>(args.m * args.n);
   const auto blocks = static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
-  kernel<<<blocks, kThreads>>>(plan, args, rest...);
+  kernel<<<blocks, kThreads>>>(spec, args, rest...);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
 }  // namespace
 
-void launch_plain(const DotPlan& plan, const TileProductArgs& args) {
-  start(plan.block_scaled() ? plain_kernel<true> : plain_kernel<false>, plan, args);
+void launch_plain(const DotSpec& spec, const TileProductArgs& args) {
+  start(spec.block_scaled() ? plain_kernel<true> : plain_kernel<false>, spec, args);
 }
 
-void launch_model(const DotPlan& plan, const TileProductArgs& args, const std::uint8_t* modifiers, void* d) {
-  start(plan.block_scaled() ? model_kernel<true> : model_kernel<false>, plan, args, modifiers, d);
+void launch_model(const DotSpec& spec, const TileProductArgs& args, const std::uint8_t* modifiers, void* d) {
+  start(spec.block_scaled() ? model_kernel<true> : model_kernel<false>, spec, args, modifiers, d);
 }
 
-void launch_binary64(const DotPlan& plan, const TileProductArgs& args) { start(binary64_kernel, plan, args); }
+void launch_binary64(const DotSpec& spec, const TileProductArgs& args) { start(binary64_kernel, spec, args); }
 
-void launch_binary32(const DotPlan& plan, const TileProductArgs& args) { start(binary32_kernel, plan, args); }
+void launch_binary32(const DotSpec& spec, const TileProductArgs& args) { start(binary32_kernel, spec, args); }
 
 }  // namespace mmaudit::device

@@ -17,7 +17,7 @@ class ProductCheck::Work {
        const Datapath& plain)
       : device_(device),
         instruction_(instruction),
-        generator_(gen::make_generator_plan(instruction, plain)),
+        generator_(gen::make_generator_spec(instruction, plain)),
         bytes_(instruction),
         side_(static_cast<std::uint32_t>(side)),
         m_(side_ * static_cast<std::uint32_t>(instruction.m)),
@@ -105,7 +105,7 @@ class ProductCheck::Work {
 
   DeviceInfo device_;
   Instruction instruction_;
-  gen::GeneratorPlan generator_;
+  gen::GeneratorSpec generator_;
   TileBytes bytes_;
   std::uint32_t side_, m_, n_;  ///< of a tile product
   Buffer a_, b_, c_, metadata_, scale_a_, scale_b_, wide_b_, wide_scale_b_, wide_c_;

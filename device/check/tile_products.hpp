@@ -52,19 +52,19 @@ struct PackedPair {
 MMAUDIT_HD constexpr std::int32_t packed_words(bool single_bits, std::int32_t k) {
   return single_bits ? (k + 31) / 32 : (k + 3) / 4;
 }
-void launch_integer(const DotPlan& plan, const PackedPair& packed, const TileProductArgs& args);
+void launch_integer(const DotSpec& spec, const PackedPair& packed, const TileProductArgs& args);
 
 /// By the GPU's own fused multiply-add; by the plain model where that gives a NaN.
-void launch_binary64(const DotPlan& plan, const TileProductArgs& args);
+void launch_binary64(const DotSpec& spec, const TileProductArgs& args);
 
 /// By the GPU's own binary32 arithmetic on binary16 operands; by the plain model where that gives a NaN.
-void launch_binary32(const DotPlan& plan, const TileProductArgs& args);
+void launch_binary32(const DotSpec& spec, const TileProductArgs& args);
 
 /// By the plain model, whatever the datapath.
-void launch_plain(const DotPlan& plan, const TileProductArgs& args);
+void launch_plain(const DotSpec& spec, const TileProductArgs& args);
 
 /// The plain model's D of blocks of one tile (args.side is 1), compared with nothing. `modifiers`: a byte per
 /// tile on the device; null: none.
-void launch_model(const DotPlan& plan, const TileProductArgs& args, const std::uint8_t* modifiers, void* d);
+void launch_model(const DotSpec& spec, const TileProductArgs& args, const std::uint8_t* modifiers, void* d);
 
 }  // namespace mmaudit::device

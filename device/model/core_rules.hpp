@@ -51,6 +51,6 @@ struct CoreRules {
 /// scales are no rule: an operand is unpacked with its scale.
 /// nullopt when the fast kernels can't serve the datapath; the plain model serves every one. C and D need not
 /// be of the sums' format (c_half, d_half).
-std::optional<CoreRules> core_rules(const DotPlan& plan);
+std::optional<CoreRules> core_rules(const DotSpec& spec);
 
 }  // namespace mmaudit::device

@@ -44,7 +44,7 @@ __device__ GroupSide side_of(const GroupCore& core, const Operand (&scale)[kMost
     side.unit = power_of_two(kBeyondAll);
     return side;
   }
-  const int unit = all.low - core.plan.scale.fraction_bits;
+  const int unit = all.low - core.spec.scale.fraction_bits;
   if (all.nan || all.high - unit > core.spread || unit < kLeastUnit || all.high > kMostScale) return side;
 #pragma unroll
   for (int i = 0; i < kMostScales; ++i)
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
     pack_kernel(const GroupCore core, const Lines lines, std::uint64_t matrices, PackedGroups to) {
   const std::uint64_t pitch = padded(lines.count, kUnpackedPad);
   const std::uint64_t steps = padded(lines.k, kGroupDepth) / kGroupDepth;
-  const unsigned block = static_cast<unsigned>(core.plan.scale_block);
+  const unsigned block = static_cast<unsigned>(core.spec.scale_block);
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < matrices * steps * pitch;
        i += std::uint64_t{gridDim.x} * kThreads) {
     const std::uint64_t line = i % pitch, step = i / pitch % steps, matrix = i / pitch / steps;
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int s = 0; s < kMostScales; ++s) {
       const std::uint64_t at = step * static_cast<unsigned>(core.scales) + static_cast<unsigned>(s);
       const bool there = lines.scales.base != nullptr && line < lines.count && at < lines.blocks;
-      scale[s] = unpack_scale(core.plan.scale, core.plan.datapath,
-                              there ? lines.scales.at(matrix, line, at) : one_bits(core.plan.scale));
+      scale[s] = unpack_scale(core.spec.scale, core.spec.datapath,
+                              there ? lines.scales.at(matrix, line, at) : one_bits(core.spec.scale));
     }
     to.sides[i] = side_of(core, scale, some, lines.of_b);
   }
@@ -110,11 +110,11 @@ void start(const GroupCore& core, const Lines& lines, std::uint64_t matrices, co
 void launch_group_packing(const GroupCore& core, const RawProduct& product, std::uint64_t matrices,
                           const PackedGroups& a, const PackedGroups& b, Stream stream) {
   start(core,
-        {product.a, core.plan.a, product.scale_a, product.m, product.k, product.blocks, product.m * product.k,
+        {product.a, core.spec.a, product.scale_a, product.m, product.k, product.blocks, product.m * product.k,
          product.k, 1, false},
         matrices, a, stream);
   start(core,
-        {product.b, core.plan.b, product.scale_b, product.n, product.k, product.blocks, product.k * product.n,
+        {product.b, core.spec.b, product.scale_b, product.n, product.k, product.blocks, product.k * product.n,
          1, product.n, true},
         matrices, b, stream);
 }

@@ -149,7 +149,7 @@ __device__ __noinline__ void plain_steps(const GroupCore& core, const RawProduct
     if (at.row >= product.m || at.column >= product.n) continue;
     const float c = static_cast<float>(sums[i]);
     sums[i] = static_cast<double>(__uint_as_float(
-        static_cast<std::uint32_t>(plain::instruction(core.plan, product, at, first, __float_as_uint(c)))));
+        static_cast<std::uint32_t>(plain::instruction(core.spec, product, at, first, __float_as_uint(c)))));
   }
 }
 
@@ -198,9 +198,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksOnMultiprocessor)
   __shared__ Stage stages[2];
   const std::uint64_t steps = padded(args.k, kGroupDepth) / kGroupDepth;
   const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
-  const auto nan = static_cast<std::uint32_t>(nan_bits(core.plan.datapath.output, core.plan.d));
+  const auto nan = static_cast<std::uint32_t>(nan_bits(core.spec.datapath.output, core.spec.d));
   // C below this many units leaves them all.
-  const double limit = __hiloint2double((core.plan.datapath.fraction_bits + 1 + 1023) << 20, 0);
+  const double limit = __hiloint2double((core.spec.datapath.fraction_bits + 1 + 1023) << 20, 0);
   for (std::uint64_t matrix = blockIdx.z; matrix < args.batch; matrix += gridDim.z) {
     const Tile tile{matrix, std::uint64_t{blockIdx.x} * kTileRows, std::uint64_t{blockIdx.y} * kTileColumns};
     const auto for_each = [&](const auto& element) {

@@ -15,7 +15,7 @@ inline constexpr int kMostScales = 4;   ///< of a row or column in a step
 /// A grouped datapath. The numbers of an element's step are integers times its unit, the product of two
 /// units of its row and its column.
 struct GroupCore {
-  DotPlan plan;
+  DotSpec spec;
   std::int32_t scales = 0;   ///< of a row or column in a step: 2 or 4
   std::int32_t spread = 0;   ///< binades between units and largest scale that alignment can't tell
   std::int32_t quantum = 0;  ///< exponent of 2^(E - F) beside that of the largest scales
@@ -46,7 +46,7 @@ constexpr std::uint64_t packed_sides(std::uint64_t matrices, std::uint64_t eleme
 }
 
 /// nullopt when the kernels can't serve the datapath.
-std::optional<GroupCore> group_core(const DotPlan& plan);
+std::optional<GroupCore> group_core(const DotSpec& spec);
 
 /// Start the packing of A and B, and the product.
 void launch_group_packing(const GroupCore& core, const RawProduct& product, std::uint64_t matrices,

@@ -19,17 +19,17 @@ void require_room(std::uint64_t needed) {
 /// The operands of a product, copied to device memory, and room for its result.
 class Operands {
  public:
-  Operands(const Instruction& instruction, const DotPlan& plan, const Matmul& problem) : problem_(problem) {
+  Operands(const Instruction& instruction, const DotSpec& spec, const Matmul& problem) : problem_(problem) {
     const std::uint64_t rows = problem.batch * problem.m, columns = problem.batch * problem.n;
     const std::uint64_t stored = stored_k(instruction, problem), blocks = scale_blocks(instruction, problem);
     const std::uint64_t metadata = problem.metadata != nullptr ? rows * stored : 0;
     d_bytes_ =
-        rows * problem.n * (problem.epilogue ? spec_of(problem.epilogue->output) : plan.d).storage_bytes();
+        rows * problem.n * (problem.epilogue ? spec_of(problem.epilogue->output) : spec.d).storage_bytes();
     constexpr std::uint64_t kOneMore = kMaxK;
     const void* from[] = {problem.a,       problem.b,       problem.metadata,
                           problem.scale_a, problem.scale_b, problem.c};
-    const std::uint64_t used[] = {rows * stored * plan.a.storage_bytes(),
-                                  columns * problem.k * plan.b.storage_bytes(),
+    const std::uint64_t used[] = {rows * stored * spec.a.storage_bytes(),
+                                  columns * problem.k * spec.b.storage_bytes(),
                                   metadata,
                                   problem.scale_a != nullptr ? rows * blocks : 0,
                                   problem.scale_b != nullptr ? columns * blocks : 0,
@@ -82,7 +82,7 @@ double matmul_on_device(const DeviceInfo& device, const Instruction& instruction
                         const Matmul& problem, DeviceModel model) {
   if (problem.batch * problem.m * problem.n == 0) return 0;
   cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
-  const Operands operands(instruction, make_plan(instruction, datapath), problem);
+  const Operands operands(instruction, make_dot_spec(instruction, datapath), problem);
   const DeviceProduct product(instruction, datapath, operands.on_device(), {}, model);
   require_room(product.workspace());
   const Buffer space(product.workspace());

@@ -37,25 +37,25 @@ struct Element {
 };
 
 /// Positions from `first` on, which the instruction's k divides. `c` and the result are raw bits.
-__device__ inline std::uint64_t instruction(const DotPlan& plan, const RawProduct& product, const Element& at,
+__device__ inline std::uint64_t instruction(const DotSpec& spec, const RawProduct& product, const Element& at,
                                             std::uint64_t first, std::uint64_t c) {
   const std::uint64_t stored =
-      first / static_cast<unsigned>(plan.sparsity.group) * static_cast<unsigned>(plan.sparsity.kept);
+      first / static_cast<unsigned>(spec.sparsity.group) * static_cast<unsigned>(spec.sparsity.kept);
   const std::uint64_t row = (at.matrix * product.m + at.row) * product.stored_k + stored;
-  const LoadTo a{product.a, plan.a.storage_bits / 8, row, 1, product.stored_k - stored};
-  const LoadTo b{product.b, plan.b.storage_bits / 8, (at.matrix * product.k + first) * product.n + at.column,
+  const LoadTo a{product.a, spec.a.storage_bits / 8, row, 1, product.stored_k - stored};
+  const LoadTo b{product.b, spec.b.storage_bits / 8, (at.matrix * product.k + first) * product.n + at.column,
                  product.n, product.k - first};
   const LoadScales scales{product,
                           at.matrix,
                           at.row,
                           at.column,
-                          plan.block_scaled() ? stored / static_cast<unsigned>(plan.scale_block) : 0,
-                          one_bits(plan.scale)};
+                          spec.block_scaled() ? stored / static_cast<unsigned>(spec.scale_block) : 0,
+                          one_bits(spec.scale)};
   if (product.metadata != nullptr) {
-    const Gathered<LoadTo> met{plan.sparsity, plan.datapath.metadata, plan.b, product.metadata + row, b};
-    return plan.block_scaled() ? dot(plan, a, met, c, 0, scales) : dot(plan, a, met, c, 0);
+    const Gathered<LoadTo> met{spec.sparsity, spec.datapath.metadata, spec.b, product.metadata + row, b};
+    return spec.block_scaled() ? dot(spec, a, met, c, 0, scales) : dot(spec, a, met, c, 0);
   }
-  return plan.block_scaled() ? dot(plan, a, b, c, 0, scales) : dot(plan, a, b, c, 0);
+  return spec.block_scaled() ? dot(spec, a, b, c, 0, scales) : dot(spec, a, b, c, 0);
 }
 
 }  // namespace mmaudit::device::plain

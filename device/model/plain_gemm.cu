@@ -10,18 +10,18 @@ namespace {
 constexpr unsigned kThreads = 128;
 
 __global__ void __launch_bounds__(kThreads)
-    plain_gemm_kernel(const DotPlan plan, const RawProduct product, const GemmArgs args) {
-  const int bytes = plan.d.storage_bits / 8;
+    plain_gemm_kernel(const DotSpec spec, const RawProduct product, const GemmArgs args) {
+  const int bytes = spec.d.storage_bits / 8;
   const std::uint64_t elements = args.batch * args.m * args.n;
-  const auto k = static_cast<unsigned>(plan.k / plan.sparsity.kept * plan.sparsity.group);
+  const auto k = static_cast<unsigned>(spec.k / spec.sparsity.kept * spec.sparsity.group);
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < elements;
        i += std::uint64_t{gridDim.x} * kThreads) {
     const plain::Element at{i / args.n / args.m, i / args.n % args.m, i % args.n};
     const std::uint64_t c = args.c != nullptr ? load(args.c, bytes, i) : 0;
     std::uint64_t sum = args.stride == 0 ? c : 0, total[2] = {args.stride != 0 ? c : 0, 0};
     const auto fold = [&](std::uint64_t& from, std::uint64_t& into) {
-      into = add_rounded(into, from, plan.step.output, Rounding::nearest_even,
-                         rule_of_totals(plan.datapath.output));
+      into = add_rounded(into, from, spec.step.output, Rounding::nearest_even,
+                         rule_of_totals(spec.datapath.output));
       from = 0;
     };
     const auto fold_scaled = [&](std::uint64_t& from, std::uint64_t& into, std::uint64_t block) {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads)
     };
     Cuts cuts(args);
     for (std::uint64_t first = 0; first < args.k; first += k) {
-      sum = plain::instruction(plan, product, at, first, sum);
+      sum = plain::instruction(spec, product, at, first, sum);
       cuts.advance(
           k, first + k >= args.k,
           [&](int into) {
@@ -50,11 +50,11 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void launch_plain_gemm(const DotPlan& plan, const RawProduct& product, const GemmArgs& args) {
+void launch_plain_gemm(const DotSpec& spec, const RawProduct& product, const GemmArgs& args) {
   constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t blocks = (args.batch * args.m * args.n + kThreads - 1) / kThreads;
   plain_gemm_kernel<<<static_cast<unsigned>(std::min(blocks, kMost)), kThreads, 0, args.stream>>>(
-      plan, product, args);
+      spec, product, args);
   cuda_check(cudaGetLastError(), "launching the plain core");
 }
 

@@ -29,7 +29,7 @@ class Arena {
 
 DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
                              const ProductFactors& factors, DeviceModel model)
-    : plan_(make_plan(instruction, datapath)), problem_(problem), factors_(factors) {
+    : spec_(make_dot_spec(instruction, datapath)), problem_(problem), factors_(factors) {
   raw_.a = problem.a;
   raw_.b = problem.b;
   raw_.metadata = problem.metadata;
@@ -39,28 +39,28 @@ DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& dat
   raw_.stored_k = stored_k(instruction, problem);
   raw_.blocks = scale_blocks(instruction, problem);
   const std::int32_t block = instruction.scale_block;
-  raw_.scale_a = {problem.scale_a, plan_.scale, block, problem.m * raw_.blocks, raw_.blocks, 1};
-  raw_.scale_b = {problem.scale_b, plan_.scale, block, problem.n * raw_.blocks, 1, problem.n};
+  raw_.scale_a = {problem.scale_a, spec_.scale, block, problem.m * raw_.blocks, raw_.blocks, 1};
+  raw_.scale_b = {problem.scale_b, spec_.scale, block, problem.n * raw_.blocks, 1, problem.n};
   if (problem.split_k > 1) slice_ = detail::slice_length(problem, static_cast<std::uint64_t>(instruction.k));
   if (model == DeviceModel::plain || problem.k == 0) return;  // without a single step D is C as it is
   if (!why_no_matmul_on_device(instruction, datapath, problem, model).empty()) return;
-  groups_ = group_core(plan_);
-  if (!groups_) core_ = core_rules(plan_);
+  groups_ = group_core(spec_);
+  if (!groups_) core_ = core_rules(spec_);
 }
 
 std::uint64_t DeviceProduct::sum_bytes() const {
-  return finishes() ? problem_.batch * problem_.m * problem_.n * plan_.d.storage_bytes() : 0;
+  return finishes() ? problem_.batch * problem_.m * problem_.n * spec_.d.storage_bytes() : 0;
 }
 
 UnpackSource DeviceProduct::from_a() const {
   return {.base = raw_.a,
-          .bytes = static_cast<std::int32_t>(plan_.a.storage_bytes()),
+          .bytes = static_cast<std::int32_t>(spec_.a.storage_bytes()),
           .elements = static_cast<std::uint32_t>(raw_.m),
           .depth = static_cast<std::uint32_t>(raw_.k),
           .matrices = problem_.batch,
           .metadata = raw_.metadata,
-          .kept = plan_.sparsity.kept,
-          .group = plan_.sparsity.group,
+          .kept = spec_.sparsity.kept,
+          .group = spec_.sparsity.group,
           .element_stride = raw_.stored_k,
           .matrix_stride = raw_.m * raw_.stored_k,
           .chunk = static_cast<std::uint32_t>(chunk_of(*core_)),
@@ -70,7 +70,7 @@ UnpackSource DeviceProduct::from_a() const {
 
 UnpackSource DeviceProduct::from_b() const {
   return {.base = raw_.b,
-          .bytes = static_cast<std::int32_t>(plan_.b.storage_bytes()),
+          .bytes = static_cast<std::int32_t>(spec_.b.storage_bytes()),
           .elements = static_cast<std::uint32_t>(raw_.n),
           .depth = static_cast<std::uint32_t>(raw_.k),
           .matrices = problem_.batch,
@@ -126,11 +126,11 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
     args.a = spaces.a, args.b = spaces.b;
     launch_gemm(*core_, args);
   } else {
-    launch_plain_gemm(plan_, raw_, args);
+    launch_plain_gemm(spec_, raw_, args);
   }
   if (finishes())
     launch_epilogue({.epilogue = *problem_.epilogue,
-                     .sum_format = plan_.d.id,
+                     .sum_format = spec_.d.id,
                      .sums = spaces.sums,
                      .c = problem_.c,
                      .d = problem_.d,

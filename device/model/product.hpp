@@ -38,7 +38,7 @@ class DeviceProduct {
   [[nodiscard]] UnpackSource from_a() const;
   [[nodiscard]] UnpackSource from_b() const;
 
-  DotPlan plan_;
+  DotSpec spec_;
   Matmul problem_;
   ProductFactors factors_;
   std::uint64_t slice_ = 0;

@@ -20,6 +20,6 @@ struct RawProduct {
 };
 
 /// The plain core's D, an element per thread, whatever the datapath. Of `args`, A and B are not read.
-void launch_plain_gemm(const DotPlan& plan, const RawProduct& product, const GemmArgs& args);
+void launch_plain_gemm(const DotSpec& spec, const RawProduct& product, const GemmArgs& args);
 
 }  // namespace mmaudit::device

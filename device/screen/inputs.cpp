@@ -146,7 +146,7 @@ TileBatch make_operands(const Instruction& is, const Datapath& datapath, InputSe
     return tiles;
   }
   TileBatch tiles(is);
-  gen::append_class(tiles, gen::make_generator_plan(is, datapath), class_of(set), kSeed, 0, kTiles, 0);
+  gen::append_class(tiles, gen::make_generator_spec(is, datapath), class_of(set), kSeed, 0, kTiles, 0);
   std::fill(tiles.c.begin(), tiles.c.end(), std::byte{0});
   return tiles;
 }

@@ -78,8 +78,8 @@ TEST_F(Check, CountsEveryDotAndFindsAWrongModel) {
   // What came back is what both sides saw: the host repeats both answers.
   for (const Mismatch& one : found.first) {
     const Strided<std::uint64_t> a{one.dot.a.data()}, b{one.dot.b.data()};
-    EXPECT_EQ(dot(make_plan(instruction, wrong), a, b, one.dot.c, 0), one.found);
-    EXPECT_EQ(dot(make_plan(instruction, right), a, b, one.dot.c, 0), one.expected);
+    EXPECT_EQ(dot(make_dot_spec(instruction, wrong), a, b, one.dot.c, 0), one.found);
+    EXPECT_EQ(dot(make_dot_spec(instruction, right), a, b, one.dot.c, 0), one.expected);
   }
 }
 

@@ -12,7 +12,9 @@ namespace {
 struct Case {
   Instruction instruction = *find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3");
   Datapath model = find_datapath(*find_architecture("hopper"), instruction)->datapath;
-  [[nodiscard]] std::optional<CoreRules> rules() const { return core_rules(make_plan(instruction, model)); }
+  [[nodiscard]] std::optional<CoreRules> rules() const {
+    return core_rules(make_dot_spec(instruction, model));
+  }
 };
 
 TEST(CoreRules, TakeHoppersRows) {
@@ -26,10 +28,10 @@ TEST(CoreRules, TakeHoppersRows) {
   }
 }
 
-std::optional<DotPlan> plan_on(const char* architecture, const char* name) {
+std::optional<DotSpec> plan_on(const char* architecture, const char* name) {
   const std::optional<Instruction> instruction = find_instruction(name);
   if (!instruction) return std::nullopt;
-  return make_plan(*instruction, find_datapath(*find_architecture(architecture), *instruction)->datapath);
+  return make_dot_spec(*instruction, find_datapath(*find_architecture(architecture), *instruction)->datapath);
 }
 
 TEST(CoreRules, TakeScaledAndSparseOperands) {
@@ -37,11 +39,11 @@ TEST(CoreRules, TakeScaledAndSparseOperands) {
        {"mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32.ue8m0",
         "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e2m3.e3m2.f32.ue8m0",
         "mma.m16n8k32.kind_f8f6f4.f32.e4m3.e4m3.f32", "mma.sp.m16n8k64.f32.e4m3.e4m3.f32"}) {
-    const auto plan = plan_on("blackwell_rtx", name);
-    ASSERT_TRUE(plan) << name;
-    EXPECT_TRUE(core_rules(*plan)) << name;
+    const auto spec = plan_on("blackwell_rtx", name);
+    ASSERT_TRUE(spec) << name;
+    EXPECT_TRUE(core_rules(*spec)) << name;
   }
-  DotPlan scaled =
+  DotSpec scaled =
       *plan_on("blackwell_rtx", "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32.ue8m0");
   scaled.datapath.scale_nan = ScaleNan::beside_nonzero;
   EXPECT_FALSE(core_rules(scaled));
@@ -55,12 +57,12 @@ TEST(GroupCore, TakesTheKindsOfFourBits) {
                {"mma.m16n8k64.kind_mxf4nvf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0", 2},
                {"mma.m16n8k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.f32.ue4m3", 4}};
   for (const auto& one : cases) {
-    const auto plan = plan_on("blackwell_rtx", one.name);
-    ASSERT_TRUE(plan && group_core(*plan)) << one.name;
-    EXPECT_EQ(group_core(*plan)->scales, one.scales);
-    EXPECT_EQ(group_core(*plan)->spread, 16);
+    const auto spec = plan_on("blackwell_rtx", one.name);
+    ASSERT_TRUE(spec && group_core(*spec)) << one.name;
+    EXPECT_EQ(group_core(*spec)->scales, one.scales);
+    EXPECT_EQ(group_core(*spec)->spread, 16);
     const auto refused = [&](auto change) {
-      DotPlan other = *plan;
+      DotSpec other = *spec;
       change(other.datapath);
       return !group_core(other);
     };

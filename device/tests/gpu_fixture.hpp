@@ -58,13 +58,13 @@ inline std::vector<Variant> every_variant() {
 
 /// Names what decides the bits of a product: instructions that share it need no test each.
 inline std::string product_key(const Instruction& instruction, const Datapath& datapath) {
-  const DotPlan plan = make_plan(instruction, datapath);
+  const DotSpec spec = make_dot_spec(instruction, datapath);
   std::string key;
   for (const Format format : {instruction.a, instruction.b, instruction.c, instruction.d, instruction.scale,
                               datapath.widen_to, datapath.output.format})
     key += std::string(name_of(format)) + "/";
   for (const int number :
-       {int{plan.k}, int{plan.sparsity.kept}, int{plan.scale_block}, int{datapath.products_per_step},
+       {int{spec.k}, int{spec.sparsity.kept}, int{spec.scale_block}, int{datapath.products_per_step},
         int{datapath.fraction_bits}, int{datapath.min_alignment_exponent}, int{datapath.output.fraction_bits},
         static_cast<int>(datapath.addend), static_cast<int>(datapath.order)})
     key += std::to_string(number) + "/";

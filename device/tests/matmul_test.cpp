@@ -37,11 +37,11 @@ MatmulOptions every_core() {
 }
 
 /// Elements of an input class, one tile after another in a matrix of any shape.
-std::vector<std::byte> matrix(const gen::GeneratorPlan& plan, gen::InputClass input_class, gen::Matrix which,
-                              const FormatSpec& format, std::size_t count) {
+std::vector<std::byte> matrix(const gen::GeneratorSpec& generator, gen::InputClass input_class,
+                              gen::Matrix which, const FormatSpec& format, std::size_t count) {
   std::vector<std::byte> bytes(count * format.storage_bytes());
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = gen::generate(plan, input_class, 11, which, i / 64,
+    const std::uint64_t bits = gen::generate(generator, input_class, 11, which, i / 64,
                                              static_cast<int>(i % 64) / 8, static_cast<int>(i % 8));
     std::memcpy(bytes.data() + i * format.storage_bytes(), &bits, format.storage_bytes());
   }
@@ -52,16 +52,19 @@ TEST_F(ModelGemm, GivesTheBitsOfTheHostWhateverTheOperands) {
   std::size_t ran = 0;
   for_each_served([&](const Architecture& architecture, const Instruction& instruction,
                       const Datapath& datapath) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(instruction, datapath);
     Matmul problem;
     problem.batch = 2;
     problem.m = 131;
     problem.n = problem.k = 67;
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<gen::InputClass>(f);
-      const auto a = matrix(plan, input_class, gen::Matrix::a, plan.a, problem.batch * problem.m * problem.k);
-      const auto b = matrix(plan, input_class, gen::Matrix::b, plan.b, problem.batch * problem.k * problem.n);
-      const auto c = matrix(plan, input_class, gen::Matrix::c, plan.c, problem.batch * problem.m * problem.n);
+      const auto a =
+          matrix(generator, input_class, gen::Matrix::a, generator.a, problem.batch * problem.m * problem.k);
+      const auto b =
+          matrix(generator, input_class, gen::Matrix::b, generator.b, problem.batch * problem.k * problem.n);
+      const auto c =
+          matrix(generator, input_class, gen::Matrix::c, generator.c, problem.batch * problem.m * problem.n);
       std::vector<std::byte> host(c.size()), device(c.size());
       problem.a = a.data();
       problem.b = b.data();
@@ -93,7 +96,7 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
   std::size_t ran = 0;
   for_each_served(
       [&](const Architecture& architecture, const Instruction& instruction, const Datapath& datapath) {
-        const DotPlan plan = make_plan(instruction, datapath);
+        const DotSpec spec = make_dot_spec(instruction, datapath);
         Matmul problem;
         problem.m = problem.n = kSide;
         problem.k = static_cast<std::uint64_t>(instruction.k);
@@ -107,12 +110,12 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
           return bytes;
         };
         // Rows up to 32 change sign at most once, those after them as the bits of a hash say.
-        const auto a = filled(plan.a, kSide, problem.k, [](std::uint64_t i, std::uint64_t k) {
+        const auto a = filled(spec.a, kSide, problem.k, [](std::uint64_t i, std::uint64_t k) {
           return i <= 32 ? k >= i : ((i * 0x9E3779B97F4A7C15U) >> (k % 64) & 1) != 0;
         });
         const auto b =
-            filled(plan.b, problem.k, kSide, [](std::uint64_t, std::uint64_t j) { return j % 2 != 0; });
-        const auto c = filled(plan.step.addend, kSide, kSide,
+            filled(spec.b, problem.k, kSide, [](std::uint64_t, std::uint64_t j) { return j % 2 != 0; });
+        const auto c = filled(spec.step.addend, kSide, kSide,
                               [](std::uint64_t i, std::uint64_t j) { return (i + j / 2) % 2 != 0; });
         std::vector<std::byte> host(c.size()), device(c.size());
         problem.a = a.data();

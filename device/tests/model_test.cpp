@@ -19,10 +19,10 @@ const Datapath* model_of(const DeviceInfo& info, const Instruction& instruction)
 
 TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, std::uint8_t modifiers) {
   TileBatch tiles(instruction);
-  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(instruction, datapath);
   const std::size_t each = instruction.n > 8 ? 1 : 3;
   for (int input_class = 0; input_class < gen::kInputClasses; ++input_class)
-    gen::append_class(tiles, plan, static_cast<gen::InputClass>(input_class), 7, 0, each, modifiers);
+    gen::append_class(tiles, generator, static_cast<gen::InputClass>(input_class), 7, 0, each, modifiers);
   return tiles;
 }
 

@@ -56,9 +56,9 @@ struct Product {
 
   Product(const Served& one, gen::InputClass input_class, std::uint64_t seed, std::uint64_t m,
           std::uint64_t n, std::uint64_t k) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(one.instruction, one.datapath);
-    const auto group = static_cast<std::uint64_t>(plan.sparsity.group),
-               kept = static_cast<std::uint64_t>(plan.sparsity.kept),
+    const gen::GeneratorSpec generator = gen::make_generator_spec(one.instruction, one.datapath);
+    const auto group = static_cast<std::uint64_t>(generator.sparsity.group),
+               kept = static_cast<std::uint64_t>(generator.sparsity.kept),
                depth = static_cast<std::uint64_t>(one.instruction.k);
     const std::uint64_t stored = k / group * kept, of_tile = depth / group * kept;
     const auto fill = [](auto& to, std::size_t bytes, std::uint64_t rows, std::uint64_t columns,
@@ -70,14 +70,14 @@ struct Product {
       });
     };
     const auto made = [&](gen::Matrix which, std::uint64_t tile, std::uint64_t row, std::uint64_t column) {
-      return gen::generate(plan, input_class, seed, which, tile, static_cast<int>(row),
+      return gen::generate(generator, input_class, seed, which, tile, static_cast<int>(row),
                            static_cast<int>(column));
     };
-    fill(a, plan.a.storage_bytes(), m, stored,
+    fill(a, generator.a.storage_bytes(), m, stored,
          [&](std::uint64_t i, std::uint64_t s) { return made(gen::Matrix::a, s / of_tile, i, s % of_tile); });
-    fill(b, plan.b.storage_bytes(), k, n,
+    fill(b, generator.b.storage_bytes(), k, n,
          [&](std::uint64_t s, std::uint64_t j) { return made(gen::Matrix::b, s / depth, s % depth, j); });
-    fill(c, plan.c.storage_bytes(), m, n,
+    fill(c, generator.c.storage_bytes(), m, n,
          [&](std::uint64_t i, std::uint64_t j) { return made(gen::Matrix::c, 0, i, j); });
     problem.m = m;
     problem.n = n;
@@ -85,8 +85,8 @@ struct Product {
     problem.a = a.data();
     problem.b = b.data();
     problem.c = c.data();
-    if (plan.scale_block != 0) {
-      const auto length = static_cast<std::uint64_t>(plan.scale_block), blocks = depth / length,
+    if (generator.scale_block != 0) {
+      const auto length = static_cast<std::uint64_t>(generator.scale_block), blocks = depth / length,
                  all = ::mmaudit::detail::quotient_up(k, length);
       fill(scale_a, 1, m, all, [&](std::uint64_t i, std::uint64_t s) {
         return made(gen::Matrix::scale_a, s / blocks, i, s % blocks);
@@ -99,7 +99,7 @@ struct Product {
     }
     if (group != kept) {
       fill(metadata, 1, m, stored, [&](std::uint64_t i, std::uint64_t s) {
-        return gen::generate_metadata(plan, input_class, seed, s / of_tile, static_cast<int>(i),
+        return gen::generate_metadata(generator, input_class, seed, s / of_tile, static_cast<int>(i),
                                       static_cast<int>(s % of_tile));
       });
       problem.metadata = metadata.data();

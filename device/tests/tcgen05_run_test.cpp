@@ -128,7 +128,7 @@ TileBatch batch_of(const Instruction& inst, std::initializer_list<std::uint8_t> 
   TileBatch batch(inst);
   std::uint64_t tile = 0;
   for (const std::uint8_t set : modifiers)
-    gen::append_class(batch, gen::make_generator_plan(inst, datapath), gen::InputClass::narrow_window, 11,
+    gen::append_class(batch, gen::make_generator_spec(inst, datapath), gen::InputClass::narrow_window, 11,
                       tile++, 1, set);
   emulate(inst, datapath, batch.view());
   return batch;

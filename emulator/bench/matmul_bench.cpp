@@ -158,17 +158,17 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   constexpr std::size_t kElements = std::size_t{kEdge} * kEdge;
   const Instruction instruction = *find_instruction(name);
   const Datapath& datapath = find_datapath(*find_architecture("hopper"), instruction)->datapath;
-  const DotPlan plan = make_plan(instruction, datapath);
-  const fast::FastPlan fast = *fast::fast_plan(plan);
+  const DotSpec spec = make_dot_spec(instruction, datapath);
+  const fast::FastSpec fast = *fast::fast_spec(spec);
   const auto a = normal_values(kElements, instruction.a, 1), b = normal_values(kElements, instruction.b, 2);
   std::vector<fast::Step> steps;
-  for (int k = 0; k < kEdge; k += plan.k) {
-    for_each_step(plan, [&](int start, int count) {
+  for (int k = 0; k < kEdge; k += spec.k) {
+    for_each_step(spec, [&](int start, int count) {
       steps.push_back({static_cast<std::int16_t>(k + start), static_cast<std::int16_t>(count), false});
     });
     steps.back().closes = true;
   }
-  const int per_instruction = static_cast<int>(steps.size()) * plan.k / kEdge;
+  const int per_instruction = static_cast<int>(steps.size()) * spec.k / kEdge;
   const fast::Chunk chunk{steps.data(), static_cast<int>(steps.size()), kEdge, nullptr};
   struct alignas(64) Panels {
     float a[kElements], b[kElements], sum[kElements];
@@ -178,13 +178,13 @@ void unpacked(benchmark::State& state, const std::string& name, const fast::Leve
   const auto panels = std::make_unique<Panels>();
   std::vector<fast::Bounds> a_bounds(steps.size() * kEdge / fast::kRows),
       b_bounds(steps.size() * kEdge / fast::kPanel);
-  const auto bytes = static_cast<int>(plan.a.storage_bytes());
+  const auto bytes = static_cast<int>(spec.a.storage_bytes());
   fast::PackSource source{b.data(), kEdge, bytes, kEdge, kEdge, fast.b, fast.rules.pairs};
   level->pack_b(source, chunk, {panels->b, panels->b_exponent}, std::size_t{kEdge} * fast::kPanel,
                 kEdge / fast::kPanel, b_bounds.data(), chunk.step_count);
   source.decode = fast.a;
   for (std::size_t i = 0; i < kEdge; i += fast::kRows) {
-    source.base = a.data() + i * kEdge * plan.a.storage_bytes();
+    source.base = a.data() + i * kEdge * spec.a.storage_bytes();
     level->pack_a(source, chunk, {panels->a + i * kEdge, panels->a_exponent + i * kEdge}, kEdge,
                   &a_bounds[i / fast::kRows * steps.size()]);
   }

@@ -93,7 +93,7 @@ TEST(Emulate, EveryElementOfABatchIsItsDotProduct) {
     const Datapath model = hopper_row(inst);
     emulate(inst, model,
             {kTiles, tiles.a.data(), tiles.b.data(), tiles.c.data(), tiles.d.data(), modifiers.data()});
-    const DotPlan plan = make_plan(inst, model);
+    const DotSpec spec = make_dot_spec(inst, model);
     for (std::size_t t = 0; t < kTiles; ++t) {
       for (std::size_t i = 0; i < m; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
@@ -104,10 +104,10 @@ TEST(Emulate, EveryElementOfABatchIsItsDotProduct) {
           }
           const std::uint64_t c = element(tiles.c, inst.c, (t * m + i) * n + j);
           const std::uint64_t d = element(tiles.d, inst.d, (t * m + i) * n + j);
-          ASSERT_EQ(d, dot(plan, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()}, c,
+          ASSERT_EQ(d, dot(spec, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()}, c,
                            modifiers[t]))
               << name_of(inst);
-          ASSERT_EQ(explain(plan, a.data(), b.data(), c, modifiers[t]).result, d) << name_of(inst);
+          ASSERT_EQ(explain(spec, a.data(), b.data(), c, modifiers[t]).result, d) << name_of(inst);
         }
       }
     }
@@ -157,8 +157,8 @@ TEST(Emulate, WideAndNarrowWgmmaAgree) {
 constexpr std::uint64_t one_at_compile_time() {
   const Instruction inst{Op::mma, 16, 8, 8, Format::f32, Format::f16, Format::f16, Format::f32};
   const std::uint16_t a[8] = {0x3C00, 0x4000}, b[8] = {0x3C00, 0x4200};
-  return dot(make_plan(inst, Datapath{}), Strided<std::uint16_t>{a}, Strided<std::uint16_t>{b}, 0x3F800000,
-             0);
+  return dot(make_dot_spec(inst, Datapath{}), Strided<std::uint16_t>{a}, Strided<std::uint16_t>{b},
+             0x3F800000, 0);
 }
 static_assert(one_at_compile_time() == 0x41000000);  // 1 + 2*3 + 1
 

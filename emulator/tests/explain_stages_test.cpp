@@ -12,9 +12,9 @@
 namespace mmaudit::test {
 namespace {
 
-std::uint64_t rounded(Dyadic x, const DotPlan& plan) {
-  return round_to_output(magnitude(x.significand), x.significand < 0, x.exponent, plan.datapath.output,
-                         plan.step.output);
+std::uint64_t rounded(Dyadic x, const DotSpec& spec) {
+  return round_to_output(magnitude(x.significand), x.significand < 0, x.exponent, spec.datapath.output,
+                         spec.step.output);
 }
 
 double value(Dyadic x) { return std::ldexp(static_cast<double>(x.significand), x.exponent); }
@@ -34,14 +34,14 @@ struct Seen {
 };
 
 void check_stage(const Explanation& trace, const ExplainedStage& stage, Seen& seen) {
-  const DotPlan& plan = trace.plan;
-  const Datapath& datapath = plan.datapath;
+  const DotSpec& spec = trace.spec;
+  const Datapath& datapath = spec.datapath;
   ++seen.steps;
   if (datapath.arithmetic == Arithmetic::rounded_tree) {
     for (const ExplainedPartial& one : stage.partials)
       if (one.fits && one.sum.significand != 0) {
         ++seen.sums;
-        EXPECT_EQ(rounded(one.sum, plan), one.bits);
+        EXPECT_EQ(rounded(one.sum, spec), one.bits);
       }
     ASSERT_EQ(stage.partials.size() + 1, stage.products.size());
   }
@@ -49,11 +49,11 @@ void check_stage(const Explanation& trace, const ExplainedStage& stage, Seen& se
   ++seen.sums;
   if (datapath.arithmetic != Arithmetic::two_stage_dot_add) {
     if (stage.total.sum.significand != 0) {
-      EXPECT_EQ(rounded(stage.total.sum, plan), stage.after);
+      EXPECT_EQ(rounded(stage.total.sum, spec), stage.after);
     }
     return;
   }
-  EXPECT_EQ(rounded(stage.total.kept, plan), stage.after);
+  EXPECT_EQ(rounded(stage.total.kept, spec), stage.after);
   EXPECT_LE(value(stage.total.kept), value(stage.total.sum));
   EXPECT_EQ(value(stage.total.kept_products) + value(stage.total.kept_addend), value(stage.total.sum));
   seen.cut_sums += value(stage.total.kept_products) != value(stage.total.products) ? 1 : 0;
@@ -78,18 +78,18 @@ TEST(ExplainedStages, EveryNumberLeadsToTheResult) {
     for (const Instruction& instruction : kInstructions) {
       const DatapathEntry* entry = find_datapath(*find_architecture(name), instruction);
       if (entry == nullptr || !is_staged(entry->datapath.arithmetic)) continue;
-      const DotPlan plan = make_plan(instruction, entry->datapath);
+      const DotSpec spec = make_dot_spec(instruction, entry->datapath);
       Seen& seen = entry->datapath.arithmetic == Arithmetic::rounded_tree    ? tree
                    : entry->datapath.arithmetic == Arithmetic::exact_dot_add ? exact
                                                                              : two;
       for (int i = 0; i < 200; ++i) {
         std::vector<std::uint64_t> a, b;
-        for (int k = 0; k < plan.k; ++k) {
-          a.push_back(drawn(random, plan.a));
-          b.push_back(drawn(random, plan.b));
+        for (int k = 0; k < spec.k; ++k) {
+          a.push_back(drawn(random, spec.a));
+          b.push_back(drawn(random, spec.b));
         }
-        const std::uint64_t c = i % 4 == 0 ? 0 : drawn(random, plan.step.addend);
-        const Explanation trace = explain(plan, a.data(), b.data(), c, 0);
+        const std::uint64_t c = i % 4 == 0 ? 0 : drawn(random, spec.step.addend);
+        const Explanation trace = explain(spec, a.data(), b.data(), c, 0);
         for (const ExplainedStage& stage : trace.stages) check_stage(trace, stage, seen);
         if (HasFailure()) FAIL() << name << ' ' << name_of(instruction) << " draw " << i;
       }

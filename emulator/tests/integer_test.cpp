@@ -33,7 +33,7 @@ std::vector<Instruction> integer_rows() { return instructions_where(is_integer);
 
 TEST(Integer, EveryPairOfBytes) {
   for (const Instruction& inst : integer_rows()) {
-    const DotPlan plan = make_plan(inst, hopper_row(inst));
+    const DotSpec spec = make_dot_spec(inst, hopper_row(inst));
     std::array<std::uint8_t, 256> a{}, b{};
     for (unsigned x = 0; x < 256; ++x) {
       for (unsigned y = 0; y < 256; ++y) {
@@ -42,7 +42,7 @@ TEST(Integer, EveryPairOfBytes) {
         b[at] = static_cast<std::uint8_t>(y);
         const int p = value_of(inst.a, x), q = value_of(inst.b, y);
         const int expected = inst.multiply == Multiply::xor_popc ? p ^ q : p * q;
-        ASSERT_EQ(dot(plan, Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0),
+        ASSERT_EQ(dot(spec, Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0),
                   s32(expected))
             << name_of(inst) << ' ' << x << ' ' << y;
         a[at] = b[at] = 0;
@@ -129,7 +129,7 @@ TEST(Integer, ExplainShowsEveryProductAndWhereASumIsCut) {
   std::array<std::uint64_t, 16> a{}, b{};
   a[0] = b[0] = a[9] = 2;
   b[9] = 0xFF;
-  const Explanation trace = explain(make_plan(inst, model), a.data(), b.data(), kMost, 0);
+  const Explanation trace = explain(make_dot_spec(inst, model), a.data(), b.data(), kMost, 0);
   ASSERT_EQ(trace.products.size(), 16U);
   EXPECT_TRUE(trace.products[7].clamped);
   EXPECT_EQ(trace.products[9].product, -2);

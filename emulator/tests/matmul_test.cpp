@@ -79,7 +79,7 @@ struct Case {
   /// The chain of instructions over k in [first, last) for one element, from `sum`.
   [[nodiscard]] std::uint64_t chain_of(std::uint64_t matrix, std::uint64_t i, std::uint64_t j,
                                        std::uint64_t first, std::uint64_t last, std::uint64_t sum) const {
-    const DotPlan plan = make_plan(instruction, datapath);
+    const DotSpec spec = make_dot_spec(instruction, datapath);
     const auto depth = static_cast<std::uint64_t>(instruction.k);
     for (std::uint64_t start = first; start < last; start += depth) {
       const auto load_a = [&](int k) {
@@ -90,7 +90,7 @@ struct Case {
         const std::uint64_t at = start + static_cast<std::uint64_t>(k);
         return at < last ? b[(matrix * problem.k + at) * problem.n + j] : 0;
       };
-      sum = dot(plan, load_a, load_b, sum, 0);
+      sum = dot(spec, load_a, load_b, sum, 0);
     }
     return sum;
   }

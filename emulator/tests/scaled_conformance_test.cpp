@@ -60,10 +60,10 @@ struct ScaledDot {
     return other.bits();
   }
   [[nodiscard]] std::uint64_t bits() const {
-    const DotPlan plan = make_plan(inst, model);
-    const std::uint64_t d = dot(plan, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()},
+    const DotSpec spec = make_dot_spec(inst, model);
+    const std::uint64_t d = dot(spec, Strided<std::uint64_t>{a.data()}, Strided<std::uint64_t>{b.data()},
                                 addend, 0, ScaleBytes{{scale_a.data()}, {scale_b.data()}, 0});
-    EXPECT_EQ(explain(plan, a.data(), b.data(), addend, 0, scale_a.data(), scale_b.data()).result, d);
+    EXPECT_EQ(explain(spec, a.data(), b.data(), addend, 0, scale_a.data(), scale_b.data()).result, d);
     const auto m = static_cast<std::size_t>(inst.m), n = static_cast<std::size_t>(inst.n), k = a.size();
     std::vector<std::uint8_t> tile_a(m * k), tile_b(k * n), scales_a(m * scale_a.size()),
         scales_b(scale_b.size() * n);
@@ -256,8 +256,8 @@ constexpr std::uint64_t constant_dot() {
   std::array<std::uint8_t, 64> a{}, b{};
   a[0] = b[0] = 7;                                                // 6 x 6
   const std::array<std::uint8_t, 4> scales = {0x7E, 0, 1, 0x38};  // 448, and an empty group's must not matter
-  return dot(make_plan(inst, model), Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0, 0,
-             ScaleBytes{{scales.data()}, {scales.data()}, 0});
+  return dot(make_dot_spec(inst, model), Strided<std::uint8_t>{a.data()}, Strided<std::uint8_t>{b.data()}, 0,
+             0, ScaleBytes{{scales.data()}, {scales.data()}, 0});
 }
 static_assert(constant_dot() == 0x4ADC8000);  // 36 * 448 * 448 = 7225344
 

@@ -87,19 +87,19 @@ TEST(Tolerance, SaysWhenZerosWouldPassToo) {
   EXPECT_FALSE(gemm_is_within(one.instruction, one.datapath, one.problem));
 }
 
-DotPlan plan_of(const char* architecture, const char* name) {
+DotSpec plan_of(const char* architecture, const char* name) {
   const Instruction instruction = *find_instruction(name);
-  return make_plan(instruction, find_datapath(*find_architecture(architecture), instruction)->datapath);
+  return make_dot_spec(instruction, find_datapath(*find_architecture(architecture), instruction)->datapath);
 }
 
 TEST(ErrorBound, OfATruncatingDatapathByHand) {
   // L = 16, F = 25, D of 23 fraction bits toward zero: 16 products and C each lose less than 2^-25 of the
   // largest addend's power of two, the rounding less than 2^-23 of the sum's.
-  const DotPlan plan = plan_of("hopper", "mma.m16n8k16.f32.f16.f16.f32");
-  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), 21 * 0x1p-25);
-  EXPECT_EQ(instruction_error_bound(plan, {1, 0}, -1), 19 * 0x1p-25);
-  EXPECT_EQ(instruction_error_bound(plan, {1, 4}), (17 * 16 + 4) * 0x1p-25);
-  const ChainErrorBound chain(plan);
+  const DotSpec spec = plan_of("hopper", "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_EQ(instruction_error_bound(spec, {1, 0}), 21 * 0x1p-25);
+  EXPECT_EQ(instruction_error_bound(spec, {1, 0}, -1), 19 * 0x1p-25);
+  EXPECT_EQ(instruction_error_bound(spec, {1, 4}), (17 * 16 + 4) * 0x1p-25);
+  const ChainErrorBound chain(spec);
   EXPECT_TRUE(chain.only_shrinks());
   EXPECT_EQ(chain(1, {1.5, 0}), 21 * 0x1p-25);
   EXPECT_EQ(chain(3, {1.5, 0}), 3 * 21 * 0x1p-25);
@@ -108,16 +108,16 @@ TEST(ErrorBound, OfATruncatingDatapathByHand) {
 
 TEST(ErrorBound, OfADatapathThatRoundsToNearestByHand) {
   // D of binary16 to nearest even loses half a unit, 2^-11, of the sum.
-  const DotPlan plan = plan_of("hopper", "mma.m16n8k16.f16.f16.f16.f16");
-  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), 17 * 0x1p-25 + 0x1p-11);
-  EXPECT_FALSE(ChainErrorBound(plan).only_shrinks());
+  const DotSpec spec = plan_of("hopper", "mma.m16n8k16.f16.f16.f16.f16");
+  EXPECT_EQ(instruction_error_bound(spec, {1, 0}), 17 * 0x1p-25 + 0x1p-11);
+  EXPECT_FALSE(ChainErrorBound(spec).only_shrinks());
 }
 
 TEST(ErrorBound, OfCAddedLastByHand) {
   // FP8 mma of Hopper, L = 16, F = 25: 16 products, then 16 and the sum so far, each cut below 2^-25; both
   // steps cut to 23 fraction bits, 4 * 2^-25 each; c added to nearest, 2 * 2^-25.
-  const DotPlan plan = plan_of("hopper", "mma.m16n8k32.f32.e4m3.e4m3.f32");
-  EXPECT_EQ(instruction_error_bound(plan, {1, 0}), (16 + 17 + 4 + 4 + 2) * 0x1p-25);
+  const DotSpec spec = plan_of("hopper", "mma.m16n8k32.f32.e4m3.e4m3.f32");
+  EXPECT_EQ(instruction_error_bound(spec, {1, 0}), (16 + 17 + 4 + 4 + 2) * 0x1p-25);
 }
 
 TEST(ErrorBound, OfAnAdditionInBinary32) {

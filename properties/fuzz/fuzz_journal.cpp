@@ -12,25 +12,25 @@ namespace mmaudit::fuzz {
 namespace {
 
 using campaign::Journal;
-using campaign::Plan;
+using campaign::Schedule;
 using campaign::Shard;
 
 constexpr unsigned kWithHeader = 1, kSealed = 2, kOneOfTwo = 4;
 
-Plan small_plan() {
-  Plan plan;
-  plan.seed = 7;
-  plan.dots = 20000;
+Schedule small_schedule() {
+  Schedule schedule;
+  schedule.seed = 7;
+  schedule.dots = 20000;
   const Architecture& hopper = *find_architecture("hopper");
-  plan.architecture = hopper.name;
+  schedule.architecture = hopper.name;
   for (const char* name :
        {"mma.m16n8k8.f32.f16.f16.f32", "mma.sp.m16n8k16.f32.f16.f16.f32", "mma.m8n8k16.s32.s8.s8.s32"}) {
     const Instruction instruction = *find_instruction(name);
     const DatapathEntry* entry = find_datapath(hopper, instruction);
-    plan.instructions.push_back({instruction, entry, "plain", 1024, 4096, entry});
+    schedule.instructions.push_back({instruction, entry, "plain", 1024, 4096, entry});
   }
-  plan.input_classes = {gen::InputClass::random_bits, gen::InputClass::normal};
-  return plan;
+  schedule.input_classes = {gen::InputClass::random_bits, gen::InputClass::normal};
+  return schedule;
 }
 
 /// The lines, each with the checksum that it should have.
@@ -57,19 +57,20 @@ std::string sealed_lines(std::string_view text) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mmaudit::fuzz;
-  static const Plan plan = small_plan();
+  static const Schedule schedule = small_schedule();
   static ScratchFile file("journal");
   Bytes bytes(data, size);
   const unsigned how = bytes.byte();
   const Shard shard = (how & kOneOfTwo) != 0 ? Shard{(how >> 3) & 1U, 2} : Shard{};
-  std::string text = (how & kWithHeader) != 0 ? journal_header(plan, shard) + "\n" : "";
+  std::string text = (how & kWithHeader) != 0 ? journal_header(schedule, shard) + "\n" : "";
   text += (how & kSealed) != 0 ? sealed_lines(bytes.text()) : std::string(bytes.text());
   const auto& path = file.holding(text);
   accepted([&] {
-    const Journal read(path, plan, shard);
-    const Journal again(path, plan, shard);
-    const std::string result = campaign_json(plan, read.tally(), {}, 1, shard);
-    if (result != campaign_json(plan, again.tally(), {}, 1, shard)) fail("a journal that reads differently");
+    const Journal read(path, schedule, shard);
+    const Journal again(path, schedule, shard);
+    const std::string result = campaign_json(schedule, read.tally(), {}, 1, shard);
+    if (result != campaign_json(schedule, again.tally(), {}, 1, shard))
+      fail("a journal that reads differently");
     try {
       if (mmaudit::campaign::campaign_verdict(result, "x").mismatches != read.tally().total().mismatches)
         fail("a result of other mismatches");

@@ -20,40 +20,40 @@ std::optional<std::uint64_t> power(const FormatSpec& format, int exponent) {
 
 }  // namespace
 
-Case::Case(const Setting& plan, std::string_view question) : plan_(plan) {
+Case::Case(const Setting& spec, std::string_view question) : spec_(spec) {
   dot_.question = question;
-  dot_.a.assign(static_cast<std::size_t>(plan.k), 0);
-  dot_.b.assign(static_cast<std::size_t>(plan.k), 0);
-  if (!plan.block_scaled()) return;
-  dot_.scale_a.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(true));
-  dot_.scale_b.assign(static_cast<std::size_t>(plan.k / plan.scale_block), plan.scale_byte(false));
+  dot_.a.assign(static_cast<std::size_t>(spec.k), 0);
+  dot_.b.assign(static_cast<std::size_t>(spec.k), 0);
+  if (!spec.block_scaled()) return;
+  dot_.scale_a.assign(static_cast<std::size_t>(spec.k / spec.scale_block), spec.scale_byte(true));
+  dot_.scale_b.assign(static_cast<std::size_t>(spec.k / spec.scale_block), spec.scale_byte(false));
 }
 
 Case& Case::term(int k, std::string_view a, std::string_view b) {
-  const ParsedValue x = parse_value(a, plan_.a);
-  const ParsedValue y = parse_value(b, plan_.b);
+  const ParsedValue x = parse_value(a, spec_.a);
+  const ParsedValue y = parse_value(b, spec_.b);
   if (!x.error.empty() || !y.error.empty()) applies_ = false;
   return set(k, x.bits, y.bits);
 }
 
 Case& Case::product(int k, int exponent, bool negative) {
-  exponent -= plan_.scale_shift;
+  exponent -= spec_.scale_shift;
   // The middle of the possible splits keeps both factors away from subnormals where it can.
-  const int low = std::max(plan_.a.min_exponent() - plan_.a.fraction_bits, exponent - plan_.b.max_exponent());
+  const int low = std::max(spec_.a.min_exponent() - spec_.a.fraction_bits, exponent - spec_.b.max_exponent());
   const int high =
-      std::min(plan_.a.max_exponent(), exponent - plan_.b.min_exponent() + plan_.b.fraction_bits);
+      std::min(spec_.a.max_exponent(), exponent - spec_.b.min_exponent() + spec_.b.fraction_bits);
   if (low > high) {
     applies_ = false;
     return *this;
   }
   const int middle = std::clamp(exponent / 2, low, high);
-  const auto x = power(plan_.a, middle);
-  const auto y = power(plan_.b, exponent - middle);
+  const auto x = power(spec_.a, middle);
+  const auto y = power(spec_.b, exponent - middle);
   if (!x || !y) {
     applies_ = false;
     return *this;
   }
-  return set(k, *x | (negative ? plan_.a.sign_bit() : 0), *y);
+  return set(k, *x | (negative ? spec_.a.sign_bit() : 0), *y);
 }
 
 Case& Case::products(std::initializer_list<int> exponents, bool negative) {
@@ -67,9 +67,9 @@ Case& Case::product_and_half(int k, int exponent, bool negative) {
   if (!applies_) return *this;
   // Half of a significand next to it: three halves of a power of two, subnormal or not.
   std::uint64_t& factor = dot_.a[static_cast<std::size_t>(k)];
-  const std::uint64_t unit = std::uint64_t{1} << plan_.a.ignored_low_bits;
-  const std::uint64_t magnitude = factor & ~plan_.a.sign_bit();
-  const std::uint64_t least_normal = unit << plan_.a.fraction_bits;
+  const std::uint64_t unit = std::uint64_t{1} << spec_.a.ignored_low_bits;
+  const std::uint64_t magnitude = factor & ~spec_.a.sign_bit();
+  const std::uint64_t least_normal = unit << spec_.a.fraction_bits;
   if (magnitude >= least_normal) {
     factor |= least_normal >> 1;
   } else if (magnitude > unit) {
@@ -81,16 +81,16 @@ Case& Case::product_and_half(int k, int exponent, bool negative) {
 }
 
 Case& Case::addend(std::string_view text) {
-  const ParsedValue c = parse_value(text, plan_.step.addend);
+  const ParsedValue c = parse_value(text, spec_.step.addend);
   if (!c.error.empty()) applies_ = false;
   dot_.c = c.bits;
   return *this;
 }
 
 Case& Case::addend_power(int exponent, bool negative) {
-  const auto c = power(plan_.step.addend, exponent);
+  const auto c = power(spec_.step.addend, exponent);
   if (!c) applies_ = false;
-  dot_.c = c.value_or(0) | (negative ? plan_.step.addend.sign_bit() : 0);
+  dot_.c = c.value_or(0) | (negative ? spec_.step.addend.sign_bit() : 0);
   return *this;
 }
 
@@ -99,7 +99,7 @@ void Case::into(std::vector<DirectedDot>& out) const {
 }
 
 Case& Case::set(int k, std::uint64_t a, std::uint64_t b) {
-  if (k >= plan_.k) {
+  if (k >= spec_.k) {
     applies_ = false;
     return *this;
   }

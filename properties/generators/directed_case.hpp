@@ -10,10 +10,10 @@
 
 namespace mmaudit::gen {
 
-/// A plan, and the exponent that the scales of every block bring together: exponents in the cases below are
+/// A spec, and the exponent that the scales of every block bring together: exponents in the cases below are
 /// exponents of whole products, and elements of few bits reach them through their scales.
-struct Setting : DotPlan {
-  explicit Setting(const DotPlan& plan, int shift = 0) : DotPlan(plan), scale_shift(shift) {}
+struct Setting : DotSpec {
+  explicit Setting(const DotSpec& spec, int shift = 0) : DotSpec(spec), scale_shift(shift) {}
   int scale_shift;
   /// The byte that brings A's share (B's is the rest).
   [[nodiscard]] std::uint8_t scale_byte(bool of_a) const {
@@ -26,7 +26,7 @@ struct Setting : DotPlan {
 /// Builds one case; a term the formats cannot express makes the case inapplicable and it is dropped.
 class Case {
  public:
-  Case(const Setting& plan, std::string_view question);
+  Case(const Setting& spec, std::string_view question);
 
   /// a_k * b_k from texts such as "1.5", "0x7fc1", "max".
   Case& term(int k, std::string_view a, std::string_view b);
@@ -44,7 +44,7 @@ class Case {
  private:
   Case& set(int k, std::uint64_t a, std::uint64_t b);
 
-  Setting plan_;
+  Setting spec_;
   DirectedDot dot_;
   bool applies_ = true;
 };
@@ -59,23 +59,23 @@ struct Edges {
   int addend_minimum;  // exponent of c's subnormals
 };
 
-inline Edges edges_of(const Setting& plan) {
-  const OutputRule& output = plan.datapath.output;
-  return {plan.datapath.fraction_bits, plan.datapath.min_alignment_exponent, output.fraction_bits,
-          plan.step.output.min_exponent() - output.fraction_bits, plan.step.addend.min_exponent()};
+inline Edges edges_of(const Setting& spec) {
+  const OutputRule& output = spec.datapath.output;
+  return {spec.datapath.fraction_bits, spec.datapath.min_alignment_exponent, output.fraction_bits,
+          spec.step.output.min_exponent() - output.fraction_bits, spec.step.addend.min_exponent()};
 }
 
 /// A position that falls into the same step as 0 and 1 whatever the segments.
-inline int third(const Setting& plan) { return plan.segments == 2 ? 4 : 2; }
+inline int third(const Setting& spec) { return spec.segments == 2 ? 4 : 2; }
 
 /// Cases of values rather than of places: the ends of the range, infinities and NaN, c, ignored bits.
-void add_extremes(const Setting& plan, Dots& out);
-void add_specials(const Setting& plan, Dots& out);
-void add_addends(const Setting& plan, Dots& out);
-void add_second_rounding(const Setting& plan, Dots& out);
-void add_ignored_bits(const Setting& plan, Dots& out);
+void add_extremes(const Setting& spec, Dots& out);
+void add_specials(const Setting& spec, Dots& out);
+void add_addends(const Setting& spec, Dots& out);
+void add_second_rounding(const Setting& spec, Dots& out);
+void add_ignored_bits(const Setting& spec, Dots& out);
 /// binary64: order of k, fusion, subnormals.
-void add_binary64(const Setting& plan, Dots& out);
+void add_binary64(const Setting& spec, Dots& out);
 
 /// Every directed case of integers and single bits, and of a datapath that sums groups.
 Dots directed_integer_dots(const Instruction& instruction);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 namespace mmaudit::gen {
-void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
-                  std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
+void append_class(TileBatch& tiles, const GeneratorSpec& generator, InputClass input_class,
+                  std::uint64_t seed, std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers) {
   const Instruction& inst = tiles.instruction;
   const TileExtents shape(inst);
   const std::size_t first = tiles.grow(count, modifiers);
@@ -12,8 +12,9 @@ void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_
     for (std::size_t t = 0; t < count; ++t)
       for (std::size_t i = 0; i < rows; ++i)
         for (std::size_t j = 0; j < columns; ++j)
-          put(((first + t) * rows + i) * columns + j, generate(plan, input_class, seed, which, first_tile + t,
-                                                               static_cast<int>(i), static_cast<int>(j)));
+          put(((first + t) * rows + i) * columns + j,
+              generate(generator, input_class, seed, which, first_tile + t, static_cast<int>(i),
+                       static_cast<int>(j)));
   };
   const auto fill = [&](std::vector<std::byte>& buffer, Format format, Matrix which, std::size_t rows,
                         std::size_t columns) {
@@ -34,7 +35,7 @@ void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_
   const std::size_t each = shape.m * shape.stored;
   for (std::size_t i = 0; i < tiles.metadata.size() / tiles.tiles * count; ++i)
     tiles.metadata[first * each + i] =
-        generate_metadata(plan, input_class, seed, first_tile + i / each,
+        generate_metadata(generator, input_class, seed, first_tile + i / each,
                           static_cast<int>(i % each / shape.stored), static_cast<int>(i % shape.stored));
 }
 

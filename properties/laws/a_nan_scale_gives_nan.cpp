@@ -7,7 +7,7 @@ namespace {
 
 /// NaNs among the scales; in half of the tiles every element is zero.
 void fill(const Subject& subject, Random& random, Tile& tile) {
-  const FormatSpec format = subject.plan.scale;
+  const FormatSpec format = subject.spec.scale;
   if (random.once_in(2)) fill_alike(subject, random, -2, tile);
   const int rarity = random.in(2, 12);
   for (auto* scales : {&tile.scale_a, &tile.scale_b})
@@ -16,7 +16,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
 }
 
 Verdict judge(const Case& at) {
-  const FormatSpec scale = at.subject.plan.scale, d = at.subject.d();
+  const FormatSpec scale = at.subject.spec.scale, d = at.subject.d();
   for (int block = 0; block < at.tile.blocks(); ++block)
     for (const std::uint8_t bits : {at.tile.at_scale_a(at.row, block), at.tile.at_scale_b(block, at.col)})
       if (std::isnan(scale_value(bits, scale))) return equal_bits(at.d(), d.conversion_nan_bits());

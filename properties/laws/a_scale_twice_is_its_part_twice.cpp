@@ -21,7 +21,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
 /// alone.
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  const FormatSpec format = subject.plan.scale;
+  const FormatSpec format = subject.spec.scale;
   const int chosen = static_cast<int>(tile.salt % static_cast<unsigned>(tile.blocks()));
   for (int row = 0; row < tile.instruction.m; ++row) {
     std::uint8_t& scale = other.at_scale_a(row, chosen);
@@ -34,7 +34,7 @@ Verdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   const int chosen = static_cast<int>(at.tile.salt % static_cast<unsigned>(at.tile.blocks()));
-  const FormatSpec format = at.subject.plan.scale;
+  const FormatSpec format = at.subject.spec.scale;
   if (scale_value(at.related[0].at_scale_a(at.row, chosen), format) !=
       2 * scale_value(at.tile.at_scale_a(at.row, chosen), format))
     return silent();  // as a person shrank it

@@ -31,8 +31,8 @@ Verdict judge(const Case& at) {
   const auto number = [](std::uint64_t bits) { return __builtin_bit_cast(double, bits); };
   std::uint64_t sum = at.c();
   bool made = false;  // a NaN out of numbers: its bits are not said here
-  for (int i = 0; i < at.subject.plan.k; ++i) {
-    const int k = evaluation_k(at.subject.datapath.order, at.subject.plan.k, i);
+  for (int i = 0; i < at.subject.spec.k; ++i) {
+    const int k = evaluation_k(at.subject.datapath.order, at.subject.spec.k, i);
     const std::uint64_t a = at.tile.at_a(at.row, k), b = at.tile.at_b(k, at.col);
     if (std::isnan(number(b))) {
       sum = b | kQuiet;

@@ -81,7 +81,7 @@ Verdict judge(const Case& at) {
   const double largest = value_of(d.max_finite_bits(), d);
   if (magnitude >= largest / 4) return silent();
   const double bound =
-      instruction_error_bound(subject.plan, {magnitude, most}, field_exponent(at.d(), subject.d()));
+      instruction_error_bound(subject.spec, {magnitude, most}, field_exponent(at.d(), subject.d()));
   const Wide error = static_cast<Wide>(value_of(at.d(), d)) - exact;
   const double size = std::fabs(static_cast<double>(error));
   Verdict out = verdict(size <= bound);

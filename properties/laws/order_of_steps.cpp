@@ -8,7 +8,7 @@ namespace {
 std::string why_not(const Subject& subject) {
   if (!subject.fused()) return fused_only(subject);
   if (is_sparse(subject.instruction.op)) return "stored elements can't change places: metadata orders them";
-  if (subject.plan.d.id != subject.plan.step.output.id) return "D has far fewer bits than the sums";
+  if (subject.spec.d.id != subject.spec.step.output.id) return "D has far fewer bits than the sums";
   return subject.steps.size() < 2 ? "one step" : "";
 }
 

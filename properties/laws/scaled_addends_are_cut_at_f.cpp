@@ -45,7 +45,7 @@ void spread(const Subject& subject, Random& random, Tile& tile, int k) {
 
 /// The scales of `block` up to three binades larger or smaller from column to column.
 void spread_scales(const Subject& subject, Random& random, Tile& tile, int block) {
-  const FormatSpec scale = subject.plan.scale;
+  const FormatSpec scale = subject.spec.scale;
   const int own = std::ilogb(scale_value(tile.at_scale_b(block, 0), scale));
   for (int col = 0; col < tile.instruction.n; ++col) {
     const int e = std::clamp(own + random.in(-3, 3), scale.min_exponent() - scale.fraction_bits,
@@ -88,7 +88,7 @@ void fill_overflow(const Subject& subject, Random& random, Tile& tile) {
 
 /// The scales of block 0, a subnormal among them where the format has them; the sum of their exponents.
 int scale_first(const Subject& subject, Random& random, Tile& tile) {
-  const FormatSpec scale = subject.plan.scale;
+  const FormatSpec scale = subject.spec.scale;
   const int top = 2 * scale.max_exponent();
   if (scale.fraction_bits != 0 && random.once_in(3)) {
     const int below = random.in(1, scale.fraction_bits);
@@ -123,7 +123,7 @@ void fill_taken_away(const Subject& subject, Random& random, Tile& tile) {
   const int count = random.once_in(2) || most < 2 ? 1 : random.in(2, most);
   const int exponent = scale_first(subject, random, tile);
   for (int k = 0; k < count; ++k) put_power(subject, tile, k, e, e / 2, false);
-  const FormatSpec scale = subject.plan.scale;
+  const FormatSpec scale = subject.spec.scale;
   const double scaled = scale_value(tile.at_scale_a(0, 0), scale) * scale_value(tile.at_scale_b(0, 0), scale);
   for (std::uint64_t& x : tile.c) x = encode_value(-scaled * count * std::ldexp(1.0, e), subject.c());
   const int last = exponent - subject.datapath.fraction_bits + random.in(-4, 1);
@@ -144,7 +144,7 @@ void fill_taken_away(const Subject& subject, Random& random, Tile& tile) {
 
 /// Any numbers, any scales of a window.
 void fill_any(const Subject& subject, Random& random, Tile& tile) {
-  const FormatSpec scale = subject.plan.scale;
+  const FormatSpec scale = subject.spec.scale;
   for (std::uint64_t& x : tile.a) x = random_number(random, subject.a(), random.in(-3, 3));
   for (std::uint64_t& x : tile.b) x = random_number(random, subject.b(), random.in(-3, 3));
   for (std::uint64_t& x : tile.c) x = random_number(random, subject.c(), random.in(-24, 8));

@@ -9,7 +9,7 @@ namespace {
 std::string why_not(const Subject& subject) {
   if (subject.datapath.arithmetic == Arithmetic::integer) return "integers have no exponent";
   if (!subject.fused()) return fused_only(subject);
-  return subject.plan.converts ? "c or D is converted beside the steps" : "";
+  return subject.spec.converts ? "c or D is converted beside the steps" : "";
 }
 
 /// 1 to 3 up or down; 1 where the format has few exponents.

@@ -7,7 +7,7 @@ namespace {
 
 std::string why_not(const Subject& subject) {
   if (!subject.aligned()) return fused_only(subject);
-  return subject.plan.converts || subject.datapath.output.zero_sign != ZeroSign::plus
+  return subject.spec.converts || subject.datapath.output.zero_sign != ZeroSign::plus
              ? "sums are added or converted by IEEE rules beside the steps"
              : "";
 }

@@ -7,10 +7,10 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.unpacks()) return;
+  if (!list.spec.unpacks()) return;
   const Datapath& original = list.original;
-  const DotPlan& plan = list.plan;
-  const Reach reach = reach_of(plan);
+  const DotSpec& spec = list.spec;
+  const Reach reach = reach_of(spec);
   const std::string exact =
       reach.exact_alignment ? "what alignment cuts off can't decide a rounding of so few addends to nearest"
                             : "";
@@ -22,7 +22,7 @@ void add_to(MutantList& list) {
   // A floor acts only above the least exponent of a non-zero addend, and only if its unit cuts a bit off.
   const int least_exponent =
       std::min(reach.least_product,
-               reach.addend_in_step ? plan.step.addend.min_exponent() : plan.step.output.min_exponent());
+               reach.addend_in_step ? spec.step.addend.min_exponent() : spec.step.output.min_exponent());
   const int harmless = std::max(least_exponent, reach.finest + original.fraction_bits);
   constexpr int kNoFloor = -1000;
   for (const int floor :
@@ -50,7 +50,7 @@ void add_to(MutantList& list) {
           ? fmt::format("a zero brings at most exponent {}, and no addend has a bit below 2^{}",
                         reach.zero_exponent, reach.finest)
           : "");
-  if (plan.grouped) return;  // groups have the exponents of their scales
+  if (spec.grouped) return;  // groups have the exponents of their scales
   list.add(
       "products", "normalised", [](auto& x) { x.product = ProductRule::normalised; }, exact);
 }

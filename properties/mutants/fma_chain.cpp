@@ -7,7 +7,7 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.binary64) return;
+  if (!list.spec.binary64) return;
   for (const KOrder order : {KOrder::descending, KOrder::halves, KOrder::even_then_odd}) {
     const bool same = order == KOrder::halves;
     list.add(

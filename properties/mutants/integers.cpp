@@ -5,7 +5,7 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.integer) return;
+  if (!list.spec.integer) return;
   const bool sign_a = spec_of(list.instruction.a).encoding == Encoding::signed_integer;
   const bool sign_b = spec_of(list.instruction.b).encoding == Encoding::signed_integer;
 

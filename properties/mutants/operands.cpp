@@ -7,10 +7,10 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.unpacks()) return;
+  if (!list.spec.unpacks()) return;
   const Datapath& original = list.original;
-  const DotPlan& plan = list.plan;
-  const Reach reach = reach_of(plan);
+  const DotSpec& spec = list.spec;
+  const Reach reach = reach_of(spec);
   const std::string no_subnormals =
       reach.wide_subnormals ? "" : "the operands the datapath sees are never subnormal";
   std::string subnormal_exponent = no_subnormals;
@@ -18,7 +18,7 @@ void add_to(MutantList& list) {
     subnormal_exponent =
         fmt::format("a subnormal factor brings at most exponent {}, and no addend has a bit below 2^{}",
                     reach.subnormal_product, reach.finest);
-  if (!plan.grouped)
+  if (!spec.grouped)
     list.add(
         "subnormal operands", "normalised", [](auto& x) { x.subnormal_operand = SubnormalRule::normalised; },
         subnormal_exponent);
@@ -26,9 +26,9 @@ void add_to(MutantList& list) {
       "subnormal operands", "flushed", [](auto& x) { x.subnormal_operand = SubnormalRule::flushed; },
       no_subnormals);
   // In a step, c or the running sum: subnormal below the least normal of its format.
-  const FormatSpec& running = reach.addend_in_step ? plan.step.addend : plan.step.output;
+  const FormatSpec& running = reach.addend_in_step ? spec.step.addend : spec.step.output;
   const bool running_subnormal =
-      (reach.addend_in_step && !reach.c_is_widened) || reach.finest_product < plan.step.output.min_exponent();
+      (reach.addend_in_step && !reach.c_is_widened) || reach.finest_product < spec.step.output.min_exponent();
   const std::string never =
       reach.c_is_widened ? "binary16 c and products are never subnormal in binary32"
                          : "the sum between the steps is never subnormal, and c is added by an IEEE add";
@@ -52,15 +52,15 @@ void add_to(MutantList& list) {
   list.add(
       "infinity * 0", "0", [](auto& x) { x.infinity_times_zero = InfinityTimesZero::zero; },
       reach.infinity ? "" : "neither operand format has an infinity");
-  if (plan.a.ignored_low_bits != 0) {
+  if (spec.a.ignored_low_bits != 0) {
     list.add("ignored low bits", "read for NaN", [](auto& x) { x.read_ignored_bits = true; });
   }
-  if (plan.wide.id != Format::none) {
+  if (spec.wide.id != Format::none) {
     // What a subnormal of the narrow format would bring to the maximum if it were not widened.
     const auto narrow = [&](const FormatSpec& x, const FormatSpec& y) {
-      return x.min_exponent() == plan.wide.min_exponent() ? -10000 : x.min_exponent() + y.max_exponent();
+      return x.min_exponent() == spec.wide.min_exponent() ? -10000 : x.min_exponent() + y.max_exponent();
     };
-    const int exponent = std::max(narrow(plan.a, plan.b), narrow(plan.b, plan.a));
+    const int exponent = std::max(narrow(spec.a, spec.b), narrow(spec.b, spec.a));
     list.add(
         "widening", "operands used as they are", [](auto& x) { x.widen_to = Format::none; },
         exponent - original.fraction_bits <= reach.finest

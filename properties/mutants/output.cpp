@@ -7,13 +7,13 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.unpacks()) return;
+  if (!list.spec.unpacks()) return;
   const Datapath& original = list.original;
-  const DotPlan& plan = list.plan;
-  const Reach reach = reach_of(plan);
-  const FormatSpec& format = plan.d;
+  const DotSpec& spec = list.spec;
+  const Reach reach = reach_of(spec);
+  const FormatSpec& format = spec.d;
   const OutputRule& rule = original.output;
-  const bool narrowed = plan.d.id != plan.step.output.id;
+  const bool narrowed = spec.d.id != spec.step.output.id;
   constexpr std::pair<Rounding, std::string_view> kRoundings[] = {{Rounding::toward_zero, "toward zero"},
                                                                   {Rounding::nearest_even, "to nearest even"},
                                                                   {Rounding::down, "toward minus infinity"},
@@ -25,7 +25,7 @@ void add_to(MutantList& list) {
              [&](auto& x) { x.output.fraction_bits = static_cast<std::uint8_t>(bits); });
   }
   // The largest sum of products that can stand beside the largest c.
-  const int product_sum = reach.largest_product + 2 + floor_log2(static_cast<std::uint64_t>(2 * plan.k));
+  const int product_sum = reach.largest_product + 2 + floor_log2(static_cast<std::uint64_t>(2 * spec.k));
   const bool overflows = narrowed || product_sum >= format.max_exponent() - original.fraction_bits;
   list.add(
       "overflow", "largest finite number", [](auto& x) { x.output.overflow = Overflow::max_finite; },
@@ -37,7 +37,7 @@ void add_to(MutantList& list) {
           ? "binary16 c and products are never subnormal in binary32"
           : "");
   const int least_exponent = std::min(
-      reach.least_product, reach.addend_in_step ? plan.step.addend.min_exponent() : format.min_exponent());
+      reach.least_product, reach.addend_in_step ? spec.step.addend.min_exponent() : format.min_exponent());
   const int finest_unit = std::max(
       std::max<int>(original.min_alignment_exponent, least_exponent) - original.fraction_bits, reach.finest);
   const int least_result = format.min_exponent() - rule.fraction_bits;

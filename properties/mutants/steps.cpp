@@ -5,9 +5,9 @@ namespace mmaudit::mutants {
 namespace {
 
 void add_to(MutantList& list) {
-  if (!list.plan.unpacks()) return;
+  if (!list.spec.unpacks()) return;
   const Datapath& original = list.original;
-  const DotPlan& plan = list.plan;
+  const DotSpec& spec = list.spec;
   for (const int block : {original.products_per_step / 2, original.products_per_step * 2}) {
     if (block == 0) continue;
     list.add("L", fmt::format("{} -> {}", original.products_per_step, block),
@@ -18,7 +18,7 @@ void add_to(MutantList& list) {
                                                              {KOrder::descending, "descending"},
                                                              {KOrder::halves, "halves"},
                                                              {KOrder::even_then_odd, "even, then odd"}};
-  if (plan.k >= 4) list.add_each("order of k", kOrders, &Datapath::order);
+  if (spec.k >= 4) list.add_each("order of k", kOrders, &Datapath::order);
   constexpr std::pair<AddendPlace, std::string_view> kPlaces[] = {
       {AddendPlace::in_first_step, "in the first step"},
       {AddendPlace::after_last_nearest, "after the last step, to nearest"},

@@ -32,15 +32,15 @@ std::size_t weight(const DotCase& dot) {
 
 }  // namespace
 
-std::uint64_t model_d(const DotPlan& plan, const Instruction& instruction, const DotCase& dot) {
+std::uint64_t model_d(const DotSpec& spec, const Instruction& instruction, const DotCase& dot) {
   const Strided<std::uint64_t> row{dot.a.data()}, column{dot.b.data()};
   const auto with = [&](const auto& met) {
-    if (!plan.block_scaled()) return mmaudit::dot(plan, row, met, dot.c, dot.modifiers);
-    const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
-    return mmaudit::dot(plan, row, met, dot.c, dot.modifiers, scales);
+    if (!spec.block_scaled()) return mmaudit::dot(spec, row, met, dot.c, dot.modifiers);
+    const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(spec.scale)};
+    return mmaudit::dot(spec, row, met, dot.c, dot.modifiers, scales);
   };
   if (!is_sparse(instruction.op)) return with(column);
-  return with(Gathered<Strided<std::uint64_t>>{plan.sparsity, plan.datapath.metadata, plan.b,
+  return with(Gathered<Strided<std::uint64_t>>{spec.sparsity, spec.datapath.metadata, spec.b,
                                                dot.metadata.data(), column});
 }
 
@@ -52,28 +52,28 @@ bool Facts::add(Fact fact) {
 }
 
 std::size_t Facts::wrong(const Datapath& datapath, std::size_t limit) const {
-  const DotPlan plan = make_plan(instruction_, datapath);
+  const DotSpec spec = make_dot_spec(instruction_, datapath);
   std::size_t count = 0;
   for (std::size_t i = 0; i < facts_.size() && count <= limit; ++i)
-    count += contradicts(plan, order_[i]) ? 1 : 0;
+    count += contradicts(spec, order_[i]) ? 1 : 0;
   return count;
 }
 
 void Facts::ask_first_what_contradicts(const Datapath& datapath) const {
-  const DotPlan plan = make_plan(instruction_, datapath);
-  std::stable_partition(order_.begin(), order_.end(), [&](std::size_t i) { return contradicts(plan, i); });
+  const DotSpec spec = make_dot_spec(instruction_, datapath);
+  std::stable_partition(order_.begin(), order_.end(), [&](std::size_t i) { return contradicts(spec, i); });
 }
 
 std::optional<std::size_t> Facts::contradiction(const Datapath& datapath) const {
-  const DotPlan plan = make_plan(instruction_, datapath);
+  const DotSpec spec = make_dot_spec(instruction_, datapath);
   for (std::size_t i = 0; i < decisive_.size(); ++i) {
-    if (!contradicts(plan, decisive_[i])) continue;
+    if (!contradicts(spec, decisive_[i])) continue;
     std::rotate(decisive_.begin(), decisive_.begin() + static_cast<std::ptrdiff_t>(i),
                 decisive_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     return decisive_.front();
   }
   for (std::size_t i = 0; i < facts_.size(); ++i) {
-    if (!contradicts(plan, i)) continue;
+    if (!contradicts(spec, i)) continue;
     decisive_.insert(decisive_.begin(), i);
     return i;
   }
@@ -81,9 +81,9 @@ std::optional<std::size_t> Facts::contradiction(const Datapath& datapath) const 
 }
 
 std::optional<std::size_t> Facts::simplest(const Datapath& datapath) const {
-  const DotPlan plan = make_plan(instruction_, datapath);
+  const DotSpec spec = make_dot_spec(instruction_, datapath);
   for (std::size_t i = 0; i < facts_.size(); ++i)
-    if (contradicts(plan, i)) return i;
+    if (contradicts(spec, i)) return i;
   return std::nullopt;
 }
 

@@ -10,8 +10,8 @@
 
 namespace mmaudit::probe {
 
-/// D of one dot product as `plan` computes it.
-std::uint64_t model_d(const DotPlan& plan, const Instruction& instruction, const DotCase& dot);
+/// D of one dot product as `spec` computes it.
+std::uint64_t model_d(const DotSpec& spec, const Instruction& instruction, const DotCase& dot);
 
 /// Distinct dot products with their answers.
 class Facts {
@@ -35,8 +35,8 @@ class Facts {
   void sort();
 
  private:
-  [[nodiscard]] bool contradicts(const DotPlan& plan, std::size_t at) const {
-    return model_d(plan, instruction_, facts_[at].dot) != facts_[at].d;
+  [[nodiscard]] bool contradicts(const DotSpec& spec, std::size_t at) const {
+    return model_d(spec, instruction_, facts_[at].dot) != facts_[at].d;
   }
 
   Instruction instruction_;

@@ -75,9 +75,9 @@ class Prober {
     return fresh;
   }
   void append_classes(TileBatch& tiles, const Datapath& datapath, std::size_t count) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(inst_, datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(inst_, datapath);
     for (int i = 0; i < gen::kInputClasses; ++i)
-      gen::append_class(tiles, plan, static_cast<InputClass>(i), options_.seed, next_tile_, count, 0);
+      gen::append_class(tiles, generator, static_cast<InputClass>(i), options_.seed, next_tile_, count, 0);
     next_tile_ += count;
   }
   void ask_classes(const Datapath& datapath, std::size_t count) {
@@ -88,10 +88,10 @@ class Prober {
   /// c beside products that are all zero: beside others a small c is lost.
   void ask_c_alone(const Datapath& datapath) {
     TileBatch tiles(inst_);
-    const gen::GeneratorPlan plan = gen::make_generator_plan(inst_, datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(inst_, datapath);
     for (const InputClass one :
          {InputClass::near_subnormal, InputClass::special_values, InputClass::random_finite})
-      gen::append_class(tiles, plan, one, options_.seed, next_tile_, kLaterTiles, 0);
+      gen::append_class(tiles, generator, one, options_.seed, next_tile_, kLaterTiles, 0);
     next_tile_ += kLaterTiles;
     for (auto* factors : {&tiles.a, &tiles.b}) std::fill(factors->begin(), factors->end(), std::byte{0});
     ask(tiles);
@@ -210,7 +210,7 @@ class Prober {
     if (!at) return;
     const Fact& fact = facts_.all()[*at];
     finding.example =
-        Mismatch{fact.dot, fact.d, model_d(make_plan(inst_, finding.datapath), inst_, fact.dot)};
+        Mismatch{fact.dot, fact.d, model_d(make_dot_spec(inst_, finding.datapath), inst_, fact.dot)};
   }
 
   Finding claimed(const Fit& fit) {
@@ -244,7 +244,7 @@ class Prober {
       return alternative;
     }
     alternative.witness = facts_.all()[*at];
-    alternative.expected = model_d(make_plan(inst_, one.datapath), inst_, alternative.witness->dot);
+    alternative.expected = model_d(make_dot_spec(inst_, one.datapath), inst_, alternative.witness->dot);
     return alternative;
   }
   /// A value that is contradicted alone and not together with another change is not excluded.
@@ -296,11 +296,11 @@ class Prober {
   [[nodiscard]] std::vector<std::string> steps_of(const Datapath& datapath) const {
     std::vector<std::string> steps;
     if (datapath.arithmetic == Arithmetic::integer) return steps;
-    const DotPlan plan = make_plan(inst_, datapath);
-    for_each_step(plan, [&](int start, int count) {
+    const DotSpec spec = make_dot_spec(inst_, datapath);
+    for_each_step(spec, [&](int start, int count) {
       std::vector<int> step;
       step.reserve(static_cast<std::size_t>(count));
-      for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(datapath.order, plan.k, i));
+      for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(datapath.order, spec.k, i));
       std::sort(step.begin(), step.end());
       std::string text = std::to_string(step.front());
       if (count > 1 && step.back() - step.front() == count - 1)

@@ -414,14 +414,14 @@ class Revealer {
     inst.n = static_cast<std::int16_t>(std::min<std::uint64_t>(gemm_.n, 64));
     constexpr int kPeriod = 64;
     inst.k = kPeriod;
-    const gen::GeneratorPlan plan = gen::make_generator_plan(inst, Datapath{});
+    const gen::GeneratorSpec generator = gen::make_generator_spec(inst, Datapath{});
     for (std::uint64_t i = 0; i < options_.products; ++i) {
       Answer one;
       const InputClass input_class = kClasses[i % std::size(kClasses)];
-      fill(one.a, plan, input_class, gen::Matrix::a, gemm_.m, gemm_.k, i);
-      fill(one.b, plan, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
+      fill(one.a, generator, input_class, gen::Matrix::a, gemm_.m, gemm_.k, i);
+      fill(one.b, generator, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
       one.d.resize(bytes_of_d());
-      if (random_c) fill(one.c, plan, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
+      if (random_c) fill(one.c, generator, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
       run(one, one.d);
       answers_.push_back(std::move(one));
     }
@@ -437,7 +437,7 @@ class Revealer {
     const std::vector<std::byte>& c = one.c.empty() ? zeros : one.c;
     gemm_.run(one.a.data(), one.b.data(), gemm_.with_c ? c.data() : nullptr, d.data());
   }
-  void fill(std::vector<std::byte>& out, const gen::GeneratorPlan& plan, InputClass input_class,
+  void fill(std::vector<std::byte>& out, const gen::GeneratorSpec& generator, InputClass input_class,
             gen::Matrix which, std::uint64_t rows, std::uint64_t columns, std::uint64_t tile) const {
     const Format format = which == gen::Matrix::a ? gemm_.a : which == gen::Matrix::b ? gemm_.b : gemm_.d;
     const std::size_t bytes = spec_of(format).storage_bytes();
@@ -445,12 +445,12 @@ class Revealer {
     for (std::uint64_t i = 0; i < rows; ++i)
       for (std::uint64_t j = 0; j < columns; ++j)
         store_word(out.data(), bytes, i * columns + j,
-                   gen::generate(plan, input_class, options_.seed, which, tile, static_cast<int>(i),
+                   gen::generate(generator, input_class, options_.seed, which, tile, static_cast<int>(i),
                                  static_cast<int>(j)));
   }
 
-  /// Elements of the first rows of D that a plan does not give, over the products up to the first with any
-  /// but zeros of the other sign.
+  /// Elements of the first rows of D that a generator does not give, over the products up to the first with
+  /// any but zeros of the other sign.
   struct Difference {
     std::uint64_t compared = 0, wrong = 0;
     std::uint64_t nans = 0;   ///< of other bits, no wrong ones: a library may make its own

@@ -32,7 +32,7 @@ SumTree added(SumTree x, SumTree y) {
 using Leaves = std::span<const std::uint64_t>;
 
 /// One instruction over the elements from `first` on, added to `sum`; behind the last one is padding.
-SumTree instruction_sum(const DotPlan& plan, SumTree sum, Leaves leaves, std::uint64_t first) {
+SumTree instruction_sum(const DotSpec& plan, SumTree sum, Leaves leaves, std::uint64_t first) {
   const AddendPlace place = plan.datapath.addend;
   SumTree inner = kNothing;
   if (place == AddendPlace::in_first_step) std::swap(inner, sum);
@@ -58,7 +58,7 @@ SumTree chain_of(const GemmPlan& plan, const Datapath& datapath, Leaves leaves) 
     for (const std::uint64_t k : leaves) sum = added(std::move(sum), SumTree{k, {}});
     return sum;
   }
-  const DotPlan dot = make_plan(plan.instruction, datapath);
+  const DotSpec dot = make_dot_spec(plan.instruction, datapath);
   for (std::uint64_t first = 0; first < leaves.size(); first += dot.k)
     sum = instruction_sum(dot, std::move(sum), leaves, first);
   return sum;

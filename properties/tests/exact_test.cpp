@@ -59,11 +59,11 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
   std::size_t checked = 0;
   for (const Probe& probe : all_probes()) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     for (const gen::InputClass input_class :
          {gen::InputClass::random_finite, gen::InputClass::cancellation, gen::InputClass::near_subnormal}) {
       TileBatch tiles(probe.instruction);
-      gen::append_class(tiles, plan, input_class, kSeed, 0, 1, 0);
+      gen::append_class(tiles, generator, input_class, kSeed, 0, 1, 0);
       for (std::size_t i = 0; i < 8; ++i) {
         const OneDot one = cut(tiles, 0, i, i);
         const oracle::ExactDot exact = oracle::exact_dot(probe.instruction, one);

@@ -78,12 +78,13 @@ struct Product {
 };
 
 Product family_product(const Probe& probe, gen::InputClass input_class, std::uint64_t tile) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   const auto k = static_cast<std::uint64_t>(probe.instruction.k);
   // More than one vector and one row group, none of them whole; two instructions and a piece.
   Product product(probe.instruction, 5, 35, 2 * k + 1 + tile % k);
   product.fill(probe.instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
-    return gen::generate(plan, input_class, kSeed, which, tile, static_cast<int>(i), static_cast<int>(j));
+    return gen::generate(generator, input_class, kSeed, which, tile, static_cast<int>(i),
+                         static_cast<int>(j));
   });
   return product;
 }

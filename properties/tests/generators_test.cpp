@@ -27,25 +27,25 @@ Format format_of(const Instruction& inst, Matrix which) {
 /// keeps from being read.
 void for_each_element(const Probe& probe, InputClass input_class, std::uint64_t tiles,
                       const std::function<void(Matrix, std::uint64_t)>& visit) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   const int m = probe.instruction.m, n = probe.instruction.n, depth = probe.instruction.k;
   for (std::uint64_t tile = 0; tile < tiles; ++tile) {
     for (const Matrix which : kMatrices) {
       const int rows = which == Matrix::b ? depth : m;
       const int columns = which == Matrix::a ? probe.instruction.stored_k() : n;
       for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns &&
-                        !(which == Matrix::b && gen::detail::never_read(plan, input_class, kSeed, tile, i));
+        for (int j = 0; j < columns && !(which == Matrix::b &&
+                                         gen::detail::never_read(generator, input_class, kSeed, tile, i));
              ++j)
-          visit(which, gen::generate(plan, input_class, kSeed, which, tile, i, j));
+          visit(which, gen::generate(generator, input_class, kSeed, which, tile, i, j));
     }
   }
 }
 
 std::vector<OneDot> dots_of(const Probe& probe, InputClass input_class, std::size_t count) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   TileBatch tiles(probe.instruction);
-  gen::append_class(tiles, plan, input_class, kSeed, 0, count, 0);
+  gen::append_class(tiles, generator, input_class, kSeed, 0, count, 0);
   const auto m = static_cast<std::size_t>(probe.instruction.m),
              n = static_cast<std::size_t>(probe.instruction.n);
   std::vector<OneDot> dots;
@@ -67,14 +67,14 @@ TEST(Generators, EveryElementFitsItsFormat) {
 
 TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
   for (const Probe& probe : all_probes()) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<InputClass>(f);
       TileBatch together(probe.instruction), apart(probe.instruction), other(probe.instruction);
-      gen::append_class(together, plan, input_class, kSeed, 5, 2, 0);
-      gen::append_class(apart, plan, input_class, kSeed, 5, 1, 0);
-      gen::append_class(apart, plan, input_class, kSeed, 6, 1, 0);
-      gen::append_class(other, plan, input_class, kSeed + 1, 5, 2, 0);
+      gen::append_class(together, generator, input_class, kSeed, 5, 2, 0);
+      gen::append_class(apart, generator, input_class, kSeed, 5, 1, 0);
+      gen::append_class(apart, generator, input_class, kSeed, 6, 1, 0);
+      gen::append_class(other, generator, input_class, kSeed + 1, 5, 2, 0);
       EXPECT_EQ(together.a, apart.a);
       EXPECT_EQ(together.b, apart.b);
       EXPECT_EQ(together.c, apart.c);
@@ -87,12 +87,12 @@ TEST(Generators, AreFunctionsOfTheirArgumentsAlone) {
 // Recordings state the generator's version: what a version makes must not drift.
 TEST(Generators, VersionOneMakesTheseBits) {
   const Probe probe = all_probes().front();
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   std::uint64_t digest = 0;
   for (int f = 0; f < gen::kInputClasses; ++f)
     for (const Matrix which : kMatrices)
       for (int i = 0; i < 8; ++i)
-        digest = mix(digest ^ gen::generate(plan, static_cast<InputClass>(f), 1, which, 3, i, i % 4));
+        digest = mix(digest ^ gen::generate(generator, static_cast<InputClass>(f), 1, which, 3, i, i % 4));
   ASSERT_EQ(gen::kGeneratorVersion, "1");
   EXPECT_EQ(digest, kDigest) << std::hex << digest;
 }
@@ -236,16 +236,16 @@ TEST_P(Families, NearOverflowMeetsBothSides) {
 
 TEST_P(Families, FloorEdgeLiesAboutTheFloor) {
   const auto dots = dots_of(probe, InputClass::floor_edge, 60);
-  const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(inst, probe.datapath);
   EXPECT_GT(share(dots, [&](const OneDot& one) { return decode_value(one.c, spec_of(inst.c)) == 0; }), 0.2);
-  if (spec_of(inst.a).min_exponent() + spec_of(inst.b).min_exponent() > plan.floor)
+  if (spec_of(inst.a).min_exponent() + spec_of(inst.b).min_exponent() > generator.floor)
     return;  // none is that small
   std::size_t with_products = 0, near = 0;
   for (const OneDot& one : dots) {
     const std::vector<int> exponents = product_exponents(one);
     with_products += exponents.empty() ? 0U : 1U;
     near += std::any_of(exponents.begin(), exponents.end(), [&](int exponent) {
-      return std::abs(exponent - plan.floor) <= plan.fraction_bits + 8;
+      return std::abs(exponent - generator.floor) <= generator.fraction_bits + 8;
     });
   }
   EXPECT_GE(5 * with_products, dots.size());
@@ -299,9 +299,9 @@ TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
   for (const Probe& probe : all_probes()) {
     const Instruction& inst = probe.instruction;
     TileBatch tiles(inst);
-    const gen::GeneratorPlan plan = gen::make_generator_plan(inst, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(inst, probe.datapath);
     for (int f = 0; f < gen::kInputClasses; ++f)
-      gen::append_class(tiles, plan, static_cast<InputClass>(f), kSeed, 0, 2, 0);
+      gen::append_class(tiles, generator, static_cast<InputClass>(f), kSeed, 0, 2, 0);
     const std::size_t seeded = tiles.tiles;
     gen::append_directed(tiles, probe.datapath, 0);
     EXPECT_EQ(why_bad_metadata(inst, tiles.metadata, tiles.tiles), "") << name_of(inst);
@@ -317,7 +317,7 @@ TEST(Generators, MetadataIsValidAndEveryPatternOccurs) {
     bool unread = false;
     for (int k = 0; k < inst.k; ++k)
       for (int f = 0; f < gen::kInputClasses; ++f)
-        unread = unread || gen::detail::never_read(plan, static_cast<InputClass>(f), kSeed, 0, k);
+        unread = unread || gen::detail::never_read(generator, static_cast<InputClass>(f), kSeed, 0, k);
     EXPECT_TRUE(unread);
   }
   EXPECT_GT(sparse, 50U);

@@ -24,7 +24,7 @@ bool has_sign(Format format) { return spec_of(format).encoding == Encoding::sign
 
 std::vector<OneDot> dots_of(const Probe& probe, InputClass input_class, std::size_t count) {
   TileBatch tiles(probe.instruction);
-  gen::append_class(tiles, gen::make_generator_plan(probe.instruction, probe.datapath), input_class, kSeed, 0,
+  gen::append_class(tiles, gen::make_generator_spec(probe.instruction, probe.datapath), input_class, kSeed, 0,
                     count, 0);
   std::vector<OneDot> dots;
   for (std::size_t t = 0; t < count; ++t)

@@ -16,11 +16,11 @@ namespace {
 
 /// One buffer a input class, the directed cases last.
 std::vector<TileBatch> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   std::vector<TileBatch> inputs;
   for (int f = 0; f < gen::kInputClasses; ++f) {
     inputs.emplace_back(probe.instruction);
-    gen::append_class(inputs.back(), plan, static_cast<gen::InputClass>(f), kSeed, 0, tiles_a_family, 0);
+    gen::append_class(inputs.back(), generator, static_cast<gen::InputClass>(f), kSeed, 0, tiles_a_family, 0);
   }
   inputs.emplace_back(probe.instruction);
   gen::append_directed(inputs.back(), probe.datapath, 0);

@@ -29,12 +29,12 @@ TEST(Opinions, EveryOracleRoundsAlike) {
   for (const Probe& one : scaled_probes()) probes.push_back(one);
   for (const Probe& probe : probes) {
     if (spec_of(probe.instruction.d).integer()) continue;  // nothing is rounded there
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     const std::uint8_t modifiers = is_wgmma(probe.instruction.op) ? kScaleDZero | kNegateA | kNegateB : 0;
     for (int f = 0; f < gen::kInputClasses; ++f) {
       TileBatch tiles(probe.instruction);
-      gen::append_class(tiles, plan, static_cast<gen::InputClass>(f), kSeed, 0, 2, 0);
-      gen::append_class(tiles, plan, static_cast<gen::InputClass>(f), kSeed, 2, 1, modifiers);
+      gen::append_class(tiles, generator, static_cast<gen::InputClass>(f), kSeed, 0, 2, 0);
+      gen::append_class(tiles, generator, static_cast<gen::InputClass>(f), kSeed, 2, 1, modifiers);
       compared += all_agree(probe, tiles, 37);
     }
     TileBatch tiles(probe.instruction);

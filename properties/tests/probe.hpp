@@ -77,14 +77,14 @@ inline std::uint64_t met(const Instruction& instruction, const OneDot& dot, std:
 }
 
 inline std::uint64_t model_dot(const Probe& probe, const OneDot& dot) {
-  const DotPlan plan = make_plan(probe.instruction, probe.datapath);
+  const DotSpec spec = make_dot_spec(probe.instruction, probe.datapath);
   const Strided<std::uint64_t> load_a{dot.a.data()}, load_b{dot.b.data()};
-  const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(plan.scale)};
+  const ScaleBytes scales{{dot.scale_a.data()}, {dot.scale_b.data()}, one_bits(spec.scale)};
   if (!is_sparse(probe.instruction.op))
-    return mmaudit::dot(plan, load_a, load_b, dot.c, dot.modifiers, scales);
-  const Gathered<Strided<std::uint64_t>> gathered{plan.sparsity, plan.datapath.metadata, plan.b,
+    return mmaudit::dot(spec, load_a, load_b, dot.c, dot.modifiers, scales);
+  const Gathered<Strided<std::uint64_t>> gathered{spec.sparsity, spec.datapath.metadata, spec.b,
                                                   dot.metadata.data(), load_b};
-  return mmaudit::dot(plan, load_a, gathered, dot.c, dot.modifiers, scales);
+  return mmaudit::dot(spec, load_a, gathered, dot.c, dot.modifiers, scales);
 }
 
 inline std::string text_of(const Instruction& instruction, const OneDot& dot) {

@@ -61,7 +61,7 @@ void expect_honest_witnesses(const Finding& finding, const Datapath& hidden) {
       EXPECT_NE(one.expected, one.witness->d) << claim.rule << " " << one.value;
       if (is_sparse(inst.op) || inst.scale != Format::none) continue;
       const Strided<std::uint64_t> a{one.witness->dot.a.data()}, b{one.witness->dot.b.data()};
-      EXPECT_EQ(dot(make_plan(inst, hidden), a, b, one.witness->dot.c, 0), one.witness->d) << claim.rule;
+      EXPECT_EQ(dot(make_dot_spec(inst, hidden), a, b, one.witness->dot.c, 0), one.witness->d) << claim.rule;
     }
 }
 
@@ -170,7 +170,7 @@ TEST(Probe, answers_alone_are_enough_for_the_claims_they_carry) {
   sum.a = {0x3FF0000000000000, 0x3FF0000000000000, 0, 0};
   sum.b = {0x3FF0000000000000, 0x3CA8000000000000, 0, 0};  // 1 + 1.5 * 2^-53 rounds up to nearest
   const Strided<std::uint64_t> a{sum.a.data()}, b{sum.b.data()};
-  known.facts = {{sum, dot(make_plan(inst, hidden), a, b, 0, 0)}};
+  known.facts = {{sum, dot(make_dot_spec(inst, hidden), a, b, 0, 0)}};
   const Finding finding = probe::probe(inst, Backend{}, known);
   EXPECT_TRUE(finding.explained());
   const auto rounding = std::find_if(finding.claims.begin(), finding.claims.end(),

@@ -38,7 +38,7 @@ std::uint8_t every_modifier(const Instruction& instruction) {
 TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
   std::size_t compared = 0;
   for (const Probe& probe : all_probes()) {
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     const std::uint8_t modifiers = every_modifier(probe.instruction);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<gen::InputClass>(f);
@@ -46,7 +46,7 @@ TEST(Reference, EmulateAndDotAgreeOnEveryInstructionAndFamily) {
       // 14 tiles take every combination of the three modifiers that change the result.
       for (std::size_t t = 0; t < 14; ++t) {
         const auto some = static_cast<std::uint8_t>(t < 6 ? 0U : (t - 6U) & modifiers);
-        gen::append_class(tiles, plan, input_class, kSeed, t, 1, some);
+        gen::append_class(tiles, generator, input_class, kSeed, t, 1, some);
       }
       const std::size_t stride = is_wgmma(probe.instruction.op) ? 17 : 5;  // coprime to m and n
       compared += compare_tiles(probe, tiles, stride, std::string(name_of(input_class)));

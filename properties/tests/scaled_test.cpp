@@ -26,11 +26,11 @@ std::uint64_t explained(const Probe& probe, const OneDot& one) {
 
 /// One buffer a input class, the directed cases last.
 std::vector<TileBatch> inputs_for(const Probe& probe, std::size_t tiles_a_family) {
-  const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
   std::vector<TileBatch> inputs;
   for (int f = 0; f < gen::kInputClasses; ++f) {
     inputs.emplace_back(probe.instruction);
-    gen::append_class(inputs.back(), plan, static_cast<gen::InputClass>(f), kSeed, 0, tiles_a_family, 0);
+    gen::append_class(inputs.back(), generator, static_cast<gen::InputClass>(f), kSeed, 0, tiles_a_family, 0);
   }
   inputs.emplace_back(probe.instruction);
   gen::append_directed(inputs.back(), probe.datapath, 0);
@@ -144,7 +144,7 @@ TEST(Scaled, WhatFitsIsExact) {
   std::size_t exact_ones = 0;
   for (const Probe& probe : scaled_probes()) {
     TileBatch tiles(probe.instruction);
-    gen::append_class(tiles, gen::make_generator_plan(probe.instruction, probe.datapath),
+    gen::append_class(tiles, gen::make_generator_spec(probe.instruction, probe.datapath),
                       gen::InputClass::normal, kSeed, 0, 12, 0);
     for_some(tiles, 7, [&](OneDot one) {
       one.c = 0;
@@ -161,7 +161,7 @@ TEST(Scaled, WhatFitsIsExact) {
 TEST(Scaled, NoScalesAreScalesOfOne) {
   for (const Probe& probe : scaled_probes()) {
     TileBatch tiles(probe.instruction);
-    gen::append_class(tiles, gen::make_generator_plan(probe.instruction, probe.datapath),
+    gen::append_class(tiles, gen::make_generator_spec(probe.instruction, probe.datapath),
                       gen::InputClass::random_finite, kSeed, 0, 2, 0);
     TileView batch = tiles.view();
     batch.scale_a = batch.scale_b = nullptr;
@@ -205,11 +205,11 @@ TEST(Scaled, FamiliesReachEveryEdgeOfTheScales) {
 TEST(Scaled, OnlyRandomBitsAndSpecialValuesMakeNanScales) {
   for (const Probe& probe : scaled_probes()) {
     const FormatSpec scale = spec_of(probe.instruction.scale);
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<gen::InputClass>(f);
       TileBatch tiles(probe.instruction);
-      gen::append_class(tiles, plan, input_class, kSeed, 0, 30, 0);
+      gen::append_class(tiles, generator, input_class, kSeed, 0, 30, 0);
       std::size_t nan = 0;
       for (const auto* bytes : {&tiles.scale_a, &tiles.scale_b})
         for (const std::uint8_t byte : *bytes) nan += std::isnan(decode_value(byte, scale)) ? 1U : 0U;

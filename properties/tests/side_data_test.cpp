@@ -80,11 +80,11 @@ TEST(SideData, EveryRowAsTilesAndAsProducts) {
     compared += compare(probe, directed, "directed");
     probe.instruction.m = kRows;
     probe.instruction.n = kColumns;
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<gen::InputClass>(f);
       TileBatch tiles(probe.instruction);
-      gen::append_class(tiles, plan, input_class, kSeed, 0, 1, 0);
+      gen::append_class(tiles, generator, input_class, kSeed, 0, 1, 0);
       compared += compare(probe, tiles, std::string(name_of(input_class)));
     }
     if (probe.instruction.scale != Format::none) scaled.insert(name_of(probe.instruction));
@@ -111,7 +111,7 @@ struct Chain {
     const Instruction& inst = probe.instruction;
     const TileExtents x(inst);
     const std::size_t count = kChunk / x.k + 2;
-    gen::append_class(tiles, gen::make_generator_plan(inst, probe.datapath), input_class, seed, 0, count, 0);
+    gen::append_class(tiles, gen::make_generator_spec(inst, probe.datapath), input_class, seed, 0, count, 0);
     k = (count - 1) * x.k + piece;
     cut(inst, x, piece);
     const std::size_t of_a = spec_of(inst.a).storage_bytes(), of_b = spec_of(inst.b).storage_bytes();
@@ -221,14 +221,14 @@ TEST(SideData, ZerosUnderLargeScalesLeaveCAsItIs) {
     if (probe.instruction.scale == Format::none) continue;
     probe.instruction.m = kRows;
     probe.instruction.n = kColumns;
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     const FormatSpec scale = spec_of(probe.instruction.scale);
     const TileExtents x(probe.instruction);
     const std::uint64_t one = one_bits(scale), largest = scale.max_finite_bits();
     for (std::uint64_t part = 1; part <= 16; ++part) {
       const auto large = static_cast<std::uint8_t>(one + (largest - one) * part / 16);
       TileBatch tiles(probe.instruction);
-      gen::append_class(tiles, plan, gen::InputClass::normal, kSeed, 0, 1, 0);
+      gen::append_class(tiles, generator, gen::InputClass::normal, kSeed, 0, 1, 0);
       const std::size_t of_a = spec_of(probe.instruction.a).storage_bytes();
       const std::size_t of_b = spec_of(probe.instruction.b).storage_bytes();
       // Neither a row of A nor a column of B is zero, but every product is.
@@ -261,7 +261,7 @@ TEST(SideData, ScalesAndSumsOfEveryDistance) {
   for (Probe& probe : scaled_probes()) {
     probe.instruction.m = kRows;
     probe.instruction.n = kColumns;
-    const gen::GeneratorPlan plan = gen::make_generator_plan(probe.instruction, probe.datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(probe.instruction, probe.datapath);
     const FormatSpec scale = spec_of(probe.instruction.scale);
     const unsigned one = static_cast<unsigned>(one_bits(scale)), binade = 1U << scale.fraction_bits;
     for (unsigned spread = 0; spread < 12; ++spread) {
@@ -274,7 +274,7 @@ TEST(SideData, ScalesAndSumsOfEveryDistance) {
           changed.datapath.products_per_step = static_cast<std::int16_t>(spread % 2 == 0 ? 32 : 64);
         }
         TileBatch tiles(probe.instruction);
-        gen::append_class(tiles, plan, gen::InputClass::normal, kSeed + spread, 0, 1, 0);
+        gen::append_class(tiles, generator, gen::InputClass::normal, kSeed + spread, 0, 1, 0);
         gen::detail::Stream random = gen::detail::element_stream(kSeed, exponent, static_cast<int>(spread));
         for (auto* scales : {&tiles.scale_a, &tiles.scale_b})
           for (std::uint8_t& x : *scales)

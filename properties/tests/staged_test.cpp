@@ -54,22 +54,22 @@ std::vector<Row> staged_rows() {
 TEST(Staged, EveryRowIsTheReferenceOnRandomDots) {
   std::uint64_t compared = 0;
   for (const Row& row : staged_rows()) {
-    const DotPlan plan = make_plan(row.instruction, row.datapath);
+    const DotSpec spec = make_dot_spec(row.instruction, row.datapath);
     std::uint64_t random = compared + 1;
     for (int i = 0; i < 3000; ++i) {
       DotCase x;
       for (int k = 0; k < row.instruction.k; ++k) {
-        x.a.push_back(some_bits(random, plan.a));
-        x.b.push_back(some_bits(random, plan.b));
+        x.a.push_back(some_bits(random, spec.a));
+        x.b.push_back(some_bits(random, spec.b));
         if (k > 0 && splitmix64(random) % 4 == 0) {  // cancels
-          x.a.back() = x.a[x.a.size() - 2] ^ plan.a.sign_bit();
+          x.a.back() = x.a[x.a.size() - 2] ^ spec.a.sign_bit();
           x.b.back() = x.b[x.b.size() - 2];
         }
       }
-      x.c = some_bits(random, plan.step.addend);
+      x.c = some_bits(random, spec.step.addend);
       const std::uint64_t want = oracle::reference_dot(row.instruction, row.datapath, x);
       const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
-      ASSERT_EQ(dot(plan, a, b, x.c, 0), want)
+      ASSERT_EQ(dot(spec, a, b, x.c, 0), want)
           << row.architecture << ' ' << name_of(row.instruction) << ' ' << i;
       ASSERT_EQ(explain(row.instruction, row.datapath, x).result, want);
       ++compared;
@@ -82,10 +82,10 @@ TEST(Staged, EveryRowIsTheReferenceOnRandomDots) {
 TEST(Staged, EveryRowIsTheReferenceOnDirectedDots) {
   std::uint64_t compared = 0;
   for (const Row& row : staged_rows()) {
-    const DotPlan plan = make_plan(row.instruction, row.datapath);
+    const DotSpec spec = make_dot_spec(row.instruction, row.datapath);
     for (const DotCase& x : gen::directed_dots(row.instruction, row.datapath)) {
       const Strided<std::uint64_t> a{x.a.data()}, b{x.b.data()};
-      ASSERT_EQ(dot(plan, a, b, x.c, x.modifiers), oracle::reference_dot(row.instruction, row.datapath, x))
+      ASSERT_EQ(dot(spec, a, b, x.c, x.modifiers), oracle::reference_dot(row.instruction, row.datapath, x))
           << row.architecture << ' ' << name_of(row.instruction) << ' ' << compared;
       ++compared;
     }

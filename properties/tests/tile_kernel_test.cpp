@@ -95,7 +95,7 @@ Outcome compare(const TileKernel& kernel, const std::string& text, TileBatch& ba
 TileBatch tiles_of(const Instruction& inst, gen::InputClass input_class, std::uint64_t seed,
                    std::size_t count, std::uint8_t modifiers) {
   TileBatch batch(inst);
-  gen::append_class(batch, gen::make_generator_plan(inst, datapath_of(inst)), input_class, seed, 0, count,
+  gen::append_class(batch, gen::make_generator_spec(inst, datapath_of(inst)), input_class, seed, 0, count,
                     modifiers);
   return batch;
 }

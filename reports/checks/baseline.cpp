@@ -27,7 +27,7 @@ std::string inputs_hash(const TileBatch& tiles) {
 TileBatch tiles_of(const Instruction& instruction, const Datapath& datapath, gen::InputClass family,
                    const Baseline& of) {
   TileBatch tiles(instruction);
-  gen::append_class(tiles, gen::make_generator_plan(instruction, datapath), family, of.provenance.seed, 0,
+  gen::append_class(tiles, gen::make_generator_spec(instruction, datapath), family, of.provenance.seed, 0,
                     of.tiles, 0);
   return tiles;
 }

@@ -15,7 +15,7 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
                                 const std::string& label) {
   VerifiedInstruction verified{{instruction, {}, {}}, label, std::string(name_of(entry.evidence))};
   ClassCount count{one.gpu, rows.rows, 0};
-  const DotPlan plan = make_plan(instruction, entry.datapath);
+  const DotSpec spec = make_dot_spec(instruction, entry.datapath);
   const std::uint8_t modifiers = one.addend_ignored ? kScaleDZero : std::uint8_t{0};
   const auto depth = static_cast<std::size_t>(instruction.k);
   std::vector<std::uint64_t> a(depth), b(depth);
@@ -24,7 +24,7 @@ VerifiedInstruction replay_case(const corpus::DatasetCase& one, const corpus::Da
       a[k] = rows.a[i * rows.k + k];
       b[k] = rows.b[i * rows.k + k];
     }
-    const std::uint64_t d = dot(plan, Strided<std::uint64_t>{a.data(), 1},
+    const std::uint64_t d = dot(spec, Strided<std::uint64_t>{a.data(), 1},
                                 Strided<std::uint64_t>{b.data(), 1}, rows.c[i], modifiers);
     if (d == rows.d[i]) continue;
     ++count.mismatches;

@@ -47,21 +47,21 @@ std::string text_of(std::vector<Column> columns, const std::vector<std::vector<s
 }
 
 std::string scales_text(const Explanation& trace) {
-  const DotPlan& plan = trace.plan;
-  if (!plan.block_scaled()) return {};
+  const DotSpec& spec = trace.spec;
+  if (!spec.block_scaled()) return {};
   std::string text;
   for (const bool of_a : {true, false}) {
-    text += fmt::format("scales of {} ({}, every {} {}):", of_a ? 'A' : 'B', mmaudit::name_of(plan.scale.id),
-                        plan.scale_block, plan.sparsity == Sparsity{} ? "of k" : "stored elements of A");
+    text += fmt::format("scales of {} ({}, every {} {}):", of_a ? 'A' : 'B', mmaudit::name_of(spec.scale.id),
+                        spec.scale_block, spec.sparsity == Sparsity{} ? "of k" : "stored elements of A");
     for (const std::uint64_t bits : of_a ? trace.scale_a : trace.scale_b)
-      text += fmt::format("  {}", hex_value(bits, plan.scale));
+      text += fmt::format("  {}", hex_value(bits, spec.scale));
     text += "\n";
   }
   return text;
 }
 
 std::string groups_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
-  const DotPlan& plan = trace.plan;
+  const DotSpec& spec = trace.spec;
   std::vector<std::vector<std::string>> rows = {
       {"k", "products", "scale of A", "scale of B", "e", "exact", "kept", "lost"}};
   for (const ExplainedAddend& x : step.addends) {
@@ -70,9 +70,9 @@ std::string groups_text(const Explanation& trace, const ExplainedStep& step, std
     if (addend) {
       row = {index == 0 && !trace.final_add ? "c" : "sum", hex_value(x.a, step.addend_format), "", ""};
     } else {
-      const auto block = static_cast<std::size_t>(x.k / plan.scale_block);
+      const auto block = static_cast<std::size_t>(x.k / spec.scale_block);
       row = {fmt::format("{}-{}", x.k, x.k + x.count - 1), number(x.products),
-             hex_value(trace.scale_a[block], plan.scale), hex_value(trace.scale_b[block], plan.scale)};
+             hex_value(trace.scale_a[block], spec.scale), hex_value(trace.scale_b[block], spec.scale)};
     }
     row.insert(row.end(),
                {x.in_maximum && finite ? std::to_string(x.exponent) : "-", finite ? number(x.exact) : "-",
@@ -87,7 +87,7 @@ std::string factor_text(std::uint64_t bits, const FormatSpec& format, std::int64
 }
 
 std::string products_text(const Explanation& trace, bool all) {
-  const FormatSpec& c = trace.plan.step.addend;
+  const FormatSpec& c = trace.spec.step.addend;
   std::string text = fmt::format("  c 0x{} = {}\n  {:>3}  {:<16} {:<16} {:>8} {:>12}\n",
                                  hex_text(trace.addend, c.storage_bits), value_text(trace.addend, c), "k",
                                  "a", "b", "product", "sum");
@@ -97,8 +97,8 @@ std::string products_text(const Explanation& trace, bool all) {
       ++zeros;
       continue;
     }
-    text += fmt::format("  {:>3}  {:<16} {:<16} {:>8} {:>12}{}\n", x.k, factor_text(x.a, trace.plan.a, x.x),
-                        factor_text(x.b, trace.plan.b, x.y), x.product, x.sum, x.clamped ? "  clamped" : "");
+    text += fmt::format("  {:>3}  {:<16} {:<16} {:>8} {:>12}{}\n", x.k, factor_text(x.a, trace.spec.a, x.x),
+                        factor_text(x.b, trace.spec.b, x.y), x.product, x.sum, x.clamped ? "  clamped" : "");
   }
   if (zeros != 0) text += fmt::format("       ({} zero product{})\n", zeros, zeros == 1 ? "" : "s");
   return text;
@@ -106,19 +106,19 @@ std::string products_text(const Explanation& trace, bool all) {
 
 std::string integer_verdict(const Explanation& trace, double exact, const std::string& decimal) {
   const char* fate =
-      trace.plan.integers.clamp == IntegerClamp::never ? ", which wraps" : ", which is clamped";
-  const bool kept = exact == decode_value(trace.result, trace.plan.step.output);
+      trace.spec.integers.clamp == IntegerClamp::never ? ", which wraps" : ", which is clamped";
+  const bool kept = exact == decode_value(trace.result, trace.spec.step.output);
   return fmt::format("exact {}{}\n", decimal, kept ? "" : fate);
 }
 
 bool is_plain_zero(const ExplainedAddend& x) { return x.kind == Kind::finite && x.exact.significand == 0; }
 
 std::string result_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
-  const std::string rounding = rounding_text(trace.plan.datapath);
+  const std::string rounding = rounding_text(trace.spec.datapath);
   const std::string sum = step.special ? "  -> "
                                        : fmt::format("  sum {} -> {} -> ", number(step.sum),
                                                      rounding.substr(0, rounding.find(',')));
-  const FormatSpec& output = trace.plan.step.output;
+  const FormatSpec& output = trace.spec.step.output;
   std::string text = sum + hex_value(step.result, output) + "\n";
   if (trace.each_add)
     text += fmt::format("  added to {}, to nearest: {}\n", index == 0 ? "c" : "the sum",
@@ -127,7 +127,7 @@ std::string result_text(const Explanation& trace, const ExplainedStep& step, std
 }
 
 std::string step_text(const Explanation& trace, const ExplainedStep& step, std::size_t index, bool all) {
-  const Datapath& datapath = trace.plan.datapath;
+  const Datapath& datapath = trace.spec.datapath;
   std::string text = fmt::format("step {} of {}", index + 1, trace.steps.size());
   if (step.special) {
     text += ": an input is NaN or infinite, no sum is formed\n";
@@ -138,7 +138,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         step.floor_decided ? " (the floor)" : "", datapath.fraction_bits,
                         step.maximum - datapath.fraction_bits);
   }
-  if (trace.plan.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
+  if (trace.spec.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
   std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "e", "exact", "kept", "lost"}};
   std::size_t zeros = 0;
   for (const ExplainedAddend& x : step.addends) {
@@ -147,8 +147,8 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
       continue;
     }
     const std::string exponent = x.in_maximum && x.kind == Kind::finite ? std::to_string(x.exponent) : "-";
-    const std::string left = x.k < 0 ? hex_value(x.a, step.addend_format) : hex_value(x.a, trace.plan.a);
-    const std::string right = x.k < 0 ? "" : hex_value(x.b, trace.plan.b);
+    const std::string left = x.k < 0 ? hex_value(x.a, step.addend_format) : hex_value(x.a, trace.spec.a);
+    const std::string right = x.k < 0 ? "" : hex_value(x.b, trace.spec.b);
     const bool finite = !step.special;
     const std::string label = x.k >= 0                         ? std::to_string(x.k)
                               : trace.each_add                 ? "-0"
@@ -185,25 +185,25 @@ std::string taken_text(const ExplainedTerm& x) {
 }
 
 std::string stage_text(const Explanation& trace, const ExplainedStage& stage, std::size_t index, bool all) {
-  const FormatSpec& output = trace.plan.step.output;
+  const FormatSpec& output = trace.spec.step.output;
   std::string text =
       fmt::format("step {} of {}: k {}-{}, {}\n", index + 1, trace.stages.size(), stage.products.front().k,
-                  stage.products.back().k, stage_words(trace.plan.datapath.arithmetic));
+                  stage.products.back().k, stage_words(trace.spec.datapath.arithmetic));
   std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "product"}};
   rows.push_back(
-      {index == 0 ? "c" : "sum", hex_value(stage.before, index == 0 ? trace.plan.step.addend : output)});
+      {index == 0 ? "c" : "sum", hex_value(stage.before, index == 0 ? trace.spec.step.addend : output)});
   if (stage.flushed) rows.back().insert(rows.back().end(), {"", "taken as 0: a subnormal c is flushed"});
   std::size_t zeros = 0;
   for (const ExplainedTerm& x : stage.products)
     if (x.product == 0 && !all)
       ++zeros;
     else
-      rows.push_back({std::to_string(x.k), hex_value(x.a, trace.plan.a), hex_value(x.b, trace.plan.b),
+      rows.push_back({std::to_string(x.k), hex_value(x.a, trace.spec.a), hex_value(x.b, trace.spec.b),
                       value(x.product) + taken_text(x)});
   text += text_of({{2, 3, true}, {2, 24}, {1, 24}, {2, 0}}, rows);
   if (zeros != 0) text += fmt::format("       ({} zero product{})\n", zeros, zeros == 1 ? "" : "s");
   return text +
-         fmt::format("  -> {} -> {}\n", rounding_text(trace.plan.datapath), hex_value(stage.after, output));
+         fmt::format("  -> {} -> {}\n", rounding_text(trace.spec.datapath), hex_value(stage.after, output));
 }
 
 std::string exact_line(const Explained& one, const FormatSpec& output) {
@@ -232,20 +232,20 @@ std::string trace_text(const Explained& one, bool all) {
   std::string text = scales_text(trace);
   if (!dot.metadata.empty())
     text += fmt::format("k counts the stored elements of A; metadata {}\n", fmt::join(dot.metadata, ","));
-  if (trace.plan.wide.id != Format::none)
+  if (trace.spec.wide.id != Format::none)
     text +=
-        fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.plan.wide.id),
-                    trace.plan.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
+        fmt::format("operands are widened to {}; {}\n", mmaudit::name_of(trace.spec.wide.id),
+                    trace.spec.datapath.order == KOrder::pairs_of_four ? "k mod 4 in {0,1} first, then {2,3}"
                                                                        : "k in row order");
   for (std::size_t i = 0; i < trace.steps.size(); ++i) text += step_text(trace, trace.steps[i], i, all);
   for (std::size_t i = 0; i < trace.stages.size(); ++i) text += stage_text(trace, trace.stages[i], i, all);
-  if (trace.plan.integer) text += products_text(trace, all);
+  if (trace.spec.integer) text += products_text(trace, all);
   for (const ExplainedFma& x : trace.fmas)
     text += fmt::format("  k {:>2}: fma({}, {}, {}) -> {}\n", x.k, hex_value(x.a, output),
                         hex_value(x.b, output), value_text(x.before, output), hex_value(x.after, output));
   if (trace.final_add)
-    text += fmt::format("c {} is added last, {} -> {}\n", hex_value(trace.addend, trace.plan.step.addend),
-                        name_of(final_add_rounding(trace.plan.datapath)), hex_value(trace.result, output));
+    text += fmt::format("c {} is added last, {} -> {}\n", hex_value(trace.addend, trace.spec.step.addend),
+                        name_of(final_add_rounding(trace.spec.datapath)), hex_value(trace.result, output));
   return text + fmt::format("D = {}\n", hex_value(trace.result, output)) + exact_line(one, output);
 }
 
@@ -260,7 +260,7 @@ nlohmann::json trace_json(const Explained& one, const Architecture& architecture
   out["exact"] = exact.decimal;
   out["exact_is_complete"] = exact.decimal_is_exact;
   if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
-  if (trace.plan.integer) return out;
+  if (trace.spec.integer) return out;
   out["correctly_rounded"] = hex_text(oracle::correctly_rounded(exact, instruction.d), output.storage_bits);
   const double d = decode_value(trace.result, output);
   const bool distance = !std::isnan(d) && !std::isnan(exact.value);

@@ -17,7 +17,7 @@
 namespace mmaudit::cli {
 namespace {
 
-using campaign::Plan;
+using campaign::Schedule;
 using campaign::Setup;
 using campaign::Shard;
 
@@ -85,27 +85,27 @@ Setup on_gpus(const CampaignOptions& options) {
   return setup;
 }
 
-Plan plan_of(const CampaignOptions& options, const Setup& setup) {
-  Plan plan;
-  plan.seed = options.seed;
-  plan.dots = static_cast<std::uint64_t>(options.dots);
-  plan.architecture = setup.model->name;
-  plan.batches_version = device::kBatchesVersion;
+Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
+  Schedule schedule;
+  schedule.seed = options.seed;
+  schedule.dots = static_cast<std::uint64_t>(options.dots);
+  schedule.architecture = setup.model->name;
+  schedule.batches_version = device::kBatchesVersion;
   std::vector<Instruction> candidates = all_instructions(options.n);
   std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
-  plan.instructions = campaign::plan_instructions(setup, candidates);
-  if (plan.instructions.empty())
+  schedule.instructions = campaign::plan_instructions(setup, candidates);
+  if (schedule.instructions.empty())
     throw InputError(fmt::format(
         "--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
         setup.reference == nullptr ? "this GPU" : setup.reference->name, nearest_text(options.instructions)));
   for (int i = 0; i < gen::kInputClasses; ++i)
     if (const auto one = static_cast<gen::InputClass>(i); selected(gen::name_of(one), options.families))
-      plan.input_classes.push_back(one);
-  if (plan.input_classes.empty())
+      schedule.input_classes.push_back(one);
+  if (schedule.input_classes.empty())
     throw InputError(fmt::format("--family: found no such input class, allowed: part of {} ... {}",
                                  gen::name_of(gen::InputClass::random_bits),
                                  gen::name_of(gen::InputClass::floor_edge)));
-  return plan;
+  return schedule;
 }
 
 int list_plan(const CampaignOptions& options) {
@@ -114,13 +114,13 @@ int list_plan(const CampaignOptions& options) {
     setup = on_model(options);
   else
     setup.model = &require_architecture(options.context, options.architecture);
-  const Plan plan = plan_of(options, setup);
+  const Schedule schedule = plan_of(options, setup);
   std::string text;
-  for (const campaign::PlannedInstruction& one : plan.instructions)
+  for (const campaign::ScheduledInstruction& one : schedule.instructions)
     text += fmt::format("{:44} {:9} {:>12} dot products per batch\n", name_of(one.instruction), one.engine,
                         one.batch_dots);
   emit("-", text + fmt::format("{} instructions, {} work items for {} dot products each\n",
-                               plan.instructions.size(), items_of(plan).size(), plan.dots));
+                               schedule.instructions.size(), items_of(schedule).size(), schedule.dots));
   return kAllGood;
 }
 
@@ -160,8 +160,8 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
                 : options.on == "gpu-model" ? on_model(options)
                                             : on_gpus(options);
   if (setup.kernels) setup.gpus = gpus_of(options);
-  const Plan plan = plan_of(options, setup);
-  if (const std::size_t items = items_of(plan).size(); ranks == nullptr && shard.index >= items)
+  const Schedule schedule = plan_of(options, setup);
+  if (const std::size_t items = items_of(schedule).size(); ranks == nullptr && shard.index >= items)
     throw InputError(fmt::format(
         "--part: found {}, which has no work items, allowed: one of the {} parts that have (--merge needs no "
         "other)",
@@ -171,7 +171,7 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
   const Interruptible interruptible;
   const bool temporary = options.journal.empty();
   const std::string file = temporary ? temporary_journal() : options.journal;
-  campaign::Journal journal(file, plan, shard);
+  campaign::Journal journal(file, schedule, shard);
   if (temporary) std::filesystem::remove(file);
   campaign::RunOptions how{.shard = shard, .seconds = options.seconds, .keep_going = options.keep_going};
   how.interrupted = Interruptible::stopped;
@@ -185,11 +185,12 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
       progress->advance(dots, label);
     };
   const auto workers = setup.workers();
-  const campaign::Speed speed = campaign::run_campaign(plan, workers, journal, how);
+  const campaign::Speed speed = campaign::run_campaign(schedule, workers, journal, how);
   progress.reset();
   Provenance provenance = setup.provenance();
   name_program(provenance);
-  std::string result = campaign::campaign_json(plan, journal.tally(), provenance, setup.gpus.size(), shard);
+  std::string result =
+      campaign::campaign_json(schedule, journal.tally(), provenance, setup.gpus.size(), shard);
   if (ranks != nullptr) {
     std::vector<std::pair<std::string, std::string>> all;
     for (std::string& one : ranks->gather(result))

@@ -53,11 +53,11 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   TileBatch tiles(instruction);
   std::vector<corpus::FamilyRange> families;
   if (options.directed) families.push_back({"directed", gen::append_directed(tiles, datapath, 0)});
-  const gen::GeneratorPlan plan = gen::make_generator_plan(instruction, datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(instruction, datapath);
   const std::size_t per_class = is_wgmma(instruction.op) ? options.wgmma_tiles : options.mma_tiles;
   for (int f = 0; f < gen::kInputClasses && per_class > 0; ++f) {
     const auto input_class = static_cast<gen::InputClass>(f);
-    gen::append_class(tiles, plan, input_class, options.seed, 0, per_class, 0);
+    gen::append_class(tiles, generator, input_class, options.seed, 0, per_class, 0);
     families.push_back({std::string(gen::name_of(input_class)), per_class});
   }
   const std::vector<std::uint8_t> sets =
@@ -65,7 +65,7 @@ corpus::Recording record_one(const device::DeviceInfo& gpu, const Instruction& i
   std::uint64_t tile = per_class;  // beyond the tiles above, so that the numbers are fresh
   for (const std::uint8_t modifiers : sets) {
     const auto input_class = tile % 2 == 0 ? gen::InputClass::narrow_window : gen::InputClass::special_values;
-    gen::append_class(tiles, plan, input_class, options.seed, tile++, 1, modifiers);
+    gen::append_class(tiles, generator, input_class, options.seed, tile++, 1, modifiers);
   }
   if (!sets.empty()) families.push_back({"modifiers", sets.size()});
 

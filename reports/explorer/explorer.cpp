@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "json/writer.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -18,6 +17,7 @@
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mmaudit/wmma_fragments.hpp"
+#include "text/json/writer.hpp"
 
 namespace mmaudit::explorer {
 namespace {

@@ -14,27 +14,27 @@ namespace mmaudit::report {
 namespace {
 
 Line addend_line(const Explanation& trace, const ExplainedStep& step, const ExplainedAddend& x, bool first) {
-  const DotPlan& plan = trace.plan;
+  const DotSpec& spec = trace.spec;
   Line line;
   if (x.k < 0)
     line.label =
         fmt::format("{} {}", first && !trace.final_add ? "c" : "sum", value_text(x.a, step.addend_format));
-  else if (plan.grouped)
+  else if (spec.grouped)
     line.label = fmt::format("k {}-{} {}", x.k, x.k + x.count - 1, value_of(x.products));
   else
-    line.label = fmt::format("k {}  {} x {}", x.k, value_text(x.a, plan.a), value_text(x.b, plan.b));
+    line.label = fmt::format("k {}  {} x {}", x.k, value_text(x.a, spec.a), value_text(x.b, spec.b));
   if (x.kind != Kind::finite) return line;
   line.bits = x.exact;
   line.hint = "exact " + value_of(x.exact);
   if (step.special) return line;
   line.hint += fmt::format(", kept {}, lost {}", value_of(x.kept), value_of(x.lost));
-  if (cuts_anything(plan.datapath)) line.cut = step.maximum - plan.datapath.fraction_bits;
+  if (cuts_anything(spec.datapath)) line.cut = step.maximum - spec.datapath.fraction_bits;
   return line;
 }
 
 Panel panel_of(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
-  const FormatSpec& output = trace.plan.step.output;
-  const Datapath& datapath = trace.plan.datapath;
+  const FormatSpec& output = trace.spec.step.output;
+  const Datapath& datapath = trace.spec.datapath;
   Panel panel;
   std::string title = fmt::format("step {} of {}", index + 1, trace.steps.size());
   if (step.special)
@@ -99,8 +99,8 @@ Line sum_line(Dyadic sum, const FormatSpec& output) {
 }
 
 Line rounded_line(const Explanation& trace, std::uint64_t bits) {
-  const std::string rounding = rounding_text(trace.plan.datapath);
-  const FormatSpec& output = trace.plan.step.output;
+  const std::string rounding = rounding_text(trace.spec.datapath);
+  const FormatSpec& output = trace.spec.step.output;
   return number_line(
       fmt::format("{}, {}:", mmaudit::name_of(output.id), rounding.substr(0, rounding.find(','))), bits,
       output, "result");
@@ -108,7 +108,7 @@ Line rounded_line(const Explanation& trace, std::uint64_t bits) {
 
 std::vector<Panel> panels_of(const DotPicture& picture) {
   const Explanation& trace = picture.trace;
-  const FormatSpec& output = trace.plan.step.output;
+  const FormatSpec& output = trace.spec.step.output;
   std::vector<Panel> out(1);
   out[0].lines.push_back({.label = picture.title, .style = "title"});
   for (std::size_t i = 0; i < trace.steps.size(); ++i) out.push_back(panel_of(trace, trace.steps[i], i));
@@ -123,7 +123,7 @@ std::vector<Panel> panels_of(const DotPicture& picture) {
     if (x.before != x.after)
       rest.lines.push_back(number_line(fmt::format("after k {}", x.k), x.after, output, ""));
   if (trace.final_add)
-    rest.lines.push_back(number_line("c, added last", trace.addend, trace.plan.step.addend, ""));
+    rest.lines.push_back(number_line("c, added last", trace.addend, trace.spec.step.addend, ""));
   rest.lines.push_back(number_line("D", trace.result, output, "result"));
   out.push_back(std::move(rest));
   return out;

@@ -39,8 +39,8 @@ Dyadic floored(Dyadic x, int power) {
 }
 
 /// A product that a step adds; bits below `cut` go.
-void add_product(Panel& panel, const DotPlan& plan, const ExplainedTerm& x, std::optional<int> cut) {
-  Line line{.label = fmt::format("k {}  {} x {}", x.k, value_text(x.a, plan.a), value_text(x.b, plan.b))};
+void add_product(Panel& panel, const DotSpec& spec, const ExplainedTerm& x, std::optional<int> cut) {
+  Line line{.label = fmt::format("k {}  {} x {}", x.k, value_text(x.a, spec.a), value_text(x.b, spec.b))};
   line.hint = "exact " + number(x.product);
   if (!std::isfinite(x.product)) {
     panel.lines.push_back(std::move(line));
@@ -54,7 +54,7 @@ void add_product(Panel& panel, const DotPlan& plan, const ExplainedTerm& x, std:
   } else if (!same && x.taken == 0) {
     line.cut = lead_of(*line.bits) + 1;
   } else if (!same && std::isfinite(x.taken)) {
-    line.cut = last_place(*line.bits, plan.step.output);
+    line.cut = last_place(*line.bits, spec.step.output);
   }
   panel.lines.push_back(std::move(line));
   if (same) return;
@@ -70,9 +70,9 @@ void add_zeros(Panel& panel, std::size_t zeros) {
 }
 
 /// c, or the sum of the steps before.
-Line addend_line(const DotPlan& plan, const ExplainedStage& stage, bool first) {
+Line addend_line(const DotSpec& spec, const ExplainedStage& stage, bool first) {
   Line line =
-      number_line(first ? "c" : "sum before", stage.before, first ? plan.step.addend : plan.step.output, "");
+      number_line(first ? "c" : "sum before", stage.before, first ? spec.step.addend : spec.step.output, "");
   if (!stage.flushed || !line.bits) return line;
   line.cut = lead_of(*line.bits) + 1;
   line.hint += ", a subnormal c is taken as 0";
@@ -85,7 +85,7 @@ void add_title(Panel& panel, std::string text) {
 
 /// An exact sum and what it is rounded to; the exact one only where the two differ.
 void add_tree_sum(Panel& panel, const Explanation& trace, const ExplainedPartial& partial) {
-  const FormatSpec& output = trace.plan.step.output;
+  const FormatSpec& output = trace.spec.step.output;
   const double rounded = decode_value(partial.bits, output);
   const std::string name = name_of(partial.ks);
   const bool exact =
@@ -108,7 +108,7 @@ void add_floored(Panel& panel, Dyadic exact, Dyadic kept) {
 void add_partial(Panel& panel, const Explanation& trace, const ExplainedStage& stage,
                  const ExplainedPartial& partial, int cut) {
   const std::string name = name_of(partial.ks);
-  const int last = partial.exponent - trace.plan.datapath.fraction_bits;
+  const int last = partial.exponent - trace.spec.datapath.fraction_bits;
   std::vector<ExplainedTerm> products;
   for (const ExplainedTerm& x : stage.products)
     if (x.product != 0 && std::find(partial.ks.begin(), partial.ks.end(), x.k) != partial.ks.end())
@@ -119,7 +119,7 @@ void add_partial(Panel& panel, const Explanation& trace, const ExplainedStage& s
   }
   add_title(panel, fmt::format("{}: the largest exponent is {}; bits below 2^{} are cut", name,
                                partial.exponent, last));
-  for (const ExplainedTerm& x : products) add_product(panel, trace.plan, x, last);
+  for (const ExplainedTerm& x : products) add_product(panel, trace.spec, x, last);
   add_zeros(panel, partial.ks.size() - products.size());
   panel.lines.push_back({.label = fmt::format("sum of {} {}", name, value_of(partial.sum)),
                          .bits = partial.sum,
@@ -129,8 +129,8 @@ void add_partial(Panel& panel, const Explanation& trace, const ExplainedStage& s
 
 /// The products and their sums, each aligned by itself, and how much of them the sum with c keeps.
 void add_two_stages(Panel& panel, const Explanation& trace, const ExplainedStage& stage, bool first) {
-  const DotPlan& plan = trace.plan;
-  const Datapath& datapath = plan.datapath;
+  const DotSpec& spec = trace.spec;
+  const Datapath& datapath = spec.datapath;
   const ExplainedTotal& total = stage.total;
   int most = stage.partials.front().exponent;
   for (const ExplainedPartial& partial : stage.partials) most = std::max(most, partial.exponent);
@@ -154,7 +154,7 @@ void add_two_stages(Panel& panel, const Explanation& trace, const ExplainedStage
                                first ? "c" : "the sum before", total.exponent, of_c, first ? "c" : "it",
                                beside_c, kDown));
   add_floored(panel, total.products, total.kept_products);
-  Line addend = addend_line(plan, stage, first);
+  Line addend = addend_line(spec, stage, first);
   if (addend.bits && addend.bits->significand != 0 && !stage.flushed) {
     addend.cut = of_c;
     addend.hint += ", kept " + value_of(total.kept_addend);
@@ -171,15 +171,15 @@ void add_two_stages(Panel& panel, const Explanation& trace, const ExplainedStage
                            .style = "sum"});
     add_floored(panel, total.sum, total.kept);
   }
-  panel.lines.push_back(sum_line(total.kept, plan.step.output));
+  panel.lines.push_back(sum_line(total.kept, spec.step.output));
 }
 
 }  // namespace
 
 Panel stage_panel(const Explanation& trace, std::size_t index) {
   const ExplainedStage& stage = trace.stages[index];
-  const DotPlan& plan = trace.plan;
-  const Arithmetic arithmetic = plan.datapath.arithmetic;
+  const DotSpec& spec = trace.spec;
+  const Arithmetic arithmetic = spec.datapath.arithmetic;
   const bool first = index == 0, tree = arithmetic == Arithmetic::rounded_tree,
              two = arithmetic == Arithmetic::two_stage_dot_add && !stage.special;
   Panel panel;
@@ -191,9 +191,9 @@ Panel stage_panel(const Explanation& trace, std::size_t index) {
   if (two) add_two_stages(panel, trace, stage, first);
   const auto is_zero = [](const ExplainedTerm& x) { return x.product == 0; };
   if (!two) {
-    if (!tree) panel.lines.push_back(addend_line(plan, stage, first));
+    if (!tree) panel.lines.push_back(addend_line(spec, stage, first));
     for (const ExplainedTerm& x : stage.products)
-      if (!is_zero(x)) add_product(panel, plan, x, {});
+      if (!is_zero(x)) add_product(panel, spec, x, {});
     add_zeros(panel,
               static_cast<std::size_t>(std::count_if(stage.products.begin(), stage.products.end(), is_zero)));
   }
@@ -205,10 +205,10 @@ Panel stage_panel(const Explanation& trace, std::size_t index) {
     };
     for (const ExplainedPartial& partial : stage.partials)
       if (!all_zero(partial)) add_tree_sum(panel, trace, partial);
-    panel.lines.push_back(addend_line(plan, stage, first));
+    panel.lines.push_back(addend_line(spec, stage, first));
   }
   if (!two && !stage.special) {
-    Line sum = sum_line(stage.total.sum, plan.step.output);
+    Line sum = sum_line(stage.total.sum, spec.step.output);
     if (!stage.total.fits) sum = {.label = "sum: more than 64 bits", .style = "sum"};
     panel.lines.push_back(std::move(sum));
   }

@@ -25,12 +25,12 @@ std::size_t count(const std::vector<bool>& shown) {
 }
 
 /// "exponent bit 8 at 1; addend bits 26 to 27 at 1 (17 lanes)".
-std::string hidden_text(const DotPlan& plan, const std::vector<Fault>& faults,
+std::string hidden_text(const DotSpec& spec, const std::vector<Fault>& faults,
                         const std::vector<bool>& shown) {
   std::map<std::string, int> lanes;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const Fault& fault = faults[i];
-    if (shown[i] || undetectable(plan, fault)) continue;
+    if (shown[i] || undetectable(spec, fault)) continue;
     const std::string bits = fault.width == 1
                                  ? fmt::format("bit {:2}", fault.bit)
                                  : fmt::format("bits {:2} to {}", fault.bit, fault.bit + fault.width - 1);
@@ -44,15 +44,15 @@ std::string hidden_text(const DotPlan& plan, const std::vector<Fault>& faults,
 }
 
 Coverage simulate(const Instruction& is, const DatapathEntry& entry, const std::vector<InputSet>& inputs) {
-  const DotPlan plan = make_plan(is, entry.datapath);
-  const std::vector<Fault> faults = faults_of(plan);
+  const DotSpec spec = make_dot_spec(is, entry.datapath);
+  const std::vector<Fault> faults = faults_of(spec);
   std::vector<Fault> wide;
   for (int width = 2; width <= kMostBits; ++width)
-    for (const Fault& one : faults_of(plan, width)) wide.push_back(one);
+    for (const Fault& one : faults_of(spec, width)) wide.push_back(one);
   std::vector<bool> any(faults.size()), any_wide(wide.size());
   const auto count_undetectable = [&](const std::vector<Fault>& of) {
     return static_cast<std::size_t>(
-        std::count_if(of.begin(), of.end(), [&](const Fault& one) { return undetectable(plan, one); }));
+        std::count_if(of.begin(), of.end(), [&](const Fault& one) { return undetectable(spec, one); }));
   };
   Coverage out{.instruction = is,
                .faults = faults.size(),
@@ -61,15 +61,15 @@ Coverage simulate(const Instruction& is, const DatapathEntry& entry, const std::
                .wide_undetectable = count_undetectable(wide)};
   for (const InputSet set : inputs) {
     const TileBatch tiles = make_operands(is, entry.datapath, set);
-    const std::vector<bool> shown = shown_faults(plan, tiles, faults);
+    const std::vector<bool> shown = shown_faults(spec, tiles, faults);
     out.shown_by_set.push_back(count(shown));
     std::transform(any.begin(), any.end(), shown.begin(), any.begin(), std::logical_or<>());
-    add_shown(plan, tiles, wide, any_wide);
+    add_shown(spec, tiles, wide, any_wide);
   }
   out.shown = count(any);
   out.wide_shown = count(any_wide);
-  out.hidden = hidden_text(plan, faults, any);
-  if (const std::string more = hidden_text(plan, wide, any_wide); !more.empty())
+  out.hidden = hidden_text(spec, faults, any);
+  if (const std::string more = hidden_text(spec, wide, any_wide); !more.empty())
     out.hidden += (out.hidden.empty() ? "" : "; ") + more;
   return out;
 }

@@ -38,11 +38,11 @@ void for_each_field(Item& item, Of& count, const Visit& visit) {
 
 }  // namespace
 
-std::string journal_header(const Plan& plan, const Shard& shard) {
+std::string journal_header(const Schedule& schedule, const Shard& shard) {
   json header = {{"schema", "mmaudit.campaign-journal/2"},
-                 {"plan", plan.identity()},
-                 {"seed", plan.seed},
-                 {"dots", plan.dots}};
+                 {"plan", schedule.identity()},
+                 {"seed", schedule.seed},
+                 {"dots", schedule.dots}};
   if (shard.of > 1) {
     header["part"] = shard.index;
     header["parts"] = shard.of;
@@ -63,14 +63,14 @@ void Tally::take(const std::string& line, const std::string& where) {
     for_each_field(item, count, [&](const char* key, auto& value) {
       read_exactly(entry.at(key), value, fmt::format("{}: {}", where, key));
     });
-    if (!has_item(plan_, item))
+    if (!has_item(schedule_, item))
       throw InputError(fmt::format(
           "{}: instruction, family, first, chunks: found {}, {}, {}, {}, allowed: a work item of this plan",
           where, item.instruction, item.input_class, item.first_batch, item.batches));
     if (done(item)) return;
-    if (count.dots != dots_of(plan_, item))
+    if (count.dots != dots_of(schedule_, item))
       throw InputError(fmt::format("{}: dots: found {}, allowed: {}, as many as its batches have", where,
-                                   count.dots, dots_of(plan_, item)));
+                                   count.dots, dots_of(schedule_, item)));
     const json& written = entry.at("examples");
     const std::size_t least = std::min<std::uint64_t>(count.mismatches, 1);
     const std::size_t most = std::min<std::uint64_t>(count.mismatches, kMostExamples);
@@ -81,7 +81,7 @@ void Tally::take(const std::string& line, const std::string& where) {
           where, count.mismatches, count.seconds, written.size(), count.dots, least, most));
     std::vector<Mismatch> examples;
     for (const json& one : written)
-      examples.push_back(mismatch_from(one, plan_.instructions[item.instruction].instruction, where));
+      examples.push_back(mismatch_from(one, schedule_.instructions[item.instruction].instruction, where));
     add(item, count, examples);
   } catch (const json::exception&) {
     throw InputError(fmt::format("{}: found no entry of a journal, allowed: {}", where, kAllowed));
@@ -101,7 +101,7 @@ bool Tally::done(const WorkItem& item) const {
 
 bool Tally::belongs_to(const Shard& shard) const {
   if (shard.of == 1) return true;
-  const std::vector<WorkItem> items = items_of(plan_);
+  const std::vector<WorkItem> items = items_of(schedule_);
   std::size_t count = 0;
   for (std::size_t i = shard.index; i < items.size(); i += shard.of) count += done(items[i]) ? 1 : 0;
   return count == done_.size();
@@ -113,9 +113,10 @@ Count Tally::total() const {
   return all;
 }
 
-Journal::Journal(const std::filesystem::path& file, const Plan& plan, const Shard& shard) : tally_(plan) {
+Journal::Journal(const std::filesystem::path& file, const Schedule& schedule, const Shard& shard)
+    : tally_(schedule) {
   std::uintmax_t good = 0;  // bytes of whole lines
-  const std::string header = journal_header(plan, shard);
+  const std::string header = journal_header(schedule, shard);
   if (std::filesystem::exists(file)) {
     std::istringstream in(corpus::text_of_file(file));
     std::string line;

@@ -1,5 +1,5 @@
 #pragma once
-// What plan, journal and result of a campaign write alike.
+// What schedule, journal and result of a campaign write alike.
 #include <fmt/format.h>
 
 #include <limits>

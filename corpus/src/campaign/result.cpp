@@ -20,9 +20,9 @@ constexpr ProvenanceKey kProvenanceKeys[] = {
     {"gpu", &Provenance::gpu},         {"driver", &Provenance::driver},     {"cuda", &Provenance::cuda},
     {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
 
-/// Per shard of the plan: how much it is and how much is done; "here": this result has its counts.
-json shards_of(const Plan& plan, const Tally& tally, const Shard& shard) {
-  const std::vector<WorkItem> items = items_of(plan);
+/// Per shard of the schedule: how much it is and how much is done; "here": this result has its counts.
+json shards_of(const Schedule& schedule, const Tally& tally, const Shard& shard) {
+  const std::vector<WorkItem> items = items_of(schedule);
   json shards = json::array();
   for (std::size_t s = 0; s < shard.of; ++s) {
     const bool here = s == shard.index;
@@ -30,10 +30,10 @@ json shards_of(const Plan& plan, const Tally& tally, const Shard& shard) {
     const WorkItem* first = nullptr;
     for (std::size_t i = s; i < items.size(); i += shard.of) {
       ++count;
-      dots += dots_of(plan, items[i]);
+      dots += dots_of(schedule, items[i]);
       if (here && tally.done(items[i])) {
         ++done;
-        dots_done += dots_of(plan, items[i]);
+        dots_done += dots_of(schedule, items[i]);
       } else if (first == nullptr) {
         first = &items[i];
       }
@@ -43,8 +43,8 @@ json shards_of(const Plan& plan, const Tally& tally, const Shard& shard) {
                 {"dots_done", dots_done}, {"ended", here ? "stopped" : "no result of this part"}};
     if (first != nullptr) {
       one["first_not_done"] = first - items.data();
-      one["first_instruction"] = name_of(plan.instructions[first->instruction].instruction);
-      one["first_family"] = gen::name_of(plan.input_classes[first->input_class]);
+      one["first_instruction"] = name_of(schedule.instructions[first->instruction].instruction);
+      one["first_family"] = gen::name_of(schedule.input_classes[first->input_class]);
     }
     shards.push_back(std::move(one));
   }
@@ -176,7 +176,7 @@ void add_instruction(json& to, const json& from) {
   }
 }
 
-/// Adds one result to another of the same plan.
+/// Adds one result to another of the same schedule.
 void merge(json& to, const json& from, const std::string& file) {
   const auto refuse = [&](const char* field, const json& found, const json& allowed) {
     return InputError(fmt::format("{}: {}: found {}, allowed: {}, as the first file has", file, field,
@@ -219,22 +219,22 @@ std::string not_done_text(const json& result) {
 
 }  // namespace
 
-std::string campaign_json(const Plan& plan, const Tally& tally, const Provenance& provenance,
+std::string campaign_json(const Schedule& schedule, const Tally& tally, const Provenance& provenance,
                           std::size_t gpus, const Shard& shard) {
   json instructions = json::array();
-  for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
+  for (std::size_t i = 0; i < schedule.instructions.size(); ++i) {
     json input_classes = json::object();
     Count sum;
-    for (std::size_t c = 0; c < plan.input_classes.size(); ++c) {
+    for (std::size_t c = 0; c < schedule.input_classes.size(); ++c) {
       const auto found = tally.counts().find({i, c});
       if (found == tally.counts().end()) continue;
       const Count& count = found->second;
-      input_classes[std::string(gen::name_of(plan.input_classes[c]))] = {{"dots", count.dots},
-                                                                         {"mismatches", count.mismatches}};
+      input_classes[std::string(gen::name_of(schedule.input_classes[c]))] = {
+          {"dots", count.dots}, {"mismatches", count.mismatches}};
       sum += count;
     }
-    instructions.push_back({{"instruction", name_of(plan.instructions[i].instruction)},
-                            {"engine", plan.instructions[i].engine},
+    instructions.push_back({{"instruction", name_of(schedule.instructions[i].instruction)},
+                            {"engine", schedule.instructions[i].engine},
                             {"dots", sum.dots},
                             {"mismatches", sum.mismatches},
                             {"seconds", sum.seconds},
@@ -243,20 +243,20 @@ std::string campaign_json(const Plan& plan, const Tally& tally, const Provenance
   json examples = json::array();
   for (const auto& [instruction, example] : tally.examples()) {
     examples.push_back(to_json(example));
-    examples.back()["instruction"] = name_of(plan.instructions[instruction].instruction);
+    examples.back()["instruction"] = name_of(schedule.instructions[instruction].instruction);
   }
   const Count total = tally.total();
   json result = {{"schema", kSchema},
-                 {"on", plan.on()},
-                 {"seed", plan.seed},
+                 {"on", schedule.on()},
+                 {"seed", schedule.seed},
                  {"generator", gen::kGeneratorVersion},
-                 {"plan", plan.identity()},
-                 {"dots_asked", plan.dots},
+                 {"plan", schedule.identity()},
+                 {"dots_asked", schedule.dots},
                  {"dots", total.dots},
                  {"mismatches", total.mismatches},
-                 {"architecture", plan.architecture},
+                 {"architecture", schedule.architecture},
                  {"gpus", gpus},
-                 {"parts", shards_of(plan, tally, shard)},
+                 {"parts", shards_of(schedule, tally, shard)},
                  {"instructions", instructions},
                  {"examples", examples}};
   write_fields(provenance, kProvenanceKeys, result);

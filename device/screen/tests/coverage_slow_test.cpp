@@ -14,15 +14,15 @@ constexpr double kLeast = 0.995;
 
 /// Of the faults that some operands can show.
 double share_shown(const Instruction& is, const Datapath& datapath, int width) {
-  const DotPlan plan = make_plan(is, datapath);
-  const std::vector<Fault> faults = faults_of(plan, width);
+  const DotSpec spec = make_dot_spec(is, datapath);
+  const std::vector<Fault> faults = faults_of(spec, width);
   std::vector<bool> shown(faults.size());
   for (int set = 0; set < kInputSets; ++set)
-    add_shown(plan, make_operands(is, datapath, static_cast<InputSet>(set)), faults, shown);
+    add_shown(spec, make_operands(is, datapath, static_cast<InputSet>(set)), faults, shown);
   std::size_t can_show = 0;
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    if (!undetectable(plan, faults[i])) ++can_show;
-    EXPECT_FALSE(shown[i] && undetectable(plan, faults[i]))
+    if (!undetectable(spec, faults[i])) ++can_show;
+    EXPECT_FALSE(shown[i] && undetectable(spec, faults[i]))
         << name_of(is) << " " << name_of(faults[i].site) << " bit " << faults[i].bit;
   }
   return static_cast<double>(std::count(shown.begin(), shown.end(), true)) / static_cast<double>(can_show);

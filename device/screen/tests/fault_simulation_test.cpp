@@ -19,7 +19,7 @@ TEST(FaultSimulation, IsTheModelWithoutAFault) {
   for (const Work& work : screened()) {
     const Instruction& is = work.instruction;
     if (work.registers) continue;
-    const DotPlan plan = make_plan(is, hopper(is));
+    const DotSpec spec = make_dot_spec(is, hopper(is));
     for (int set = 0; set < kInputSets; ++set) {
       const TileBatch tiles = make_operands(is, hopper(is), static_cast<InputSet>(set));
       constexpr int kFew = 3;
@@ -27,7 +27,7 @@ TEST(FaultSimulation, IsTheModelWithoutAFault) {
       with_d.d = chain_results(tiles, hopper(is), kFew);
       for (int i = 0; i < 24; ++i) {
         const int tile = i % kTiles, row = i * 5 % is.m, column = i * 11 % is.n;
-        EXPECT_EQ(chain_with_fault(plan, tiles, tile, row, column, kFew, nullptr),
+        EXPECT_EQ(chain_with_fault(spec, tiles, tile, row, column, kFew, nullptr),
                   d_at(is, with_d.filled(), static_cast<std::size_t>(tile), row, column))
             << work.name() << " " << name_of(static_cast<InputSet>(set));
       }
@@ -37,11 +37,11 @@ TEST(FaultSimulation, IsTheModelWithoutAFault) {
 
 TEST(FaultSimulation, FaultsOfSeveralBitsAreAdjacentAndInTheWord) {
   const Instruction is = *find_instruction("wgmma.m64n256k32.f32.e4m3.e4m3");
-  const DotPlan plan = make_plan(is, hopper(is));
-  const std::size_t single = faults_of(plan).size();
+  const DotSpec spec = make_dot_spec(is, hopper(is));
+  const std::size_t single = faults_of(spec).size();
   std::size_t before = single;
   for (int width = 2; width <= kMostBits; ++width) {
-    const std::vector<Fault> faults = faults_of(plan, width);
+    const std::vector<Fault> faults = faults_of(spec, width);
     // Each word loses one place per bit of width.
     EXPECT_LT(faults.size(), before);
     before = faults.size();
@@ -54,23 +54,23 @@ TEST(FaultSimulation, FaultsOfSeveralBitsAreAdjacentAndInTheWord) {
 
 TEST(FaultSimulation, AFaultOfSeveralBitsSetsThemAll) {
   const Instruction is = *find_instruction("wgmma.m64n256k32.s32.s8.s8");
-  const DotPlan plan = make_plan(is, hopper(is));
+  const DotSpec spec = make_dot_spec(is, hopper(is));
   const TileBatch zeros(is, 1);
   const Fault sum{Site::sum, 0, 5, true, 3};
-  EXPECT_EQ(chain_with_fault(plan, zeros, 0, 0, 0, 1, &sum), 0xE0U);
+  EXPECT_EQ(chain_with_fault(spec, zeros, 0, 0, 0, 1, &sum), 0xE0U);
   const TileBatch tiles = make_operands(is, hopper(is), InputSet::normal);
   const Fault low{Site::sum, 0, 0, false, 4};
-  EXPECT_EQ(chain_with_fault(plan, tiles, 0, 2, 3, 1, &low),
-            chain_with_fault(plan, tiles, 0, 2, 3, 1, nullptr) & ~std::uint64_t{15});
+  EXPECT_EQ(chain_with_fault(spec, tiles, 0, 2, 3, 1, &low),
+            chain_with_fault(spec, tiles, 0, 2, 3, 1, nullptr) & ~std::uint64_t{15});
 }
 
 TEST(FaultSimulation, UndetectableAreTheBitsThatNoSumReaches) {
   const auto number = [](const char* name) {
     const Instruction is = *find_instruction(name);
-    const DotPlan plan = make_plan(is, hopper(is));
-    const std::vector<Fault> faults = faults_of(plan);
+    const DotSpec spec = make_dot_spec(is, hopper(is));
+    const std::vector<Fault> faults = faults_of(spec);
     return std::count_if(faults.begin(), faults.end(),
-                         [&](const Fault& one) { return undetectable(plan, one); });
+                         [&](const Fault& one) { return undetectable(spec, one); });
   };
   EXPECT_EQ(number("wgmma.m64n256k16.f32.f16.f16"), 1);
   EXPECT_EQ(number("wgmma.m64n256k32.s32.s8.s8"), 0);
@@ -81,10 +81,10 @@ TEST(FaultSimulation, UndetectableAreTheBitsThatNoSumReaches) {
 
 TEST(FaultSimulation, OneSetShowsMostFaultsAndZerosShowFew) {
   const Instruction is = *find_instruction("wgmma.m64n256k16.f32.f16.f16");
-  const DotPlan plan = make_plan(is, hopper(is));
-  const std::vector<Fault> faults = faults_of(plan);
+  const DotSpec spec = make_dot_spec(is, hopper(is));
+  const std::vector<Fault> faults = faults_of(spec);
   const auto share = [&](const TileBatch& tiles) {
-    const std::vector<bool> shown = shown_faults(plan, tiles, faults);
+    const std::vector<bool> shown = shown_faults(spec, tiles, faults);
     return static_cast<double>(std::count(shown.begin(), shown.end(), true)) /
            static_cast<double>(faults.size());
   };

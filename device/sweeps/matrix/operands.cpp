@@ -55,7 +55,7 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, bo
   static_assert(kRotation == kTiles);
   const Buffer a = upload_tiles(tiles.a, a_rotates), b = upload_tiles(tiles.b, rotating), d = upload(tiles.c),
                metadata = upload_tiles(tiles.metadata, rotating);
-  const DotPlan plan = make_plan(is, datapath);
+  const DotSpec spec = make_dot_spec(is, datapath);
   device::TileProductArgs args = device::tile_product_args(is);
   args.c = d.data();
   args.blocks = kTiles;
@@ -75,7 +75,7 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, bo
     args.b = b.data<std::byte>() + tile * (tiles.b.size() / kTiles);
     args.metadata = metadata.data<std::uint8_t>() + tile * (tiles.metadata.size() / kTiles);
     if (group > 0) args.c = (step - 1) % group == 0 ? nullptr : d.data();
-    device::launch_model(plan, args, nullptr, d.data());
+    device::launch_model(spec, args, nullptr, d.data());
     if (group > 0 && step % group == 0) add_binary32(totals, read());
     if (step == kFewSteps || step == kManySteps)
       (step == kFewSteps ? out.few : out.many) = image_of_c(is, group > 0 ? totals : read());

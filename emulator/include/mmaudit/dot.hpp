@@ -1,5 +1,5 @@
 #pragma once
-// One element of D: a plan of plain data, and the chain of steps that computes it. Host and device.
+// One element of D: a spec of plain data, and the chain of steps that computes it. Host and device.
 #include <cstdint>
 #include <type_traits>
 
@@ -17,7 +17,7 @@ namespace mmaudit {
 inline constexpr int kMaxK = 64;
 
 /// Everything the dot products of one instruction need; passed to kernels by value.
-struct DotPlan {
+struct DotSpec {
   FormatSpec a, b;  ///< as stored
   FormatSpec wide;  ///< what both are widened to; id none: they are not
   FormatSpec d;     ///< of the result, as stored
@@ -43,51 +43,51 @@ struct DotPlan {
 };
 
 /// Host only (reads the format table).
-constexpr DotPlan make_plan(const Instruction& instruction, const Datapath& datapath) {
-  DotPlan plan;
-  plan.a = spec_of(instruction.a);
-  plan.b = spec_of(instruction.b);
-  plan.wide = spec_of(datapath.widen_to);
+constexpr DotSpec make_dot_spec(const Instruction& instruction, const Datapath& datapath) {
+  DotSpec spec;
+  spec.a = spec_of(instruction.a);
+  spec.b = spec_of(instruction.b);
+  spec.wide = spec_of(datapath.widen_to);
   const bool widened = datapath.widen_to != Format::none;
-  plan.step.addend = spec_of(instruction.c);
-  plan.d = plan.step.output = spec_of(instruction.d);
-  plan.step.product_fraction_bits = static_cast<std::int16_t>(
-      widened ? 2 * plan.wide.fraction_bits : plan.a.fraction_bits + plan.b.fraction_bits);
-  plan.datapath = datapath;
-  plan.conversion = datapath.output;
-  plan.converts = datapath.sum_format != Format::none;
-  if (plan.converts && datapath.sum_format != datapath.output.format) {
-    plan.step.output = spec_of(datapath.sum_format);
-    plan.datapath.output = {datapath.sum_format, plan.step.output.fraction_bits};
+  spec.step.addend = spec_of(instruction.c);
+  spec.d = spec.step.output = spec_of(instruction.d);
+  spec.step.product_fraction_bits = static_cast<std::int16_t>(
+      widened ? 2 * spec.wide.fraction_bits : spec.a.fraction_bits + spec.b.fraction_bits);
+  spec.datapath = datapath;
+  spec.conversion = datapath.output;
+  spec.converts = datapath.sum_format != Format::none;
+  if (spec.converts && datapath.sum_format != datapath.output.format) {
+    spec.step.output = spec_of(datapath.sum_format);
+    spec.datapath.output = {datapath.sum_format, spec.step.output.fraction_bits};
   }
   if (datapath.addend == AddendPlace::before_each_nearest) {
-    plan.datapath.output.rounding = Rounding::nearest_even;
-    plan.datapath.output.zero_sign = ZeroSign::ieee;
+    spec.datapath.output.rounding = Rounding::nearest_even;
+    spec.datapath.output.zero_sign = ZeroSign::ieee;
   }
-  plan.k = static_cast<std::int16_t>(instruction.stored_k());
-  plan.sparsity = sparsity_of(instruction);
-  plan.segments = datapath.order == KOrder::ascending || datapath.order == KOrder::descending
+  spec.k = static_cast<std::int16_t>(instruction.stored_k());
+  spec.sparsity = sparsity_of(instruction);
+  spec.segments = datapath.order == KOrder::ascending || datapath.order == KOrder::descending
                       ? std::int16_t{1}
                       : std::int16_t{2};
-  plan.binary64 = datapath.arithmetic == Arithmetic::fma_chain;
-  plan.integer = datapath.arithmetic == Arithmetic::integer;
-  plan.staged = is_staged(datapath.arithmetic);
-  if (plan.integer) plan.integers = integer_spec(instruction, datapath);
-  if (instruction.scale == Format::none) return plan;
-  plan.scale = spec_of(instruction.scale);
-  plan.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
-  plan.grouped = datapath.arithmetic == Arithmetic::grouped_dot_add;
-  if (plan.grouped) {
-    plan.groups.product_fraction_bits = plan.step.product_fraction_bits;
-    plan.groups.scale_fraction_bits = static_cast<std::int16_t>(2 * plan.scale.fraction_bits);
+  spec.binary64 = datapath.arithmetic == Arithmetic::fma_chain;
+  spec.integer = datapath.arithmetic == Arithmetic::integer;
+  spec.staged = is_staged(datapath.arithmetic);
+  if (spec.integer) spec.integers = integer_spec(instruction, datapath);
+  if (instruction.scale == Format::none) return spec;
+  spec.scale = spec_of(instruction.scale);
+  spec.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
+  spec.grouped = datapath.arithmetic == Arithmetic::grouped_dot_add;
+  if (spec.grouped) {
+    spec.groups.product_fraction_bits = spec.step.product_fraction_bits;
+    spec.groups.scale_fraction_bits = static_cast<std::int16_t>(2 * spec.scale.fraction_bits);
     // A subnormal that the datapath normalises goes down to the weight of its last bit.
-    plan.groups.least_product = static_cast<std::int16_t>(plan.a.min_exponent() + plan.b.min_exponent() -
-                                                          plan.step.product_fraction_bits);
+    spec.groups.least_product = static_cast<std::int16_t>(spec.a.min_exponent() + spec.b.min_exponent() -
+                                                          spec.step.product_fraction_bits);
   } else {
-    plan.step.product_fraction_bits =
-        static_cast<std::int16_t>(plan.step.product_fraction_bits + 2 * plan.scale.fraction_bits);
+    spec.step.product_fraction_bits =
+        static_cast<std::int16_t>(spec.step.product_fraction_bits + 2 * spec.scale.fraction_bits);
   }
-  return plan;
+  return spec;
 }
 
 /// The k that is evaluated at position `i`.
@@ -109,28 +109,28 @@ MMAUDIT_HD constexpr int evaluation_k(KOrder order, int depth, int i) {
   return i;
 }
 
-MMAUDIT_HD constexpr Operand unpack_factor(const FormatSpec& format, const DotPlan& plan, std::uint64_t bits,
+MMAUDIT_HD constexpr Operand unpack_factor(const FormatSpec& format, const DotSpec& spec, std::uint64_t bits,
                                            bool negate) {
-  const bool widened = plan.wide.id != Format::none;
+  const bool widened = spec.wide.id != Format::none;
   // Rules on subnormals and zeros are the datapath's: they apply to the operand it sees, the widened one.
-  const UnpackRule rule{widened ? SubnormalRule::kept : plan.datapath.subnormal_operand, plan.datapath.zero,
-                        plan.datapath.read_ignored_bits};
+  const UnpackRule rule{widened ? SubnormalRule::kept : spec.datapath.subnormal_operand, spec.datapath.zero,
+                        spec.datapath.read_ignored_bits};
   Operand x = unpack(format, rule, negate ? bits ^ format.sign_bit() : bits);
   if (!widened) return x;
-  x = widen(format, plan.wide, x);
+  x = widen(format, spec.wide, x);
   if (x.kind != Kind::finite) return x;
-  const bool subnormal = x.significand != 0 && (magnitude(x.significand) >> plan.wide.fraction_bits) == 0;
-  if (subnormal && plan.datapath.subnormal_operand == SubnormalRule::normalised) {
-    const int shift = plan.wide.fraction_bits - floor_log2(magnitude(x.significand));
+  const bool subnormal = x.significand != 0 && (magnitude(x.significand) >> spec.wide.fraction_bits) == 0;
+  if (subnormal && spec.datapath.subnormal_operand == SubnormalRule::normalised) {
+    const int shift = spec.wide.fraction_bits - floor_log2(magnitude(x.significand));
     x.significand *= 1 << shift;
     x.exponent = static_cast<std::int16_t>(x.exponent - shift);
-  } else if (subnormal && plan.datapath.subnormal_operand == SubnormalRule::flushed) {
+  } else if (subnormal && spec.datapath.subnormal_operand == SubnormalRule::flushed) {
     x.significand = 0;
   }
   if (x.significand == 0) {
-    x.exponent = plan.datapath.zero == ZeroRule::no_part
+    x.exponent = spec.datapath.zero == ZeroRule::no_part
                      ? kZeroExponent
-                     : static_cast<std::int16_t>(plan.wide.min_exponent());
+                     : static_cast<std::int16_t>(spec.wide.min_exponent());
   }
   return x;
 }
@@ -142,13 +142,13 @@ MMAUDIT_HD constexpr Operand unpack_addend(const FormatSpec& format, const Datap
 
 /// The scale of the block that holds k. `load(i)` gives the i-th byte.
 template <typename Load>
-MMAUDIT_HD constexpr Operand scale_at(const DotPlan& plan, const Load& load, int k) {
-  if (plan.datapath.scale_use == ScaleUse::ignored)
-    return unpack_scale(plan.scale, plan.datapath, one_bits(plan.scale));
-  const int block = k / plan.scale_block;
-  const int last = plan.k / plan.scale_block - 1;
-  return unpack_scale(plan.scale, plan.datapath,
-                      load(plan.datapath.scale_use == ScaleUse::reversed ? last - block : block));
+MMAUDIT_HD constexpr Operand scale_at(const DotSpec& spec, const Load& load, int k) {
+  if (spec.datapath.scale_use == ScaleUse::ignored)
+    return unpack_scale(spec.scale, spec.datapath, one_bits(spec.scale));
+  const int block = k / spec.scale_block;
+  const int last = spec.k / spec.scale_block - 1;
+  return unpack_scale(spec.scale, spec.datapath,
+                      load(spec.datapath.scale_use == ScaleUse::reversed ? last - block : block));
 }
 
 /// How c is added when it comes after the last step.
@@ -161,23 +161,23 @@ MMAUDIT_HD constexpr bool c_is_added_last(const Datapath& datapath) {
          datapath.addend == AddendPlace::after_last_truncated;
 }
 
-/// Calls step(start, count) for every step of the plan, in order: positions of evaluation order [start,
+/// Calls step(start, count) for every step of the spec, in order: positions of evaluation order [start,
 /// start+count).
 template <typename Step>
-MMAUDIT_HD constexpr void for_each_step(const DotPlan& plan, Step&& step) {
-  const int segment_length = plan.k / plan.segments;
-  for (int segment = 0; segment < plan.k; segment += segment_length) {
-    for (int position = 0; position < segment_length; position += plan.datapath.products_per_step) {
+MMAUDIT_HD constexpr void for_each_step(const DotSpec& spec, Step&& step) {
+  const int segment_length = spec.k / spec.segments;
+  for (int segment = 0; segment < spec.k; segment += segment_length) {
+    for (int position = 0; position < segment_length; position += spec.datapath.products_per_step) {
       const int rest = segment_length - position;
       step(segment + position,
-           rest < plan.datapath.products_per_step ? rest : plan.datapath.products_per_step);
+           rest < spec.datapath.products_per_step ? rest : spec.datapath.products_per_step);
     }
   }
 }
 
-/// One plan's running sum: raw bits and their format (c's before the first step, the output's after it).
+/// One spec's running sum: raw bits and their format (c's before the first step, the output's after it).
 struct Running {
-  const DotPlan& plan;
+  const DotSpec& spec;
   const Operand* a;
   const Operand* b;
   const Operand* scale_a;
@@ -186,81 +186,81 @@ struct Running {
   std::uint64_t bits;
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
-    StepSpec step = plan.step;
-    if (plan.datapath.addend == AddendPlace::before_each_nearest) {
+    StepSpec step = spec.step;
+    if (spec.datapath.addend == AddendPlace::before_each_nearest) {
       step.addend = step.output;
-      const Operand start_value = unpack_addend(step.output, plan.datapath, step.output.sign_bit());
-      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, plan.datapath);
-      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, plan.datapath.output);
+      const Operand start_value = unpack_addend(step.output, spec.datapath, step.output.sign_bit());
+      const std::uint64_t part = fused_dot_add(a + start, b + start, count, start_value, step, spec.datapath);
+      bits = add_rounded(bits, part, step.output, Rounding::nearest_even, spec.datapath.output);
       return;
     }
     step.addend = format;
-    const Operand c = unpack_addend(format, plan.datapath, bits);
-    bits = plan.grouped ? grouped_dot_add(a + start, b + start, scale_a + start, scale_b + start, count, c,
-                                          step, plan.groups, plan.datapath)
-                        : fused_dot_add(a + start, b + start, count, c, step, plan.datapath);
+    const Operand c = unpack_addend(format, spec.datapath, bits);
+    bits = spec.grouped ? grouped_dot_add(a + start, b + start, scale_a + start, scale_b + start, count, c,
+                                          step, spec.groups, spec.datapath)
+                        : fused_dot_add(a + start, b + start, count, c, step, spec.datapath);
     format = step.output;
   }
 };
 
 /// c as it enters the first step, and the format it then has.
-MMAUDIT_HD constexpr std::uint64_t first_addend(const DotPlan& plan, std::uint64_t c, FormatSpec& format) {
-  format = plan.step.addend;
-  if (!plan.converts || plan.step.addend.id == plan.step.output.id) return c;
-  OutputRule exact{plan.step.output.id, plan.step.output.fraction_bits};
+MMAUDIT_HD constexpr std::uint64_t first_addend(const DotSpec& spec, std::uint64_t c, FormatSpec& format) {
+  format = spec.step.addend;
+  if (!spec.converts || spec.step.addend.id == spec.step.output.id) return c;
+  OutputRule exact{spec.step.output.id, spec.step.output.fraction_bits};
   exact.zero_sign = ZeroSign::ieee;
-  format = plan.step.output;
-  return convert_rounded(c, plan.step.addend, plan.step.output, exact);
+  format = spec.step.output;
+  return convert_rounded(c, spec.step.addend, spec.step.output, exact);
 }
 
 /// D from what the last step gave.
-MMAUDIT_HD constexpr std::uint64_t final_result(const DotPlan& plan, std::uint64_t bits) {
-  if (plan.d.id == plan.step.output.id) return bits;
-  return convert_rounded(bits, plan.step.output, plan.d, plan.conversion);
+MMAUDIT_HD constexpr std::uint64_t final_result(const DotSpec& spec, std::uint64_t bits) {
+  if (spec.d.id == spec.step.output.id) return bits;
+  return convert_rounded(bits, spec.step.output, spec.d, spec.conversion);
 }
 
 /// The chain of steps over operands that already stand in evaluation order, and so do the scales of a grouped
-/// plan, one per k; other plans don't read them. `c` and the result are raw bits.
-MMAUDIT_HD constexpr std::uint64_t chain(const DotPlan& plan, const Operand* a, const Operand* b,
+/// spec, one per k; other specs don't read them. `c` and the result are raw bits.
+MMAUDIT_HD constexpr std::uint64_t chain(const DotSpec& spec, const Operand* a, const Operand* b,
                                          std::uint64_t c, const Operand* scale_a = nullptr,
                                          const Operand* scale_b = nullptr) {
-  FormatSpec format = plan.step.addend;
-  c = first_addend(plan, c, format);
-  const bool last = c_is_added_last(plan.datapath);
-  Running running{plan, a, b, scale_a, scale_b, format, last ? 0 : c};
-  for_each_step(plan, running);
+  FormatSpec format = spec.step.addend;
+  c = first_addend(spec, c, format);
+  const bool last = c_is_added_last(spec.datapath);
+  Running running{spec, a, b, scale_a, scale_b, format, last ? 0 : c};
+  for_each_step(spec, running);
   if (last)
-    running.bits = add_rounded(running.bits, c, plan.step.output, final_add_rounding(plan.datapath),
-                               plan.datapath.output);
-  return final_result(plan, running.bits);
+    running.bits = add_rounded(running.bits, c, spec.step.output, final_add_rounding(spec.datapath),
+                               spec.datapath.output);
+  return final_result(spec, running.bits);
 }
 
-/// The running sum of an integer plan.
+/// The running sum of an integer spec.
 template <typename LoadA, typename LoadB>
 struct IntegerRunning {
-  const DotPlan& plan;
+  const DotSpec& spec;
   const LoadA& load_a;
   const LoadB& load_b;
   std::int64_t sum;
 
   MMAUDIT_HD constexpr void operator()(int start, int count) {
     for (int i = start; i < start + count; ++i) {
-      const int k = evaluation_k(plan.datapath.order, plan.k, i);
-      sum += integer_product(plan.integers, load_a(k), load_b(k));
+      const int k = evaluation_k(spec.datapath.order, spec.k, i);
+      sum += integer_product(spec.integers, load_a(k), load_b(k));
     }
-    if (plan.integers.clamp == IntegerClamp::every_step) sum = clamp_to_s32(sum);
+    if (spec.integers.clamp == IntegerClamp::every_step) sum = clamp_to_s32(sum);
   }
 };
 
 /// The integer dot product; loads as in dot(). `c` and the result are raw bits.
 template <typename LoadA, typename LoadB>
-MMAUDIT_HD constexpr std::uint64_t integer_dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+MMAUDIT_HD constexpr std::uint64_t integer_dot(const DotSpec& spec, const LoadA& load_a, const LoadB& load_b,
                                                std::uint64_t c) {
   const auto addend = static_cast<std::int32_t>(static_cast<std::uint32_t>(c));
-  IntegerRunning<LoadA, LoadB> running{plan, load_a, load_b, addend};
-  for_each_step(plan, running);
+  IntegerRunning<LoadA, LoadB> running{spec, load_a, load_b, addend};
+  for_each_step(spec, running);
   const std::int64_t sum =
-      plan.integers.clamp == IntegerClamp::at_end ? clamp_to_s32(running.sum) : running.sum;
+      spec.integers.clamp == IntegerClamp::at_end ? clamp_to_s32(running.sum) : running.sum;
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(sum));
 }
 
@@ -291,26 +291,26 @@ struct ScaleBytes {
 /// The staged dot product; loads as in dot(). `step(start, count, before, after)` is told of every step, its
 /// positions in evaluation order and the running sum. `c` and the result are raw bits.
 template <typename LoadA, typename LoadB, typename Told>
-MMAUDIT_HD constexpr std::uint64_t staged_dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+MMAUDIT_HD constexpr std::uint64_t staged_dot(const DotSpec& spec, const LoadA& load_a, const LoadB& load_b,
                                               std::uint64_t c, unsigned modifiers, Told&& told) {
-  StepSpec spec = plan.step;
+  StepSpec step_spec = spec.step;
   // What a step leaves is never subnormal where the output flushes, and keeps its sign.
-  Datapath after = plan.datapath;
+  Datapath after = spec.datapath;
   after.subnormal_addend = SubnormalRule::kept;
   bool first = true;
-  for_each_step(plan, [&](int start, int count) {
+  for_each_step(spec, [&](int start, int count) {
     Operand a[kMostStagedProducts];
     Operand b[kMostStagedProducts];
     for (int i = 0; i < count; ++i) {
-      const int k = evaluation_k(plan.datapath.order, plan.k, start + i);
-      a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
-      b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
+      const int k = evaluation_k(spec.datapath.order, spec.k, start + i);
+      a[i] = unpack_factor(spec.a, spec, load_a(k), (modifiers & 2U) != 0);
+      b[i] = unpack_factor(spec.b, spec, load_b(k), (modifiers & 4U) != 0);
     }
-    const Operand addend = unpack_addend(spec.addend, first ? plan.datapath : after, c);
+    const Operand addend = unpack_addend(step_spec.addend, first ? spec.datapath : after, c);
     const std::uint64_t before = c;
-    c = staged_step(a, b, count, c, addend, spec, plan.datapath);
+    c = staged_step(a, b, count, c, addend, step_spec, spec.datapath);
     told(start, count, before, c);
-    spec.addend = spec.output;
+    step_spec.addend = step_spec.output;
     first = false;
   });
   return c;
@@ -319,45 +319,45 @@ MMAUDIT_HD constexpr std::uint64_t staged_dot(const DotPlan& plan, const LoadA& 
 /// What: D = sum_k a_k * b_k + c for one element, raw bits; block-scaled, a_k and b_k times their scales.
 /// `load_a(k)` and `load_b(k)` (Strided, say) give the raw bits of the k-th elements; `modifiers` is a set of
 /// Modifier bits (1: c is not read, 2: A negated, 4: B negated). `scales.a(i)` and `scales.b(i)` give the
-/// i-th scale bytes (ScaleBytes); a block-scaled plan needs them. Of a sparse instruction k counts the stored
+/// i-th scale bytes (ScaleBytes); a block-scaled spec needs them. Of a sparse instruction k counts the stored
 /// elements, and load_b is a Gathered.
 template <typename LoadA, typename LoadB, typename Scales = NoScales>
-MMAUDIT_HD constexpr std::uint64_t dot(const DotPlan& plan, const LoadA& load_a, const LoadB& load_b,
+MMAUDIT_HD constexpr std::uint64_t dot(const DotSpec& spec, const LoadA& load_a, const LoadB& load_b,
                                        std::uint64_t c, unsigned modifiers, const Scales& scales = {}) {
   if ((modifiers & 1U) != 0) c = 0;
-  if (plan.integer) return integer_dot(plan, load_a, load_b, c);
-  if (plan.binary64) {
+  if (spec.integer) return integer_dot(spec, load_a, load_b, c);
+  if (spec.binary64) {
     std::uint64_t sum = c;
-    for (int i = 0; i < plan.k; ++i) {
-      const int k = evaluation_k(plan.datapath.order, plan.k, i);
-      sum = fused_multiply_add(load_a(k), load_b(k), sum, plan.datapath);
+    for (int i = 0; i < spec.k; ++i) {
+      const int k = evaluation_k(spec.datapath.order, spec.k, i);
+      sum = fused_multiply_add(load_a(k), load_b(k), sum, spec.datapath);
     }
     return sum;
   }
-  if (plan.staged)
-    return staged_dot(plan, load_a, load_b, c, modifiers, [](int, int, std::uint64_t, std::uint64_t) {});
+  if (spec.staged)
+    return staged_dot(spec, load_a, load_b, c, modifiers, [](int, int, std::uint64_t, std::uint64_t) {});
   // Only block-scaled calls pay for the room of the scales.
   constexpr bool kHasScales = !std::is_same_v<Scales, NoScales>;
   Operand a[kMaxK];
   Operand b[kMaxK];
   Operand scale_a[kHasScales ? kMaxK : 1];
   Operand scale_b[kHasScales ? kMaxK : 1];
-  for (int i = 0; i < plan.k; ++i) {
-    const int k = evaluation_k(plan.datapath.order, plan.k, i);
-    a[i] = unpack_factor(plan.a, plan, load_a(k), (modifiers & 2U) != 0);
-    b[i] = unpack_factor(plan.b, plan, load_b(k), (modifiers & 4U) != 0);
+  for (int i = 0; i < spec.k; ++i) {
+    const int k = evaluation_k(spec.datapath.order, spec.k, i);
+    a[i] = unpack_factor(spec.a, spec, load_a(k), (modifiers & 2U) != 0);
+    b[i] = unpack_factor(spec.b, spec, load_b(k), (modifiers & 4U) != 0);
     if constexpr (kHasScales) {
-      if (!plan.block_scaled()) continue;
+      if (!spec.block_scaled()) continue;
       scale_a[i] = scale_at(
-          plan, [&](int block) { return scales.a(block); }, k);
+          spec, [&](int block) { return scales.a(block); }, k);
       scale_b[i] = scale_at(
-          plan, [&](int block) { return scales.b(block); }, k);
-      if (plan.grouped) continue;
-      a[i] = scaled(a[i], scale_a[i], plan.datapath);
-      b[i] = scaled(b[i], scale_b[i], plan.datapath);
+          spec, [&](int block) { return scales.b(block); }, k);
+      if (spec.grouped) continue;
+      a[i] = scaled(a[i], scale_a[i], spec.datapath);
+      b[i] = scaled(b[i], scale_b[i], spec.datapath);
     }
   }
-  return chain(plan, a, b, c, scale_a, scale_b);
+  return chain(spec, a, b, c, scale_a, scale_b);
 }
 
 }  // namespace mmaudit

@@ -37,18 +37,18 @@ struct SumFacts {
 };
 
 /// Why the bounds below don't hold for a datapath; empty: they do.
-std::string why_no_error_bound(const DotPlan& plan);
+std::string why_no_error_bound(const DotSpec& spec);
 
 /// What: most that |D - exact| of one instruction can be while nothing overflows. `result_exponent` is the
 /// exponent that D's field spells, where D is known: the last rounding is then known more closely.
-double instruction_error_bound(const DotPlan& plan, const SumFacts& facts,
+double instruction_error_bound(const DotSpec& spec, const SumFacts& facts,
                                std::optional<int> result_exponent = std::nullopt);
 
 /// What: most that a number of instructions, each with the D of the one before as its C, can add to the
 /// error.
 class ChainErrorBound {
  public:
-  explicit ChainErrorBound(const DotPlan& plan);
+  explicit ChainErrorBound(const DotSpec& spec);
   /// True when no rounding makes a sum larger: then the sum of magnitudes bounds the running sum by itself.
   [[nodiscard]] bool only_shrinks() const;
 
@@ -79,7 +79,7 @@ class ChainErrorBound {
   }
 
  private:
-  DotPlan plan_;
+  DotSpec spec_;
   int steps_ = 0, addends_ = 0;
 };
 

@@ -98,7 +98,7 @@ struct ExplainedProduct {
 };
 
 struct Explanation {
-  DotPlan plan;
+  DotSpec spec;
   std::vector<std::uint64_t> scale_a, scale_b;  ///< scale bytes, block-scaled only
   std::vector<ExplainedStep> steps;
   std::vector<ExplainedFma> fmas;
@@ -110,10 +110,10 @@ struct Explanation {
   std::uint64_t result = 0;  ///< bits of D
 };
 
-/// What: the trace of D = sum a_k*b_k + c. Shapes: a and b hold plan.k raw bit patterns. Errors: none.
+/// What: the trace of D = sum a_k*b_k + c. Shapes: a and b hold spec.k raw bit patterns. Errors: none.
 /// `modifiers` as in TileView. The result equals dot()'s for every input. Block-scaled: `scale_a` and
 /// `scale_b` hold the scale bytes of the row and the column; null: every scale is 1.
-Explanation explain(const DotPlan& plan, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
+Explanation explain(const DotSpec& spec, const std::uint64_t* a, const std::uint64_t* b, std::uint64_t c,
                     unsigned modifiers, const std::uint8_t* scale_a = nullptr,
                     const std::uint8_t* scale_b = nullptr);
 

@@ -59,7 +59,7 @@ class Warp {
   /// D, 16 x 16, row-major: converted where a step's format is not D's.
   [[nodiscard]] std::vector<std::uint64_t> store_d() const;
 
-  [[nodiscard]] std::vector<Hmma> schedule() const { return volta::schedule(plan_.step.output.id); }
+  [[nodiscard]] std::vector<Hmma> schedule() const { return volta::schedule(spec_.step.output.id); }
   /// A register value of A or B, to be disturbed.
   std::uint64_t& a(int lane, int value) { return a_.at(static_cast<std::size_t>(slot(a_map_, lane, value))); }
   std::uint64_t& b(int lane, int value) { return b_.at(static_cast<std::size_t>(slot(b_map_, lane, value))); }
@@ -74,7 +74,7 @@ class Warp {
                                    int threadgroup, Coord at) const;
 
   Instruction instruction_;
-  DotPlan plan_;
+  DotSpec spec_;
   FragmentMap a_map_, b_map_;
   std::vector<std::uint64_t> a_, b_;
   std::vector<Sum> sums_;  ///< by element: where it is held says fragment_accumulator()

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "../json/writer.hpp"
+#include "text/json/writer.hpp"
 #include "guard.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/datapath_text.hpp"

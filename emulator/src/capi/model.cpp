@@ -1,7 +1,7 @@
 // The C interface: architectures, instructions, formats.
 #include <cstring>
 
-#include "../json/writer.hpp"
+#include "text/json/writer.hpp"
 #include "guard.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/version.hpp"

@@ -8,21 +8,21 @@ constexpr std::uint64_t kAtOnce = 64;  // k, about: a panel of B of that depth s
 
 class Binary64Tile final : public TileSums {
  public:
-  Binary64Tile(const DotPlan& plan, const Matmul& problem, SimdLevel level)
-      : plan_(plan),
+  Binary64Tile(const DotSpec& spec, const Matmul& problem, SimdLevel level)
+      : spec_(spec),
         problem_(problem),
         level_(table_of(level)),
         rows_(tile_rows(problem)),
         columns_(tile_columns(problem)),
-        depth_(detail::quotient_up(kAtOnce, static_cast<std::uint64_t>(plan.k)) *
-               static_cast<std::uint64_t>(plan.k)) {
+        depth_(detail::quotient_up(kAtOnce, static_cast<std::uint64_t>(spec.k)) *
+               static_cast<std::uint64_t>(spec.k)) {
     a_.resize(rows_ * depth_);
     b_.resize(columns_ * depth_);
     sums_.resize(rows_ * columns_);
     for (std::uint64_t p = 0; p < depth_; ++p) {
-      const int within = static_cast<int>(p) % plan.k;
+      const int within = static_cast<int>(p) % spec.k;
       order_.push_back(p - static_cast<std::uint64_t>(within) +
-                       static_cast<std::uint64_t>(evaluation_k(plan.datapath.order, plan.k, within)));
+                       static_cast<std::uint64_t>(evaluation_k(spec.datapath.order, spec.k, within)));
     }
   }
 
@@ -42,7 +42,7 @@ class Binary64Tile final : public TileSums {
   void fold(int, int) override {}
 
   void run(std::uint64_t first, std::uint64_t last) override {
-    const auto k = static_cast<std::uint64_t>(plan_.k);
+    const auto k = static_cast<std::uint64_t>(spec_.k);
     last = first + detail::quotient_up(last - first, k) * k;
     for (std::uint64_t start = first; start < last; start += depth_)
       one_chunk(start, std::min(depth_, last - start));
@@ -92,12 +92,12 @@ class Binary64Tile final : public TileSums {
     auto bits = std::bit_cast<std::uint64_t>(sum);
     for (std::uint64_t p = 0; p < of_chunk_; ++p) {
       const std::uint64_t k = start_ + order_[p];
-      bits = fused_multiply_add(element_a(i, k), element_b(k, j), bits, plan_.datapath);
+      bits = fused_multiply_add(element_a(i, k), element_b(k, j), bits, spec_.datapath);
     }
     return std::bit_cast<double>(bits);
   }
 
-  DotPlan plan_;
+  DotSpec spec_;
   Matmul problem_;
   const Level& level_;
   std::uint64_t rows_, columns_, depth_;  ///< depth: k of a whole chunk
@@ -109,14 +109,14 @@ class Binary64Tile final : public TileSums {
 
 }  // namespace
 
-bool serves_binary64(const DotPlan& plan) {
-  return plan.binary64 && plan.datapath.output.rounding == Rounding::nearest_even &&
-         plan.step.addend.id == Format::f64 && plan.d.id == Format::f64 && plan.a.id == Format::f64 &&
-         plan.b.id == Format::f64 && plan.sparsity == Sparsity{};
+bool serves_binary64(const DotSpec& spec) {
+  return spec.binary64 && spec.datapath.output.rounding == Rounding::nearest_even &&
+         spec.step.addend.id == Format::f64 && spec.d.id == Format::f64 && spec.a.id == Format::f64 &&
+         spec.b.id == Format::f64 && spec.sparsity == Sparsity{};
 }
 
-std::unique_ptr<TileSums> binary64_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level) {
-  return std::make_unique<Binary64Tile>(plan, problem, level);
+std::unique_ptr<TileSums> binary64_tile(const DotSpec& spec, const Matmul& problem, SimdLevel level) {
+  return std::make_unique<Binary64Tile>(spec, problem, level);
 }
 
 }  // namespace mmaudit::fast

@@ -22,10 +22,10 @@ bool has_f16c() {
 
 class FastTile final : public fast::VectorSums {
  public:
-  FastTile(const DotPlan& plan, const fast::FastPlan& fast, const Matmul& problem, SimdLevel level)
-      : VectorSums(plan, problem, level),
+  FastTile(const DotSpec& spec, const fast::FastSpec& fast, const Matmul& problem, SimdLevel level)
+      : VectorSums(spec, problem, level),
         fast_(fast),
-        list_(plan, std::max(1, (fast.rules.sparse ? kDepth / 2 : kDepth) / plan.k)),
+        list_(spec, std::max(1, (fast.rules.sparse ? kDepth / 2 : kDepth) / spec.k)),
         depth_(list_.depth),
         steps_(list_.steps) {
     make_order();
@@ -49,7 +49,7 @@ class FastTile final : public fast::VectorSums {
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
-    const auto k = static_cast<std::uint64_t>(plan_.k);
+    const auto k = static_cast<std::uint64_t>(spec_.k);
     if (fast_.rules.sparse) first /= 2, last /= 2;  // of what is stored
     last = first + (last - first + k - 1) / k * k;
     for (std::uint64_t start = first; start < last; start += depth_)
@@ -58,10 +58,10 @@ class FastTile final : public fast::VectorSums {
 
  private:
   void make_order() {
-    const int k = plan_.k;
+    const int k = spec_.k;
     for (int t = 0; t < static_cast<int>(depth_) / k; ++t)
-      for (int p = 0; p < k; ++p) order_.push_back(t * k + evaluation_k(plan_.datapath.order, k, p));
-    ascending_ = plan_.datapath.order == KOrder::ascending || plan_.datapath.order == KOrder::halves;
+      for (int p = 0; p < k; ++p) order_.push_back(t * k + evaluation_k(spec_.datapath.order, k, p));
+    ascending_ = spec_.datapath.order == KOrder::ascending || spec_.datapath.order == KOrder::halves;
   }
 
   /// Everything of `rows` x `columns` elements of A or B from (row, column) on, as far as it exists.
@@ -93,7 +93,7 @@ class FastTile final : public fast::VectorSums {
     pack_b(chunk, depth, panels);
     for (std::uint64_t g = 0; g < groups; ++g) {
       const std::uint64_t row = g * fast::kRows;
-      level_.pack_a(source(problem_.a, plan_.a, fast_.a, tile_.matrix, problem_.m, stored_k_, tile_.row + row,
+      level_.pack_a(source(problem_.a, spec_.a, fast_.a, tile_.matrix, problem_.m, stored_k_, tile_.row + row,
                            start, fast::kRows, depth),
                     chunk, {&a_value_[row * depth_], &a_exponent_[row * depth_]}, depth_,
                     &a_bounds_[g * steps_.size()]);
@@ -115,7 +115,7 @@ class FastTile final : public fast::VectorSums {
       start *= 2, depth *= 2;
       of_b = {b_steps_.data(), chunk.step_count, 2 * chunk.depth, nullptr};
     }
-    level_.pack_b(source(problem_.b, plan_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
+    level_.pack_b(source(problem_.b, spec_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
                          tile_.column, depth, panels * fast::kPanel),
                   of_b, {b_value_.begin(), sparse ? packed_.begin() : b_exponent_.begin()},
                   fast::kPanel * b_depth_, static_cast<int>(panels), b_bounds_.data(),
@@ -142,7 +142,7 @@ class FastTile final : public fast::VectorSums {
     for (std::uint64_t group = 0; group < depth / 4; ++group, from += std::size_t{2} * fast::kPanel)
       for (int number = 0; number < 6; ++number, to += fast::kPanel) {
         std::uint8_t position[2];
-        write_pattern(plan_.sparsity, number, position);
+        write_pattern(spec_.sparsity, number, position);
         // Bytes of a word are two neighbours; the first of a pair becomes the low one.
         const std::int16_t *low = from + std::size_t{position[0]} / 2 * fast::kPanel,
                            *high = from + std::size_t{position[1]} / 2 * fast::kPanel;
@@ -157,13 +157,13 @@ class FastTile final : public fast::VectorSums {
     keeps_groups_ = ascending_;
     for (fast::Step step : steps_) {
       keeps_groups_ =
-          keeps_groups_ && step.start % plan_.sparsity.kept == 0 && step.count % plan_.sparsity.kept == 0;
+          keeps_groups_ && step.start % spec_.sparsity.kept == 0 && step.count % spec_.sparsity.kept == 0;
       step.start = static_cast<std::int16_t>(2 * step.start);
       step.count = static_cast<std::int16_t>(2 * step.count);
       b_steps_.push_back(step);
     }
     for (const std::int32_t stored : order_)
-      group_at_.push_back(stored / plan_.sparsity.kept * plan_.sparsity.group);
+      group_at_.push_back(stored / spec_.sparsity.kept * spec_.sparsity.group);
     packed_.resize(columns_ * b_depth_);
     value_at_.resize(rows_ * depth_);
     exponent_at_.resize(rows_ * depth_);
@@ -175,7 +175,7 @@ class FastTile final : public fast::VectorSums {
     std::uint8_t within[kDepth];
     for (int p = 0; p < chunk.depth; ++p) {
       const std::uint64_t stored = chunk_start_ + static_cast<std::uint64_t>(p);
-      within[p] = stored < stored_k_ ? row[stored] : static_cast<std::uint8_t>(p % plan_.sparsity.kept);
+      within[p] = stored < stored_k_ ? row[stored] : static_cast<std::uint8_t>(p % spec_.sparsity.kept);
     }
     std::int32_t *value = &value_at_[i * depth_], *exponent = &exponent_at_[i * depth_];
     for (int p = 0; p < chunk.depth; ++p) {
@@ -194,7 +194,7 @@ class FastTile final : public fast::VectorSums {
   /// Puts one scale of every step at `factor` and `shift`, and what it does to the bounds.
   template <typename Load>
   void scale_step(const Load& byte, float& factor, std::int32_t& shift, fast::Bounds& box) const {
-    const Operand scale = unpack_scale(plan_.scale, plan_.datapath, byte());
+    const Operand scale = unpack_scale(spec_.scale, spec_.datapath, byte());
     const bool fits = scale.kind == Kind::finite && std::abs(scale.exponent) <= fast::kMostScale;
     shift = fits ? scale.exponent : 0;
     factor = std::ldexp(1.0F, shift);
@@ -206,11 +206,11 @@ class FastTile final : public fast::VectorSums {
   [[nodiscard]] std::uint64_t block_of(int step) const {
     const auto first = static_cast<std::size_t>(steps_[static_cast<std::size_t>(step)].start);
     return (chunk_start_ + static_cast<std::uint64_t>(order_[first])) /
-           static_cast<std::uint64_t>(plan_.scale_block);
+           static_cast<std::uint64_t>(spec_.scale_block);
   }
   [[nodiscard]] std::uint64_t scale_byte(const std::uint8_t* scales, std::uint64_t block, bool there,
                                          std::uint64_t at) const {
-    return scales != nullptr && there && block < blocks_ ? scales[at] : one_bits(plan_.scale);
+    return scales != nullptr && there && block < blocks_ ? scales[at] : one_bits(spec_.scale);
   }
 
   void scale_row(const fast::Chunk& chunk, std::uint64_t i) {
@@ -299,7 +299,7 @@ class FastTile final : public fast::VectorSums {
                                         &self->order_[static_cast<std::size_t>(here.start)], here.count, sum);
   }
 
-  fast::FastPlan fast_;
+  fast::FastSpec fast_;
   fast::StepList list_;
   std::size_t depth_;  ///< of a whole chunk
   const std::vector<fast::Step>& steps_;
@@ -327,17 +327,17 @@ class FastTile final : public fast::VectorSums {
 
 std::unique_ptr<TileSums> fast_tile(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, SimdLevel level) {
-  const DotPlan plan = make_plan(instruction, datapath);
-  if (fast::serves_binary64(plan)) return fast::binary64_tile(plan, problem, level);
-  if (fast::serves_integers(plan)) return fast::integer_tile(plan, problem, level);
-  if (const auto rules = fast::group_rules(plan)) return fast::grouped_tile(plan, *rules, problem, level);
-  return std::make_unique<FastTile>(plan, *fast::fast_plan(plan), problem, level);
+  const DotSpec spec = make_dot_spec(instruction, datapath);
+  if (fast::serves_binary64(spec)) return fast::binary64_tile(spec, problem, level);
+  if (fast::serves_integers(spec)) return fast::integer_tile(spec, problem, level);
+  if (const auto rules = fast::group_rules(spec)) return fast::grouped_tile(spec, *rules, problem, level);
+  return std::make_unique<FastTile>(spec, *fast::fast_spec(spec), problem, level);
 }
 
 bool fast_serves(const Instruction& instruction, const Datapath& datapath) {
-  const DotPlan plan = make_plan(instruction, datapath);
-  return fast::serves_binary64(plan) || fast::serves_integers(plan) || fast::group_rules(plan) ||
-         fast::fast_plan(plan);
+  const DotSpec spec = make_dot_spec(instruction, datapath);
+  return fast::serves_binary64(spec) || fast::serves_integers(spec) || fast::group_rules(spec) ||
+         fast::fast_spec(spec);
 }
 
 std::string_view name_of(SimdLevel level) {

@@ -1,7 +1,7 @@
 // A grouped datapath as its vector kernel needs it.
 #include <algorithm>
 
-#include "mmaudit/detail/truncating_plan.hpp"
+#include "mmaudit/detail/truncating_spec.hpp"
 #include "rules.hpp"
 
 namespace mmaudit::fast {
@@ -21,29 +21,29 @@ bool elements_of(const FormatSpec& format, std::int8_t (&elements)[16], int& mos
 
 }  // namespace
 
-std::optional<GroupRules> group_rules(const DotPlan& plan) {
-  if (!detail::groups_plainly(plan) || plan.sparsity != Sparsity{}) return std::nullopt;
+std::optional<GroupRules> group_rules(const DotSpec& spec) {
+  if (!detail::groups_plainly(spec) || spec.sparsity != Sparsity{}) return std::nullopt;
   GroupRules rules;
-  const Datapath& datapath = plan.datapath;
+  const Datapath& datapath = spec.datapath;
   constexpr int kMostGroup = 16, kMostExact = 38;
   rules.group = datapath.group;
-  bool whole = rules.group >= 2 && rules.group <= kMostGroup && rules.group % 2 == 0 && plan.k <= kMaxK;
-  for_each_step(plan, [&](int, int count) { whole = whole && count % rules.group == 0; });
+  bool whole = rules.group >= 2 && rules.group <= kMostGroup && rules.group % 2 == 0 && spec.k <= kMaxK;
+  for_each_step(spec, [&](int, int count) { whole = whole && count % rules.group == 0; });
   int most_a = 0, most_b = 0;
-  if (!whole || !elements_of(plan.a, rules.element_a, most_a) ||
-      !elements_of(plan.b, rules.element_b, most_b))
+  if (!whole || !elements_of(spec.a, rules.element_a, most_a) ||
+      !elements_of(spec.b, rules.element_b, most_b))
     return std::nullopt;
   rules.offset = static_cast<std::int8_t>(most_a);
   if (2 * most_a * most_b * rules.group > INT16_MAX) return std::nullopt;
   int most_scale = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
-    const Operand x = unpack_scale(plan.scale, datapath, byte);
+    const Operand x = unpack_scale(spec.scale, datapath, byte);
     rules.scale[byte] = {x.exponent, static_cast<std::int16_t>(x.significand)};
     if (x.kind == Kind::nan) rules.scale[byte].significand = kNanScale;
     most_scale = std::max(most_scale, x.significand);
   }
-  rules.unit = plan.a.min_exponent() - plan.a.fraction_bits + plan.b.min_exponent() - plan.b.fraction_bits -
-               2 * plan.scale.fraction_bits;
+  rules.unit = spec.a.min_exponent() - spec.a.fraction_bits + spec.b.min_exponent() - spec.b.fraction_bits -
+               2 * spec.scale.fraction_bits;
   // The product of two scales fits 16 bits, and C times 2^-quantum stays exact beside the groups: below 2^51
   // quanta it is below 2^(E + 1), and a multiple of the quantum is one of 2^(E - F).
   const int fraction = datapath.fraction_bits;

@@ -6,10 +6,10 @@ namespace {
 
 class GroupedTile final : public VectorSums {
  public:
-  GroupedTile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem, SimdLevel level)
-      : VectorSums(plan, problem, level),
+  GroupedTile(const DotSpec& spec, const GroupRules& rules, const Matmul& problem, SimdLevel level)
+      : VectorSums(spec, problem, level),
         rules_(rules),
-        list_(plan, std::max(1, kDepth / plan.k)),
+        list_(spec, std::max(1, kDepth / spec.k)),
         group_(static_cast<std::size_t>(rules.group)),
         groups_(list_.depth / group_) {
     for (const Step& step : list_.steps)
@@ -29,7 +29,7 @@ class GroupedTile final : public VectorSums {
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
-    const auto k = static_cast<std::uint64_t>(plan_.k);
+    const auto k = static_cast<std::uint64_t>(spec_.k);
     last = first + (last - first + k - 1) / k * k;
     for (std::uint64_t start = first; start < last; start += list_.depth)
       one_chunk(start, std::min<std::uint64_t>(list_.depth, last - start));
@@ -47,7 +47,7 @@ class GroupedTile final : public VectorSums {
 
   /// The block of K whose scale a group of the chunk reads.
   [[nodiscard]] std::uint64_t block_of(std::size_t group) const {
-    return (start_ + group * group_) / static_cast<std::uint64_t>(plan_.scale_block);
+    return (start_ + group * group_) / static_cast<std::uint64_t>(spec_.scale_block);
   }
 
   void one_chunk(std::uint64_t start, std::uint64_t depth) {
@@ -87,7 +87,7 @@ class GroupedTile final : public VectorSums {
   void pack_panel(const GroupChunk& chunk, int there, std::uint64_t panel) {
     const std::uint64_t column = tile_.column + panel * kPanel;
     const auto across = static_cast<int>(std::min<std::uint64_t>(kPanel, problem_.n - column));
-    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(plan_.scale)));
+    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(spec_.scale)));
     for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_b != nullptr; ++g) {
       if (block_of(g) >= blocks_) continue;
       const std::uint8_t* from =
@@ -102,7 +102,7 @@ class GroupedTile final : public VectorSums {
 
   void pack_row(const GroupChunk& chunk, int there, std::uint64_t i) {
     const std::uint64_t row = tile_.matrix * problem_.m + tile_.row + i;
-    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(plan_.scale)));
+    std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(spec_.scale)));
     for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_a != nullptr; ++g)
       if (block_of(g) < blocks_) scales_[g] = problem_.scale_a[row * blocks_ + block_of(g)];
     const auto* elements = static_cast<const std::uint8_t*>(problem_.a);
@@ -125,9 +125,9 @@ class GroupedTile final : public VectorSums {
 
 }  // namespace
 
-std::unique_ptr<TileSums> grouped_tile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem,
+std::unique_ptr<TileSums> grouped_tile(const DotSpec& spec, const GroupRules& rules, const Matmul& problem,
                                        SimdLevel level) {
-  return std::make_unique<GroupedTile>(plan, rules, problem, level);
+  return std::make_unique<GroupedTile>(spec, rules, problem, level);
 }
 
 }  // namespace mmaudit::fast

@@ -10,15 +10,15 @@ constexpr std::uint64_t kWordsAtOnce = 128;  // of a panel of B, which stays in 
 
 class IntegerTile final : public TileSums {
  public:
-  IntegerTile(const DotPlan& plan, const Matmul& problem, SimdLevel level)
-      : plan_(plan),
+  IntegerTile(const DotSpec& spec, const Matmul& problem, SimdLevel level)
+      : spec_(spec),
         problem_(problem),
         level_(table_of(level)),
         stored_k_(problem.metadata != nullptr ? problem.k / 2 : problem.k),
         rows_(tile_rows(problem)),
         columns_(tile_columns(problem)),
-        per_word_(plan.integers.exclusive_or ? 1 : 2) {
-    const int dense_k = plan.k / plan.sparsity.kept * plan.sparsity.group;
+        per_word_(spec.integers.exclusive_or ? 1 : 2) {
+    const int dense_k = spec.k / spec.sparsity.kept * spec.sparsity.group;
     const auto k = static_cast<std::uint64_t>(dense_k);
     // What clamps does so once per instruction.
     depth_ = clamps() ? k : std::max<std::uint64_t>(1, kWordsAtOnce * per_word_ / k) * k;
@@ -27,8 +27,8 @@ class IntegerTile final : public TileSums {
     b_.resize(columns_ * words_);
     sums_.resize(rows_ * columns_);
     for (std::uint64_t bits = 0; bits < value_a_.size(); ++bits) {
-      value_a_[bits] = static_cast<std::int16_t>(plan.integers.a.value(bits));
-      value_b_[bits] = static_cast<std::int16_t>(plan.integers.b.value(bits));
+      value_a_[bits] = static_cast<std::int16_t>(spec.integers.a.value(bits));
+      value_b_[bits] = static_cast<std::int16_t>(spec.integers.b.value(bits));
     }
   }
 
@@ -51,7 +51,7 @@ class IntegerTile final : public TileSums {
   }
 
  private:
-  [[nodiscard]] bool clamps() const { return plan_.integers.clamp == IntegerClamp::at_end; }
+  [[nodiscard]] bool clamps() const { return spec_.integers.clamp == IntegerClamp::at_end; }
 
   /// The 16 bits of x for k within a chunk. An exclusive or, whose word is of one k, has both.
   void put(std::int32_t& word, std::uint64_t k, std::int16_t x, bool of_b) const {
@@ -96,8 +96,8 @@ class IntegerTile final : public TileSums {
     const std::uint64_t row = (tile_.matrix * problem_.m + tile_.row + i) * stored_k_;
     const auto* from = static_cast<const std::uint8_t*>(problem_.a) + row;
     std::int32_t* to = &a_[i * words_];
-    const auto kept = static_cast<std::uint64_t>(plan_.sparsity.kept),
-               group = static_cast<std::uint64_t>(plan_.sparsity.group);
+    const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept),
+               group = static_cast<std::uint64_t>(spec_.sparsity.group);
     for (std::uint64_t s = 0; s < depth / group * kept; ++s) {
       const std::uint64_t stored = start / group * kept + s;
       const std::uint64_t k =
@@ -106,7 +106,7 @@ class IntegerTile final : public TileSums {
     }
   }
 
-  DotPlan plan_;
+  DotSpec spec_;
   Matmul problem_;
   const Level& level_;
   std::uint64_t stored_k_, rows_, columns_;
@@ -120,15 +120,15 @@ class IntegerTile final : public TileSums {
 
 }  // namespace
 
-bool serves_integers(const DotPlan& plan) {
-  return plan.integer && plan.a.storage_bits == 8 && plan.b.storage_bits == 8 &&
-         plan.integers.clamp != IntegerClamp::every_step &&
-         plan.datapath.metadata == MetadataRule::selected && plan.step.addend.id == Format::s32 &&
-         plan.d.id == Format::s32;
+bool serves_integers(const DotSpec& spec) {
+  return spec.integer && spec.a.storage_bits == 8 && spec.b.storage_bits == 8 &&
+         spec.integers.clamp != IntegerClamp::every_step &&
+         spec.datapath.metadata == MetadataRule::selected && spec.step.addend.id == Format::s32 &&
+         spec.d.id == Format::s32;
 }
 
-std::unique_ptr<TileSums> integer_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level) {
-  return std::make_unique<IntegerTile>(plan, problem, level);
+std::unique_ptr<TileSums> integer_tile(const DotSpec& spec, const Matmul& problem, SimdLevel level) {
+  return std::make_unique<IntegerTile>(spec, problem, level);
 }
 
 }  // namespace mmaudit::fast

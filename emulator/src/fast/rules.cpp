@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "mmaudit/arithmetic/round.hpp"
-#include "mmaudit/detail/truncating_plan.hpp"
+#include "mmaudit/detail/truncating_spec.hpp"
 
 namespace mmaudit::fast {
 namespace {
@@ -38,12 +38,12 @@ Decode decode_of(const FormatSpec& format, int min_exponent) {
 /// describes, where no other number has a zero's byte and every step has whole pairs of positions. Sums below
 /// -126 can't come: product_low is above. Of formats with too many exponents the largest are left out. False
 /// when that can't be.
-bool make_pairs(const DotPlan& plan, int a_low, int b_low, FastPlan& fast) {
+bool make_pairs(const DotSpec& spec, int a_low, int b_low, FastSpec& fast) {
   constexpr int kMostByte = 255, kMiddle = (kMostByte - kFloatBias) / 2;
-  bool whole = plan.k % 2 == 0;
-  for_each_step(plan, [&](int start, int count) { whole = whole && start % 2 == 0 && count % 2 == 0; });
-  const bool all = plan.a.max_exponent() + plan.b.max_exponent() + kFloatBias <= kMostByte;
-  const int top = all ? plan.b.max_exponent() : kMiddle;
+  bool whole = spec.k % 2 == 0;
+  for_each_step(spec, [&](int start, int count) { whole = whole && start % 2 == 0 && count % 2 == 0; });
+  const bool all = spec.a.max_exponent() + spec.b.max_exponent() + kFloatBias <= kMostByte;
+  const int top = all ? spec.b.max_exponent() : kMiddle;
   if (!whole || a_low + top + kFloatBias <= 0 || top - b_low >= kMostByte) return false;
   fast.a.byte_top = fast.b.byte_top = top;
   fast.a.limited = fast.b.limited = !all;
@@ -58,50 +58,50 @@ bool serves_rules(const Datapath& datapath) {
 }
 
 /// Scales that are powers of two, one for all products of a step.
-bool serves_scales(const DotPlan& plan) {
-  const Datapath& datapath = plan.datapath;
-  bool one_per_step = plan.k % plan.scale_block == 0;
-  for_each_step(plan, [&](int start, int count) {
-    const auto block = [&](int p) { return evaluation_k(datapath.order, plan.k, p) / plan.scale_block; };
+bool serves_scales(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  bool one_per_step = spec.k % spec.scale_block == 0;
+  for_each_step(spec, [&](int start, int count) {
+    const auto block = [&](int p) { return evaluation_k(datapath.order, spec.k, p) / spec.scale_block; };
     for (int p = start; p < start + count; ++p) one_per_step = one_per_step && block(p) == block(start);
   });
-  return one_per_step && detail::scales_shift_exponents(plan) &&
+  return one_per_step && detail::scales_shift_exponents(spec) &&
          datapath.addend == AddendPlace::in_first_step && datapath.output.rounding == Rounding::toward_zero;
 }
 
 /// Metadata as the hardware reads it, and pairs of positions that one group of them holds.
-bool serves_metadata(const DotPlan& plan) { return plan.datapath.metadata == MetadataRule::selected; }
+bool serves_metadata(const DotSpec& spec) { return spec.datapath.metadata == MetadataRule::selected; }
 
-bool pairs_are_groups(const DotPlan& plan) {
-  bool are = plan.sparsity.kept == 2;
-  for (int p = 0; p < plan.k; p += 2) {
-    const int first = evaluation_k(plan.datapath.order, plan.k, p);
-    are = are && first % 2 == 0 && evaluation_k(plan.datapath.order, plan.k, p + 1) == first + 1;
+bool pairs_are_groups(const DotSpec& spec) {
+  bool are = spec.sparsity.kept == 2;
+  for (int p = 0; p < spec.k; p += 2) {
+    const int first = evaluation_k(spec.datapath.order, spec.k, p);
+    are = are && first % 2 == 0 && evaluation_k(spec.datapath.order, spec.k, p + 1) == first + 1;
   }
   return are;
 }
 
 }  // namespace
 
-std::optional<FastPlan> fast_plan(const DotPlan& given) {
-  DotPlan plan = given;
-  const bool sparse = plan.sparsity.kept != plan.sparsity.group;
-  if (plan.block_scaled() && (sparse || !serves_scales(plan))) return std::nullopt;
-  if (sparse && !serves_metadata(plan)) return std::nullopt;
-  plan.scale_block = 0;  // scales come on top of everything below
-  const Datapath& datapath = plan.datapath;
-  const bool widened = plan.wide.id != Format::none;
-  if (!serves_rules(datapath) || !detail::keeps_one_sum_format(plan) || !detail::widens_exactly(plan) ||
-      !decodes(plan.a) || !decodes(plan.b)) {
+std::optional<FastSpec> fast_spec(const DotSpec& given) {
+  DotSpec spec = given;
+  const bool sparse = spec.sparsity.kept != spec.sparsity.group;
+  if (spec.block_scaled() && (sparse || !serves_scales(spec))) return std::nullopt;
+  if (sparse && !serves_metadata(spec)) return std::nullopt;
+  spec.scale_block = 0;  // scales come on top of everything below
+  const Datapath& datapath = spec.datapath;
+  const bool widened = spec.wide.id != Format::none;
+  if (!serves_rules(datapath) || !detail::keeps_one_sum_format(spec) || !detail::widens_exactly(spec) ||
+      !decodes(spec.a) || !decodes(spec.b)) {
     return std::nullopt;
   }
   // No product may have more digits than a float.
-  const FormatSpec& seen_a = widened ? plan.wide : plan.a;
-  const FormatSpec& seen_b = widened ? plan.wide : plan.b;
+  const FormatSpec& seen_a = widened ? spec.wide : spec.a;
+  const FormatSpec& seen_b = widened ? spec.wide : spec.b;
   const int product_bits = seen_a.fraction_bits + seen_b.fraction_bits;
   if (product_bits + 2 > kFloatFraction + 1) return std::nullopt;
 
-  FastPlan fast;
+  FastSpec fast;
   Rules& rules = fast.rules;
   rules.fraction_bits = datapath.fraction_bits;
   // 2^(F - E) and 2^(E - F) are normal floats from `lowest` up; a sum of 32 bits is finite up to `highest`,
@@ -115,10 +115,10 @@ std::optional<FastPlan> fast_plan(const DotPlan& given) {
   // low nor too high.
   rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);
   rules.product_high = std::min(kFloatBias - 2, rules.highest);
-  rules.addend_min_exponent = plan.step.output.min_exponent();
+  rules.addend_min_exponent = spec.step.output.min_exponent();
   const std::int64_t largest_product =
-      (((std::int64_t{2} << plan.a.fraction_bits) - 1) * ((std::int64_t{2} << plan.b.fraction_bits) - 1));
-  const int largest_bits = plan.a.fraction_bits + plan.b.fraction_bits;  // widening adds zeros
+      (((std::int64_t{2} << spec.a.fraction_bits) - 1) * ((std::int64_t{2} << spec.b.fraction_bits) - 1));
+  const int largest_bits = spec.a.fraction_bits + spec.b.fraction_bits;  // widening adds zeros
   constexpr int kMostFraction = 28;                                      // one product and c fit 32 bits
   if (datapath.fraction_bits < 1 || datapath.fraction_bits > kMostFraction || datapath.products_per_step < 1)
     return std::nullopt;
@@ -139,19 +139,19 @@ std::optional<FastPlan> fast_plan(const DotPlan& given) {
   if (datapath.output.rounding == Rounding::nearest_even) {
     rules.nearest_bits = datapath.output.fraction_bits;
     rules.binary16 =
-        plan.step.output.id == Format::f16 && rules.nearest_bits == plan.step.output.fraction_bits;
+        spec.step.output.id == Format::f16 && rules.nearest_bits == spec.step.output.fraction_bits;
     rules.overflow_from = std::bit_cast<float>(
-        static_cast<std::uint32_t>(plan.step.output.max_exponent() + 1 + kFloatBias) << kFloatFraction);
+        static_cast<std::uint32_t>(spec.step.output.max_exponent() + 1 + kFloatBias) << kFloatFraction);
   }
   rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, spec_of(Format::f32)));
   rules.addend_last = datapath.addend == AddendPlace::after_last_nearest;
-  fast.a = decode_of(plan.a, seen_a.min_exponent());
-  fast.b = decode_of(plan.b, seen_b.min_exponent());
+  fast.a = decode_of(spec.a, seen_a.min_exponent());
+  fast.b = decode_of(spec.b, seen_b.min_exponent());
   rules.pairs = rules.group >= rules.block && (rules.nearest_bits == 0 || rules.binary16) &&
-                make_pairs(plan, seen_a.min_exponent(), seen_b.min_exponent(), fast);
+                make_pairs(spec, seen_a.min_exponent(), seen_b.min_exponent(), fast);
   rules.scaled = given.block_scaled();
   rules.sparse = sparse;
-  if (sparse) rules.pairs = rules.pairs && pairs_are_groups(plan);
+  if (sparse) rules.pairs = rules.pairs && pairs_are_groups(spec);
   fast.a.limited = fast.b.limited = rules.pairs && fast.a.limited;
   return fast;
 }

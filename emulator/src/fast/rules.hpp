@@ -7,16 +7,16 @@
 
 namespace mmaudit::fast {
 
-struct FastPlan {
+struct FastSpec {
   Rules rules;
   Decode a, b;
 };
 
 /// nullopt when the kernel can't serve the row.
-std::optional<FastPlan> fast_plan(const DotPlan& plan);
+std::optional<FastSpec> fast_spec(const DotSpec& spec);
 
 /// The same of a grouped datapath, by group_kernel.hpp.
-std::optional<GroupRules> group_rules(const DotPlan& plan);
+std::optional<GroupRules> group_rules(const DotSpec& spec);
 
 /// Between raw bits of D's format (f32 or f16) and the float that stands for them. Of a NaN of f16 only that
 /// it is one survives: what comes out is the rule's.

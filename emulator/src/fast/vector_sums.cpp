@@ -11,12 +11,12 @@ const Level& table_of(SimdLevel level) {
   return kPortable;
 }
 
-VectorSums::VectorSums(const DotPlan& plan, const Matmul& problem, SimdLevel level)
-    : plan_(plan),
+VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level)
+    : spec_(spec),
       problem_(problem),
       stored_k_(problem.metadata != nullptr ? problem.k / 2 : problem.k),
-      blocks_(plan.block_scaled()
-                  ? detail::quotient_up(stored_k_, static_cast<std::uint64_t>(plan.scale_block))
+      blocks_(spec.block_scaled()
+                  ? detail::quotient_up(stored_k_, static_cast<std::uint64_t>(spec.scale_block))
                   : 0),
       rows_(tile_rows(problem)),
       columns_(tile_columns(problem)),
@@ -32,30 +32,30 @@ void VectorSums::start(const Tile& tile) {
 }
 
 void VectorSums::set_row(int sum, std::uint64_t i, const std::uint64_t* bits) {
-  for (std::uint64_t j = 0; j < tile_.columns; ++j) sums_[sum][at(i, j)] = to_sum(bits[j], plan_.step.output);
+  for (std::uint64_t j = 0; j < tile_.columns; ++j) sums_[sum][at(i, j)] = to_sum(bits[j], spec_.step.output);
 }
 
 void VectorSums::get_row(int sum, std::uint64_t i, std::uint64_t* bits) const {
-  const FormatSpec& format = plan_.step.output;
+  const FormatSpec& format = spec_.step.output;
   const float* row = &sums_[sum][i * columns_];
   const bool as_is = format.id == Format::f32;
   for (std::uint64_t j = 0; j < tile_.columns; ++j) {
     const float x = row[j / kPanel * kPanel + static_cast<std::uint64_t>(place_[j % kPanel])];
-    bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : from_sum(x, format, plan_.datapath.output);
+    bits[j] = as_is ? std::bit_cast<std::uint32_t>(x) : from_sum(x, format, spec_.datapath.output);
   }
 }
 
 void VectorSums::fold(int from, int into) {
-  const auto nan = static_cast<std::uint32_t>(nan_bits(plan_.datapath.output, spec_of(Format::f32)));
+  const auto nan = static_cast<std::uint32_t>(nan_bits(spec_.datapath.output, spec_of(Format::f32)));
   level_.fold(sums_[into].begin(), sums_[from].begin(), sums_[into].size(), nan);
 }
 
 float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint64_t first,
                              const std::int32_t* order, int count, float sum) const {
   if (row >= tile_.rows || column >= tile_.columns) return 0;
-  const FormatSpec& format = plan_.step.output;
-  const std::uint64_t c = to_sum(0, format) == sum ? 0 : from_sum(sum, format, plan_.datapath.output);
-  const Operand addend = unpack_addend(format, plan_.datapath, c);
+  const FormatSpec& format = spec_.step.output;
+  const std::uint64_t c = to_sum(0, format) == sum ? 0 : from_sum(sum, format, spec_.datapath.output);
+  const Operand addend = unpack_addend(format, spec_.datapath, c);
   const std::uint64_t i = tile_.matrix * problem_.m + tile_.row + row, j = tile_.column + column;
   Operand a[kMaxK], b[kMaxK], scale_a[kMaxK], scale_b[kMaxK];
   for (int p = 0; p < count; ++p) {
@@ -63,33 +63,33 @@ float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint6
     std::uint64_t bits_a = 0, bits_b = 0, k = stored;
     if (stored < stored_k_) {
       if (problem_.metadata != nullptr) {
-        const auto kept = static_cast<std::uint64_t>(plan_.sparsity.kept), group = stored / kept;
-        k = group * static_cast<std::uint64_t>(plan_.sparsity.group) +
+        const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept), group = stored / kept;
+        k = group * static_cast<std::uint64_t>(spec_.sparsity.group) +
             problem_.metadata[i * stored_k_ + stored];
       }
-      bits_a = load_word(problem_.a, plan_.a.storage_bytes(), i * stored_k_ + stored);
+      bits_a = load_word(problem_.a, spec_.a.storage_bytes(), i * stored_k_ + stored);
       bits_b =
-          load_word(problem_.b, plan_.b.storage_bytes(), (tile_.matrix * problem_.k + k) * problem_.n + j);
+          load_word(problem_.b, spec_.b.storage_bytes(), (tile_.matrix * problem_.k + k) * problem_.n + j);
     }
-    a[p] = unpack_factor(plan_.a, plan_, bits_a, false);
-    b[p] = unpack_factor(plan_.b, plan_, bits_b, false);
-    if (!plan_.block_scaled()) continue;
-    const std::uint64_t block = stored / static_cast<std::uint64_t>(plan_.scale_block);
+    a[p] = unpack_factor(spec_.a, spec_, bits_a, false);
+    b[p] = unpack_factor(spec_.b, spec_, bits_b, false);
+    if (!spec_.block_scaled()) continue;
+    const std::uint64_t block = stored / static_cast<std::uint64_t>(spec_.scale_block);
     const auto scale = [&](const std::uint8_t* scales, std::uint64_t at) {
       const bool there = scales != nullptr && block < blocks_;
-      return unpack_scale(plan_.scale, plan_.datapath, there ? scales[at] : one_bits(plan_.scale));
+      return unpack_scale(spec_.scale, spec_.datapath, there ? scales[at] : one_bits(spec_.scale));
     };
     scale_a[p] = scale(problem_.scale_a, i * blocks_ + block);
     scale_b[p] = scale(problem_.scale_b, (tile_.matrix * blocks_ + block) * problem_.n + j);
-    if (plan_.grouped) continue;
-    a[p] = scaled(a[p], scale_a[p], plan_.datapath);
-    b[p] = scaled(b[p], scale_b[p], plan_.datapath);
+    if (spec_.grouped) continue;
+    a[p] = scaled(a[p], scale_a[p], spec_.datapath);
+    b[p] = scaled(b[p], scale_b[p], spec_.datapath);
   }
-  StepSpec spec = plan_.step;
-  spec.addend = format;
-  const std::uint64_t bits = plan_.grouped ? grouped_dot_add(a, b, scale_a, scale_b, count, addend, spec,
-                                                             plan_.groups, plan_.datapath)
-                                           : fused_dot_add(a, b, count, addend, spec, plan_.datapath);
+  StepSpec step_spec = spec_.step;
+  step_spec.addend = format;
+  const std::uint64_t bits = spec_.grouped ? grouped_dot_add(a, b, scale_a, scale_b, count, addend, step_spec,
+                                                             spec_.groups, spec_.datapath)
+                                           : fused_dot_add(a, b, count, addend, step_spec, spec_.datapath);
   return to_sum(bits, format);
 }
 

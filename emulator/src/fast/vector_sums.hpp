@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "../tile_sums.hpp"
+#include "tile/tile_sums.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "rules.hpp"
 
@@ -45,11 +45,11 @@ struct StepList {
   std::vector<Step> steps;
   std::size_t depth = 0;  ///< positions of all of them
 
-  StepList(const DotPlan& plan, int instructions) : depth(static_cast<std::size_t>(instructions * plan.k)) {
+  StepList(const DotSpec& spec, int instructions) : depth(static_cast<std::size_t>(instructions * spec.k)) {
     for (int t = 0; t < instructions; ++t) {
-      for_each_step(plan, [&](int start, int count) {
+      for_each_step(spec, [&](int start, int count) {
         steps.push_back(
-            {static_cast<std::int16_t>(t * plan.k + start), static_cast<std::int16_t>(count), false});
+            {static_cast<std::int16_t>(t * spec.k + start), static_cast<std::int16_t>(count), false});
       });
       steps.back().closes = true;
     }
@@ -73,14 +73,14 @@ class VectorSums : public TileSums {
   void fold(int from, int into) override;
 
  protected:
-  VectorSums(const DotPlan& plan, const Matmul& problem, SimdLevel level);
+  VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level);
 
   /// One step of element (row, column) by the plain core, from `sum`: `count` positions of evaluation order,
   /// the p-th of them the stored element first + order[p] of K, or first + p without an order.
   [[nodiscard]] float plain_step(std::uint64_t row, std::uint64_t column, std::uint64_t first,
                                  const std::int32_t* order, int count, float sum) const;
 
-  DotPlan plan_;
+  DotSpec spec_;
   Matmul problem_;
   std::uint64_t stored_k_, blocks_;  ///< of a row of the whole problem
   std::uint64_t rows_, columns_;
@@ -95,16 +95,16 @@ class VectorSums : public TileSums {
   }
 };
 
-/// Whether integer_tile() computes this plan: exact sums of bytes that wrap, or clamp at an instruction's
+/// Whether integer_tile() computes this spec: exact sums of bytes that wrap, or clamp at an instruction's
 /// end.
-bool serves_integers(const DotPlan& plan);
-std::unique_ptr<TileSums> integer_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level);
+bool serves_integers(const DotSpec& spec);
+std::unique_ptr<TileSums> integer_tile(const DotSpec& spec, const Matmul& problem, SimdLevel level);
 
 /// The same of binary64_tile(): chains of multiply-adds to nearest even.
-bool serves_binary64(const DotPlan& plan);
-std::unique_ptr<TileSums> binary64_tile(const DotPlan& plan, const Matmul& problem, SimdLevel level);
+bool serves_binary64(const DotSpec& spec);
+std::unique_ptr<TileSums> binary64_tile(const DotSpec& spec, const Matmul& problem, SimdLevel level);
 
-std::unique_ptr<TileSums> grouped_tile(const DotPlan& plan, const GroupRules& rules, const Matmul& problem,
+std::unique_ptr<TileSums> grouped_tile(const DotSpec& spec, const GroupRules& rules, const Matmul& problem,
                                        SimdLevel level);
 
 }  // namespace mmaudit::fast

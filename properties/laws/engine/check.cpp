@@ -17,7 +17,7 @@ constexpr std::uint64_t kTriesToReach = 8;
 
 Tile tile_of_classes(const Subject& subject, std::uint64_t seed, std::uint64_t number) {
   TileBatch one(subject.instruction);
-  gen::append_class(one, gen::make_generator_plan(subject.instruction, subject.datapath),
+  gen::append_class(one, gen::make_generator_spec(subject.instruction, subject.datapath),
                     static_cast<gen::InputClass>(number % gen::kInputClasses), seed, number, 1, 0);
   return tile_at(subject.instruction, one.filled(), 0);
 }
@@ -118,7 +118,7 @@ std::string LawResult::complaint() const {
 std::string why_silent(const Law& law, const Subject& subject) {
   const bool scaled = subject.instruction.scale != Format::none;
   // The slow law holds every datapath against the reference model; the others speak of one alignment.
-  if (subject.plan.staged && !law.slow) return "its steps are sums in stages";
+  if (subject.generator.staged && !law.slow) return "its steps are sums in stages";
   if (scaled && law.scales == Scales::none) return "it is not stated for block scales";
   if (!scaled && law.scales == Scales::own) return "no block scales";
   return law.why_not == nullptr ? std::string() : law.why_not(subject);

@@ -9,11 +9,11 @@ Subject::Subject(const Architecture& of, const Instruction& which, const Datapat
     : architecture(&of),
       instruction(which),
       datapath(rules),
-      plan(make_plan(which, rules)),
-      step_of(static_cast<std::size_t>(plan.k)) {
-  for_each_step(plan, [&](int start, int count) {
+      spec(make_dot_spec(which, rules)),
+      step_of(static_cast<std::size_t>(spec.k)) {
+  for_each_step(spec, [&](int start, int count) {
     std::vector<int> ks;
-    for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(datapath.order, plan.k, i));
+    for (int i = start; i < start + count; ++i) ks.push_back(evaluation_k(datapath.order, spec.k, i));
     for (const int k : ks) step_of[static_cast<std::size_t>(k)] = static_cast<int>(steps.size());
     steps.push_back(std::move(ks));
   });

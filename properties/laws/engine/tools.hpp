@@ -19,7 +19,7 @@ inline std::string fused_only(const Subject& subject) {
 }
 inline std::string fused_single_format(const Subject& subject) {
   if (!subject.fused()) return fused_only(subject);
-  return subject.plan.converts ? "c or D is converted beside the steps" : "";
+  return subject.spec.converts ? "c or D is converted beside the steps" : "";
 }
 
 /// Exponent that a number's field spells: of a subnormal or zero the least normal one.
@@ -33,10 +33,10 @@ inline double value_of(std::uint64_t bits, const FormatSpec& format) { return de
 
 /// A factor as the datapath sees it: a narrow one may be widened first, which makes its subnormals normal.
 inline int factor_exponent(const Subject& subject, std::uint64_t bits, const FormatSpec& format) {
-  if (subject.plan.wide.id == Format::none) return field_exponent(bits, format);
+  if (subject.spec.wide.id == Format::none) return field_exponent(bits, format);
   const double value = std::fabs(value_of(bits, format));
   const int own = value == 0 ? -10000 : std::ilogb(value);
-  return std::max(own, static_cast<int>(subject.plan.wide.min_exponent()));
+  return std::max(own, static_cast<int>(subject.spec.wide.min_exponent()));
 }
 
 struct Product {
@@ -59,7 +59,7 @@ struct ScalePair {
 };
 inline ScalePair scales_at(const Case& at, int k) {
   if (at.tile.scale_a.empty()) return {};
-  const FormatSpec& format = at.subject.plan.scale;
+  const FormatSpec& format = at.subject.spec.scale;
   const int block = at.tile.block_of(k);
   const std::uint8_t a = at.tile.at_scale_a(at.row, block), b = at.tile.at_scale_b(block, at.col);
   return {scale_value(a, format) * scale_value(b, format),

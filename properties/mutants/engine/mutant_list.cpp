@@ -9,17 +9,17 @@ namespace mmaudit {
 namespace mutants {
 namespace {
 
-/// The k of each step, sorted, and of its groups: two plans with the same list are the same function of k
+/// The k of each step, sorted, and of its groups: two specs with the same list are the same function of k
 /// order.
-std::vector<std::vector<int>> steps_of(const DotPlan& plan) {
+std::vector<std::vector<int>> steps_of(const DotSpec& spec) {
   std::vector<std::vector<int>> steps;
-  for_each_step(plan, [&](int start, int count) {
+  for_each_step(spec, [&](int start, int count) {
     std::vector<int> step;
-    for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(plan.datapath.order, plan.k, i));
+    for (int i = start; i < start + count; ++i) step.push_back(evaluation_k(spec.datapath.order, spec.k, i));
     std::vector<std::vector<int>> groups;
-    for (int i = 0; plan.grouped && i < count; i += plan.datapath.group) {
+    for (int i = 0; spec.grouped && i < count; i += spec.datapath.group) {
       const auto first = step.begin() + i;
-      groups.emplace_back(first, step.begin() + std::min<int>(i + plan.datapath.group, count));
+      groups.emplace_back(first, step.begin() + std::min<int>(i + spec.datapath.group, count));
       std::sort(groups.back().begin(), groups.back().end());
     }
     std::sort(groups.begin(), groups.end());
@@ -33,56 +33,56 @@ std::vector<std::vector<int>> steps_of(const DotPlan& plan) {
 }  // namespace
 
 MutantList::MutantList(const Instruction& inst, const Datapath& datapath)
-    : instruction(inst), original(datapath), plan(make_plan(inst, datapath)) {}
+    : instruction(inst), original(datapath), spec(make_dot_spec(inst, datapath)) {}
 
 std::string MutantList::why_same_steps(const Datapath& datapath) const {
   Datapath same = datapath;
   same.products_per_step = original.products_per_step;
   same.order = original.order;
-  if (!(same == original) || steps_of(make_plan(instruction, datapath)) != steps_of(plan)) return {};
+  if (!(same == original) || steps_of(make_dot_spec(instruction, datapath)) != steps_of(spec)) return {};
   return "the steps hold the same k, and a step's exact sum has no order";
 }
 
-Reach reach_of(const DotPlan& plan) {
-  const bool widened = plan.wide.id != Format::none;
+Reach reach_of(const DotSpec& spec) {
+  const bool widened = spec.wide.id != Format::none;
   const auto least = [&](const FormatSpec& format) {
     if (!widened) return format.min_exponent();
-    return std::max(plan.wide.min_exponent(), format.min_exponent() - format.fraction_bits);
+    return std::max(spec.wide.min_exponent(), format.min_exponent() - format.fraction_bits);
   };
   Reach reach;
-  reach.addend_in_step = plan.datapath.addend == AddendPlace::in_first_step;
-  reach.c_is_widened = plan.converts && plan.step.addend.id != plan.step.output.id;
-  reach.exact_alignment = plan.datapath.fraction_bits >= 2 * plan.step.output.fraction_bits &&
-                          plan.datapath.products_per_step <= 2 &&
-                          plan.datapath.output.rounding == Rounding::nearest_even;
-  reach.least_product = least(plan.a) + least(plan.b);
-  reach.largest_product = plan.a.max_exponent() + plan.b.max_exponent();
+  reach.addend_in_step = spec.datapath.addend == AddendPlace::in_first_step;
+  reach.c_is_widened = spec.converts && spec.step.addend.id != spec.step.output.id;
+  reach.exact_alignment = spec.datapath.fraction_bits >= 2 * spec.step.output.fraction_bits &&
+                          spec.datapath.products_per_step <= 2 &&
+                          spec.datapath.output.rounding == Rounding::nearest_even;
+  reach.least_product = least(spec.a) + least(spec.b);
+  reach.largest_product = spec.a.max_exponent() + spec.b.max_exponent();
   reach.finest_product =
-      plan.a.min_exponent() - plan.a.fraction_bits + plan.b.min_exponent() - plan.b.fraction_bits;
-  const int finest_addend = plan.step.addend.min_exponent() - plan.step.addend.fraction_bits;
+      spec.a.min_exponent() - spec.a.fraction_bits + spec.b.min_exponent() - spec.b.fraction_bits;
+  const int finest_addend = spec.step.addend.min_exponent() - spec.step.addend.fraction_bits;
   reach.finest = reach.addend_in_step ? std::min(reach.finest_product, finest_addend) : reach.finest_product;
-  const int zero_a = widened ? plan.wide.min_exponent() : plan.a.min_exponent();
-  const int zero_b = widened ? plan.wide.min_exponent() : plan.b.min_exponent();
+  const int zero_a = widened ? spec.wide.min_exponent() : spec.a.min_exponent();
+  const int zero_b = widened ? spec.wide.min_exponent() : spec.b.min_exponent();
   reach.zero_exponent = std::max(
-      {zero_a + plan.b.max_exponent(), plan.a.max_exponent() + zero_b, plan.step.addend.min_exponent()});
-  reach.infinity = plan.a.specials == Specials::ieee || plan.b.specials == Specials::ieee;
-  const int wide_minimum = widened ? plan.wide.min_exponent() : 0;
+      {zero_a + spec.b.max_exponent(), spec.a.max_exponent() + zero_b, spec.step.addend.min_exponent()});
+  reach.infinity = spec.a.specials == Specials::ieee || spec.b.specials == Specials::ieee;
+  const int wide_minimum = widened ? spec.wide.min_exponent() : 0;
   const auto subnormal = [&](const FormatSpec& format) {
     return !widened || format.min_exponent() - format.fraction_bits < wide_minimum;
   };
   const auto field = [&](const FormatSpec& format) { return widened ? wide_minimum : format.min_exponent(); };
-  reach.wide_subnormals = subnormal(plan.a) || subnormal(plan.b);
+  reach.wide_subnormals = subnormal(spec.a) || subnormal(spec.b);
   constexpr int kNone = -10000;
-  reach.subnormal_product = std::max(subnormal(plan.a) ? field(plan.a) + plan.b.max_exponent() : kNone,
-                                     subnormal(plan.b) ? field(plan.b) + plan.a.max_exponent() : kNone);
-  if (!plan.block_scaled()) return reach;
-  const int low = 2 * plan.scale.min_exponent(), high = 2 * plan.scale.max_exponent();
+  reach.subnormal_product = std::max(subnormal(spec.a) ? field(spec.a) + spec.b.max_exponent() : kNone,
+                                     subnormal(spec.b) ? field(spec.b) + spec.a.max_exponent() : kNone);
+  if (!spec.block_scaled()) return reach;
+  const int low = 2 * spec.scale.min_exponent(), high = 2 * spec.scale.max_exponent();
   // A group brings the exponents of its scales; a product brings its own besides.
-  reach.least_product = low + (plan.grouped ? 0 : reach.least_product);
+  reach.least_product = low + (spec.grouped ? 0 : reach.least_product);
   reach.largest_product += high;
-  reach.finest_product += low - 2 * plan.scale.fraction_bits;
+  reach.finest_product += low - 2 * spec.scale.fraction_bits;
   reach.finest = std::min(reach.finest, reach.finest_product);
-  reach.zero_exponent = plan.grouped ? high : reach.zero_exponent + high;
+  reach.zero_exponent = spec.grouped ? high : reach.zero_exponent + high;
   reach.subnormal_product += high;
   return reach;
 }

@@ -18,7 +18,7 @@ class MutantList {
 
   const Instruction instruction;
   const Datapath original;
-  const DotPlan plan;  ///< of the original
+  const DotSpec spec;  ///< of the original
 
   /// Appends the datapath that `apply` changes, unless nothing changes.
   template <typename Change>
@@ -26,7 +26,7 @@ class MutantList {
     Datapath datapath = original;
     apply(datapath);
     if (datapath == original) return;
-    if (invisible.empty() && plan.unpacks()) invisible = why_same_steps(datapath);
+    if (invisible.empty() && spec.unpacks()) invisible = why_same_steps(datapath);
     all_.push_back({std::string(rule), std::move(change), datapath, std::move(invisible)});
   }
   /// The same for a field that takes one of several values, each with its name.
@@ -71,6 +71,6 @@ struct Reach {
   int subnormal_product = 0;  ///< largest exponent of a product with a factor the datapath sees as subnormal
   bool wide_subnormals = false;  ///< the operands the datapath sees can be subnormal
 };
-Reach reach_of(const DotPlan& plan);
+Reach reach_of(const DotSpec& spec);
 
 }  // namespace mmaudit::mutants

@@ -112,14 +112,14 @@ MMAUDIT_EVERY_WIDTH void end_chain(const double* factors, bool scaled, bool tota
 
 std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
                                const MatmulOptions& how) {
-  const DotPlan plan = make_plan(path.instruction, path.entry->datapath);
-  if (!why_no_error_bound(plan).empty()) return {};
-  const ChainErrorBound chain_bound(plan);
+  const DotSpec spec = make_dot_spec(path.instruction, path.entry->datapath);
+  if (!why_no_error_bound(spec).empty()) return {};
+  const ChainErrorBound chain_bound(spec);
   const auto depth = static_cast<std::uint64_t>(path.instruction.k);
   const Division division = division_of(c.accumulation, depth, x.k);
   const std::vector<Run> runs = runs_of(division, x.k);
-  const Norms a = norms_of(x.a, plan.grouped, x.m, x.k, runs),
-              b = norms_of(x.b, plan.grouped, x.n, x.k, runs);
+  const Norms a = norms_of(x.a, spec.grouped, x.m, x.k, runs),
+              b = norms_of(x.b, spec.grouped, x.n, x.k, runs);
   std::vector<ChainErrorBound::OfLength> bounds;
   bounds.reserve(runs.size());
   for (const Run& run : runs)

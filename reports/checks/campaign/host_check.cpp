@@ -39,12 +39,12 @@ struct TileProduct {
 };
 
 /// Tile product `number` of an input class. Tiles that meet share what the input class decides per tile.
-TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, gen::InputClass input_class,
-                   std::uint64_t seed, std::uint64_t number) {
+TileBatch generate(const TileProduct& product, const gen::GeneratorSpec& generator,
+                   gen::InputClass input_class, std::uint64_t seed, std::uint64_t number) {
   const auto [narrow, wide, side] = product;
   const unsigned threads = side > 4 ? 0 : 1;
   TileBatch batch(wide, 1);
-  const auto shape = gen::tile_shape(plan, input_class, seed, number);
+  const auto shape = gen::tile_shape(generator, input_class, seed, number);
   const auto first = number * static_cast<std::uint64_t>(side);
   // `tile(row, column)` is the number of the tile among the `side` of its matrix; tiles are `m` by `n`.
   const auto fill = [&](gen::Matrix which, std::vector<std::byte>& buffer, Format format, int rows,
@@ -54,7 +54,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
       const int i = static_cast<int>(row);
       for (int j = 0; j < columns; ++j)
         store_bits(buffer, bytes, row * static_cast<std::uint64_t>(columns) + static_cast<std::uint64_t>(j),
-                   gen::generate(plan, input_class, seed, which,
+                   gen::generate(generator, input_class, seed, which,
                                  first + static_cast<std::uint64_t>(tile(i / m, j / n)), i % m, j % n, number,
                                  shape));
     });
@@ -73,7 +73,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
       for (int j = 0; j < columns; ++j)
         scales[static_cast<std::size_t>(i) * static_cast<std::size_t>(columns) +
                static_cast<std::size_t>(j)] =
-            static_cast<std::uint8_t>(gen::generate(plan, input_class, seed, which,
+            static_cast<std::uint8_t>(gen::generate(generator, input_class, seed, which,
                                                     first + static_cast<std::uint64_t>(tile(i / m, j / n)),
                                                     i % m, j % n, number, shape));
   };
@@ -83,9 +83,9 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorPlan& plan, g
   }
   for (std::size_t at = 0; at < batch.metadata.size(); ++at) {
     const int row = static_cast<int>(at) / stored, column = static_cast<int>(at) % stored;
-    batch.metadata[at] =
-        gen::generate_metadata(plan, input_class, seed, first + static_cast<std::uint64_t>(row / narrow.m),
-                               row % narrow.m, column, number);
+    batch.metadata[at] = gen::generate_metadata(generator, input_class, seed,
+                                                first + static_cast<std::uint64_t>(row / narrow.m),
+                                                row % narrow.m, column, number);
   }
   return batch;
 }
@@ -111,21 +111,22 @@ void compare(const TileProduct& product, const TileView& expected, const void* f
 
 }  // namespace
 
-device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
+device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& generator,
                                const WorkItem& item, const CountDiffering& count) {
-  const PlannedInstruction& one = plan.instructions[item.instruction];
-  const gen::InputClass input_class = plan.input_classes[item.input_class];
+  const ScheduledInstruction& one = generator.instructions[item.instruction];
+  const gen::InputClass input_class = generator.input_classes[item.input_class];
   const TileProduct product(one.instruction, one.engine == kKernels);
-  const gen::GeneratorPlan generator = gen::make_generator_plan(one.instruction, one.entry->datapath);
+  const gen::GeneratorSpec generator = gen::make_generator_spec(one.instruction, one.entry->datapath);
   device::WorkResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
        i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
-    const std::uint64_t differing = count ? count(input_class, plan.seed, i) : 1, before = result.mismatches;
+    const std::uint64_t differing = count ? count(input_class, generator.seed, i) : 1,
+                        before = result.mismatches;
     if (differing == 0) {
       result.dots += product.dots();
       continue;
     }
-    TileBatch batch = generate(product, generator, input_class, plan.seed, i);
+    TileBatch batch = generate(product, generator, input_class, generator.seed, i);
     const TileView expected = batch.view();
     // Different poison on both sides, so an unwritten element shows up as a mismatch.
     std::vector<std::byte> modelled(batch.d.size(), std::byte{0x5A});
@@ -143,7 +144,7 @@ device::WorkResult check_model(const Backend& reference, const Backend& model, c
   return result;
 }
 
-CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruction& one) {
+CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const ScheduledInstruction& one) {
   const TileProduct product(one.instruction, true);
   const auto check = std::make_shared<device::ProductCheck>(gpu, one.instruction, product.side,
                                                             one.reference->datapath, one.entry->datapath);
@@ -152,8 +153,8 @@ CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruct
   };
 }
 
-PlannedInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
-                                 const DatapathEntry& reference, bool kernels) {
+ScheduledInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
+                                   const DatapathEntry& reference, bool kernels) {
   const TileProduct product(instruction, kernels);
   return {.instruction = instruction,
           .entry = &entry,

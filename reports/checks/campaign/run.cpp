@@ -20,14 +20,14 @@ double seconds_since(Clock::time_point then) {
 
 }  // namespace
 
-Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>& workers, Journal& journal,
-                   const RunOptions& options) {
+Speed run_campaign(const Schedule& schedule, const std::vector<std::function<Worker()>>& workers,
+                   Journal& journal, const RunOptions& options) {
   std::vector<WorkItem> items;
   std::uint64_t all_dots = 0;
-  const std::vector<WorkItem> all = items_of(plan);
+  const std::vector<WorkItem> all = items_of(schedule);
   for (std::size_t i = options.shard.index; i < all.size(); i += options.shard.of) {
     items.push_back(all[i]);
-    all_dots += dots_of(plan, all[i]);
+    all_dots += dots_of(schedule, all[i]);
   }
   options.progress(journal.tally().total().dots, all_dots, "done before");
 
@@ -37,7 +37,7 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
   std::atomic<bool> stop = false;
   const Clock::time_point started = Clock::now();
   const auto record = [&](const WorkItem& item, const device::WorkResult& result, double took) {
-    const Instruction& instruction = plan.instructions[item.instruction].instruction;
+    const Instruction& instruction = schedule.instructions[item.instruction].instruction;
     const std::lock_guard lock(mutex);
     journal.add(item, {result.dots, result.mismatches, took}, result.first);
     speed.dots += result.dots;
@@ -58,7 +58,7 @@ Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>&
         stop = true;
       if (stop || done_before(items[i])) return;
       const Clock::time_point before = Clock::now();
-      const device::WorkResult result = worker(plan, items[i]);
+      const device::WorkResult result = worker(schedule, items[i]);
       record(items[i], result, seconds_since(before));
     };
   });

@@ -9,33 +9,33 @@ namespace {
 
 /// Keeps the buffers of one instruction on its GPU.
 Worker gpu_worker(const device::DeviceInfo& gpu) {
-  return
-      [gpu, of = static_cast<const PlannedInstruction*>(nullptr),
-       check = std::shared_ptr<device::TileProductCheck>()](const Plan& plan, const WorkItem& item) mutable {
-        const PlannedInstruction& one = plan.instructions[item.instruction];
-        if (of != &one) {
-          check.reset();  // gives its memory back first
-          check = std::make_shared<device::TileProductCheck>(gpu, one.instruction, one.entry->datapath);
-          of = &one;
-        }
-        return check->run({.input_class = plan.input_classes[item.input_class],
-                           .seed = plan.seed,
-                           .first_batch = item.first_batch,
-                           .batches = item.batches});
-      };
+  return [gpu, of = static_cast<const ScheduledInstruction*>(nullptr),
+          check = std::shared_ptr<device::TileProductCheck>()](const Schedule& schedule,
+                                                               const WorkItem& item) mutable {
+    const ScheduledInstruction& one = schedule.instructions[item.instruction];
+    if (of != &one) {
+      check.reset();  // gives its memory back first
+      check = std::make_shared<device::TileProductCheck>(gpu, one.instruction, one.entry->datapath);
+      of = &one;
+    }
+    return check->run({.input_class = schedule.input_classes[item.input_class],
+                       .seed = schedule.seed,
+                       .first_batch = item.first_batch,
+                       .batches = item.batches});
+  };
 }
 
 /// Keeps the buffers of one instruction on its GPU, where both sides run.
 Worker kernel_worker(const device::DeviceInfo& gpu, const Backend& fast, const Backend& plain) {
-  return [gpu, fast, plain, of = static_cast<const PlannedInstruction*>(nullptr), count = CountDiffering()](
-             const Plan& plan, const WorkItem& item) mutable {
-    const PlannedInstruction& one = plan.instructions[item.instruction];
+  return [gpu, fast, plain, of = static_cast<const ScheduledInstruction*>(nullptr), count = CountDiffering()](
+             const Schedule& schedule, const WorkItem& item) mutable {
+    const ScheduledInstruction& one = schedule.instructions[item.instruction];
     if (of != &one) {
       count = {};  // gives its memory back first
       count = count_on_gpu(gpu, one);
       of = &one;
     }
-    return check_model(fast, plain, plan, item, count);
+    return check_model(fast, plain, schedule, item, count);
   };
 }
 
@@ -54,8 +54,8 @@ std::vector<std::function<Worker()>> Setup::workers() const {
     });
   if (kernels) return makers;
   makers.assign(threads, [fast = fast_backend(*reference), plain = plain_backend(*model)]() -> Worker {
-    return [fast, plain](const Plan& plan, const WorkItem& item) {
-      return check_model(fast, plain, plan, item);
+    return [fast, plain](const Schedule& schedule, const WorkItem& item) {
+      return check_model(fast, plain, schedule, item);
     };
   });
   return makers;
@@ -80,7 +80,7 @@ Provenance Setup::provenance() const {
   return provenance;
 }
 
-PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry) {
+ScheduledInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 33, kPlainDots = std::uint64_t{1} << 26;
   const std::string engine(device::engine_of(instruction, entry.datapath));
   return {.instruction = instruction,
@@ -100,9 +100,9 @@ bool served_by_kernels(const Setup& setup, const Instruction& inst) {
 
 }  // namespace
 
-std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
-                                                  const std::vector<Instruction>& candidates) {
-  std::vector<PlannedInstruction> planned;
+std::vector<ScheduledInstruction> plan_instructions(const Setup& setup,
+                                                    const std::vector<Instruction>& candidates) {
+  std::vector<ScheduledInstruction> planned;
   for (const Instruction& inst : candidates) {
     const DatapathEntry* entry = find_datapath(*setup.model, inst);
     if (entry == nullptr) continue;

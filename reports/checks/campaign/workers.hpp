@@ -12,8 +12,8 @@
 
 namespace mmaudit::campaign {
 
-/// Runs one work item of a plan. Each thread has a worker, so a worker may keep buffers.
-using Worker = std::function<device::WorkResult(const Plan& plan, const WorkItem& item)>;
+/// Runs one work item of a schedule. Each thread has a worker, so a worker may keep buffers.
+using Worker = std::function<device::WorkResult(const Schedule& schedule, const WorkItem& item)>;
 
 /// What a campaign compares, and where.
 struct Setup {
@@ -31,13 +31,13 @@ struct Setup {
 };
 
 /// `entry` on a GPU against the hardware.
-PlannedInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry);
+ScheduledInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry);
 /// `entry` by the plain core against `reference` by the fast path; `kernels`: both on a GPU.
-PlannedInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
-                                 const DatapathEntry& reference, bool kernels);
+ScheduledInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
+                                   const DatapathEntry& reference, bool kernels);
 /// The candidates that both sides of `setup` have; block-scaled ones are left out where hardware is one.
-std::vector<PlannedInstruction> plan_instructions(const Setup& setup,
-                                                  const std::vector<Instruction>& candidates);
+std::vector<ScheduledInstruction> plan_instructions(const Setup& setup,
+                                                    const std::vector<Instruction>& candidates);
 
 /// A difference that a campaign found, and the smallest dot product on which the two sides still differ, with
 /// the commands that explain it by the model and repeat it on the reference. `model_file`: of --model; empty:
@@ -49,11 +49,11 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
 using CountDiffering =
     std::function<std::uint64_t(gen::InputClass input_class, std::uint64_t seed, std::uint64_t number)>;
 /// The count of `one` on a GPU, by the kernels of products and the plain core.
-CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const PlannedInstruction& one);
+CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const ScheduledInstruction& one);
 
 /// Batches one after another. Where `count` says that something differs, the host draws the batch again;
 /// without `count` it draws all.
-device::WorkResult check_model(const Backend& reference, const Backend& model, const Plan& plan,
+device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
                                const WorkItem& item, const CountDiffering& count = {});
 
 // The work items of a campaign, taken off one list by several workers.
@@ -80,7 +80,7 @@ struct Speed {
 /// Runs every work item of the shard that the journal does not record, one thread per worker. Ends when all
 /// are done, a work item has a difference, the time is over, or the run is interrupted. An exception of a
 /// worker ends the run and is thrown.
-Speed run_campaign(const Plan& plan, const std::vector<std::function<Worker()>>& workers, Journal& journal,
-                   const RunOptions& options);
+Speed run_campaign(const Schedule& schedule, const std::vector<std::function<Worker()>>& workers,
+                   Journal& journal, const RunOptions& options);
 
 }  // namespace mmaudit::campaign

@@ -20,10 +20,10 @@ class ScaledRecording : public Folder {
     const Datapath datapath = find_datapath(*find_architecture("sm_120"), inst)->datapath;
     TileBatch tiles(inst);
     std::vector<corpus::FamilyRange> families = {{"directed", gen::append_directed(tiles, datapath, 0)}};
-    const gen::GeneratorPlan plan = gen::make_generator_plan(inst, datapath);
+    const gen::GeneratorSpec generator = gen::make_generator_spec(inst, datapath);
     for (int f = 0; f < gen::kInputClasses; ++f) {
       const auto input_class = static_cast<gen::InputClass>(f);
-      gen::append_class(tiles, plan, input_class, 1, 0, 1, 0);
+      gen::append_class(tiles, generator, input_class, 1, 0, 1, 0);
       families.push_back({std::string(gen::name_of(input_class)), 1});
     }
     emulate(inst, datapath, tiles.view());

@@ -54,7 +54,7 @@ TEST_F(Screen, ExplainLineOfAFindingGivesTheExpectedWord) {
     finding.column = work.instruction.n - 2;
     const Datapath& datapath = find_datapath(hopper, work.instruction)->datapath;
     finding.expected =
-        screen::chain_with_fault(make_plan(work.instruction, datapath),
+        screen::chain_with_fault(make_dot_spec(work.instruction, datapath),
                                  screen::make_operands(work.instruction, datapath, finding.work.inputs),
                                  finding.tile, finding.row, finding.column, screen::kSteps, nullptr);
     std::istringstream line(screen::explain_line(finding, hopper));
@@ -84,8 +84,8 @@ TEST_F(Screen, AFindingBecomesACudaFile) {
   const Instruction inst = find_instruction("mma.m16n8k32.s32.s8.s8.s32").value();
   const Datapath& datapath = find_datapath(*find_architecture("hopper"), inst)->datapath;
   const std::uint64_t expected = screen::chain_with_fault(
-      make_plan(inst, datapath), screen::make_operands(inst, datapath, screen::InputSet::integers), 1, 3, 5,
-      screen::kSteps, nullptr);
+      make_dot_spec(inst, datapath), screen::make_operands(inst, datapath, screen::InputSet::integers), 1, 3,
+      5, screen::kSteps, nullptr);
   std::string json = kFound;
   json.replace(json.find("EXPECTED"), 8, "0x" + hex_text(expected, 32));
   const std::string from = write("screen.json", json);

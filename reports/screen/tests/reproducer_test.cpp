@@ -32,8 +32,8 @@ Finding finding_of(const Work& work) {
   Finding finding{
       .work = work, .multiprocessor = 17, .subcore = 2, .lane = 5, .tile = 1, .row = 3, .column = 5};
   const Datapath& datapath = find_datapath(hopper(), work.instruction)->datapath;
-  finding.expected =
-      chain_with_fault(make_plan(work.instruction, datapath), operands_of(work), 1, 3, 5, kSteps, nullptr);
+  finding.expected = chain_with_fault(make_dot_spec(work.instruction, datapath), operands_of(work), 1, 3, 5,
+                                      kSteps, nullptr);
   finding.found = finding.expected ^ 1;
   return finding;
 }

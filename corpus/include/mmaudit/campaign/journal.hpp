@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/campaign/plan.hpp"
+#include "mmaudit/campaign/schedule.hpp"
 #include "mmaudit/dot_case.hpp"
 
 namespace mmaudit::campaign {
@@ -20,17 +20,17 @@ struct Count {
   Count& operator+=(const Count& other);
 };
 
-/// First line of a journal, without its end: which plan and shard the journal belongs to.
-std::string journal_header(const Plan& plan, const Shard& shard);
+/// First line of a journal, without its end: which schedule and shard the journal belongs to.
+std::string journal_header(const Schedule& schedule, const Shard& shard);
 
 /// The sum over the lines of a journal.
 class Tally {
  public:
-  /// `plan` has to outlive the tally.
-  explicit Tally(const Plan& plan) : plan_(plan) {}
+  /// `schedule` has to outlive the tally.
+  explicit Tally(const Schedule& schedule) : schedule_(schedule) {}
 
   /// Adds a line after the header; a repeated line counts once. InputError where its checksum, work item,
-  /// counts or examples are not what a campaign of the plan writes.
+  /// counts or examples are not what a campaign of the schedule writes.
   void take(const std::string& line, const std::string& where);
 
   /// Adds a work item that was just finished.
@@ -46,18 +46,18 @@ class Tally {
   [[nodiscard]] Count total() const;
 
  private:
-  const Plan& plan_;
+  const Schedule& schedule_;
   std::set<std::pair<std::pair<std::size_t, std::size_t>, std::uint64_t>> done_;
   std::map<std::pair<std::size_t, std::size_t>, Count> counts_;
   std::vector<std::pair<std::size_t, Mismatch>> examples_;
 };
 
 /// An append-only file with one JSON line per work item: kill -9 loses only what was running. A campaign that
-/// starts with the same plan and shard goes on where the file ends. InputError when the file belongs to
+/// starts with the same schedule and shard goes on where the file ends. InputError when the file belongs to
 /// another campaign. A torn last line is dropped.
 class Journal {
  public:
-  Journal(const std::filesystem::path& file, const Plan& plan, const Shard& shard = {});
+  Journal(const std::filesystem::path& file, const Schedule& schedule, const Shard& shard = {});
 
   void add(const WorkItem& item, const Count& count, const std::vector<Mismatch>& examples);
   [[nodiscard]] const Tally& tally() const { return tally_; }

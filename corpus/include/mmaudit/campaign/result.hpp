@@ -11,11 +11,11 @@
 namespace mmaudit::campaign {
 
 /// The result file: counts, provenance, what was not done, and a checksum over the rest.
-std::string campaign_json(const Plan& plan, const Tally& tally, const Provenance& provenance,
+std::string campaign_json(const Schedule& schedule, const Tally& tally, const Provenance& provenance,
                           std::size_t gpus, const Shard& shard = {});
 
 /// Merges result files, given by name and content: adds the counts and lists what no file has done.
-/// InputError when one is no result, belongs to another plan, or has a shard that another one has.
+/// InputError when one is no result, belongs to another schedule, or has a shard that another one has.
 std::string merge_campaigns(const std::vector<std::pair<std::string, std::string>>& files);
 
 struct Verdict {

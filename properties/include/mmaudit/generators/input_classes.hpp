@@ -42,9 +42,9 @@ constexpr std::string_view name_of(InputClass input_class) {
 enum class Matrix : std::uint8_t { a, b, c, scale_a, scale_b };
 
 /// What the generators need to know of an instruction; plain data, passed to kernels by value.
-struct GeneratorPlan {
+struct GeneratorSpec {
   FormatSpec a, b, c;
-  std::int16_t k = 0;  ///< products, as DotPlan::k
+  std::int16_t k = 0;  ///< products, as DotSpec::k
   Sparsity sparsity;
   std::int16_t fraction_bits = 0;  ///< F of the datapath, the width that matters for alignment
   std::int16_t floor = 0;          ///< the datapath's floor
@@ -53,20 +53,20 @@ struct GeneratorPlan {
   std::int16_t scale_block = 0;  ///< products per scale
 };
 
-constexpr GeneratorPlan make_generator_plan(const Instruction& instruction, const Datapath& datapath) {
-  GeneratorPlan plan;
-  plan.a = spec_of(instruction.a);
-  plan.b = spec_of(instruction.b);
-  plan.c = spec_of(instruction.c);
-  plan.k = static_cast<std::int16_t>(instruction.stored_k());
-  plan.sparsity = sparsity_of(instruction);
-  plan.scale = spec_of(instruction.scale);
-  plan.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
+constexpr GeneratorSpec make_generator_spec(const Instruction& instruction, const Datapath& datapath) {
+  GeneratorSpec generator;
+  generator.a = spec_of(instruction.a);
+  generator.b = spec_of(instruction.b);
+  generator.c = spec_of(instruction.c);
+  generator.k = static_cast<std::int16_t>(instruction.stored_k());
+  generator.sparsity = sparsity_of(instruction);
+  generator.scale = spec_of(instruction.scale);
+  generator.scale_block = static_cast<std::int16_t>(products_per_scale(instruction));
   const bool chain = datapath.arithmetic == Arithmetic::fma_chain;
-  plan.fraction_bits = chain ? std::int16_t{53} : datapath.fraction_bits;
-  plan.floor = chain ? std::int16_t{-1022} : datapath.min_alignment_exponent;
-  plan.result_max_exponent = static_cast<std::int16_t>(spec_of(instruction.d).max_exponent());
-  return plan;
+  generator.fraction_bits = chain ? std::int16_t{53} : datapath.fraction_bits;
+  generator.floor = chain ? std::int16_t{-1022} : datapath.min_alignment_exponent;
+  generator.result_max_exponent = static_cast<std::int16_t>(spec_of(instruction.d).max_exponent());
+  return generator;
 }
 
 namespace detail {
@@ -198,68 +198,72 @@ MMAUDIT_HD constexpr int any_exponent(const FormatSpec& format, Stream& random) 
 }
 
 /// Centres whose sum is `target` as nearly as the formats allow.
-MMAUDIT_HD constexpr void centre_products_at(const GeneratorPlan& plan, int target, Stream& random,
+MMAUDIT_HD constexpr void centre_products_at(const GeneratorSpec& generator, int target, Stream& random,
                                              TileShape& tile) {
-  const int low = target - plan.b.max_exponent();
-  const int high = target - plan.b.min_exponent();
-  const int a_low = clamp(low, plan.a.min_exponent(), plan.a.max_exponent());
-  const int a_high = clamp(high, plan.a.min_exponent(), plan.a.max_exponent());
+  const int low = target - generator.b.max_exponent();
+  const int high = target - generator.b.min_exponent();
+  const int a_low = clamp(low, generator.a.min_exponent(), generator.a.max_exponent());
+  const int a_high = clamp(high, generator.a.min_exponent(), generator.a.max_exponent());
   tile.a = random.in(a_low, a_high);
-  tile.b = clamp(target - tile.a, plan.b.min_exponent(), plan.b.max_exponent());
+  tile.b = clamp(target - tile.a, generator.b.min_exponent(), generator.b.max_exponent());
   // What the elements cannot reach the scales can.
-  if (plan.scale_block != 0)
-    tile.scale =
-        clamp(target - tile.a - tile.b, 2 * plan.scale.min_exponent(), 2 * plan.scale.max_exponent());
+  if (generator.scale_block != 0)
+    tile.scale = clamp(target - tile.a - tile.b, 2 * generator.scale.min_exponent(),
+                       2 * generator.scale.max_exponent());
 }
 
-MMAUDIT_HD constexpr TileShape shape_of(const GeneratorPlan& plan, InputClass input_class, Stream random) {
+MMAUDIT_HD constexpr TileShape shape_of(const GeneratorSpec& generator, InputClass input_class,
+                                        Stream random) {
   TileShape tile;
   tile.dirty = random.once_in(2);
-  const int f = plan.fraction_bits;
+  const int f = generator.fraction_bits;
   switch (input_class) {
     case InputClass::narrow_window:
     case InputClass::mostly_zeros:
     case InputClass::cancellation:
     case InputClass::far_addend:
       // Centred so that the result stays in range in most tiles.
-      centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
+      centre_products_at(generator,
+                         random.in(generator.c.min_exponent() + 4, generator.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2;
       tile.c = tile.a + tile.b + tile.scale +
                (input_class == InputClass::far_addend ? random.in(-40, 40) : random.in(-6, 6));
       tile.zeros = input_class == InputClass::mostly_zeros ? 4 : 1;
-      tile.pair = 1 << random.in(0, floor_log2(static_cast<std::uint64_t>(plan.k)) - 1);
+      tile.pair = 1 << random.in(0, floor_log2(static_cast<std::uint64_t>(generator.k)) - 1);
       break;
     case InputClass::wide_window:
-      centre_products_at(plan, random.in(plan.c.min_exponent() + 4, plan.result_max_exponent - 8), random,
+      centre_products_at(generator,
+                         random.in(generator.c.min_exponent() + 4, generator.result_max_exponent - 8), random,
                          tile);
       tile.spread = 2 + f / 4;
       tile.c = tile.a + tile.b + tile.scale + random.in(-f, f);
       break;
     case InputClass::near_subnormal:
-      centre_products_at(plan, plan.floor + random.in(-30, 30), random, tile);
-      if (random.once_in(2)) tile.a = plan.a.min_exponent() - random.in(0, 2);
-      if (random.once_in(2)) tile.b = plan.b.min_exponent() - random.in(0, 2);
+      centre_products_at(generator, generator.floor + random.in(-30, 30), random, tile);
+      if (random.once_in(2)) tile.a = generator.a.min_exponent() - random.in(0, 2);
+      if (random.once_in(2)) tile.b = generator.b.min_exponent() - random.in(0, 2);
       tile.spread = 3;
-      tile.c = plan.c.min_exponent() - random.in(-4, plan.c.fraction_bits);
+      tile.c = generator.c.min_exponent() - random.in(-4, generator.c.fraction_bits);
       break;
     case InputClass::near_overflow:
-      centre_products_at(plan, plan.result_max_exponent - random.in(-1, 5), random, tile);
+      centre_products_at(generator, generator.result_max_exponent - random.in(-1, 5), random, tile);
       tile.spread = 1;
-      tile.c = plan.result_max_exponent - random.in(0, 3);
+      tile.c = generator.result_max_exponent - random.in(0, 3);
       break;
     case InputClass::sparse_powers:
-      centre_products_at(plan, random.in(plan.c.min_exponent() + f, plan.result_max_exponent - 2), random,
+      centre_products_at(generator,
+                         random.in(generator.c.min_exponent() + f, generator.result_max_exponent - 2), random,
                          tile);
       tile.spread = f / 4 + 2;
       tile.c = tile.a + tile.b + tile.scale + random.in(-f - 2, f + 2);
-      tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
+      tile.zeros = generator.k > 8 ? generator.k / 4 : 2;
       break;
     case InputClass::floor_edge:
-      centre_products_at(plan, plan.floor + random.in(-f - 4, 2), random, tile);
+      centre_products_at(generator, generator.floor + random.in(-f - 4, 2), random, tile);
       tile.spread = random.in(1, f / 4 + 2);
-      tile.c = plan.c.min_exponent() - random.in(0, plan.c.fraction_bits);
-      tile.zeros = plan.k > 8 ? plan.k / 4 : 2;
+      tile.c = generator.c.min_exponent() - random.in(0, generator.c.fraction_bits);
+      tile.zeros = generator.k > 8 ? generator.k / 4 : 2;
       break;
     default:
       break;
@@ -293,9 +297,9 @@ MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, InputCla
 }
 
 /// The k at which a factor stands in its products, for classes whose factors belong together: A's column; of
-/// a sparse plan all rows of B that one group selects from count as its first.
-MMAUDIT_HD constexpr int factor_k(const GeneratorPlan& plan, Matrix which, int row, int column) {
-  return which == Matrix::a ? column : row / plan.sparsity.group * plan.sparsity.kept;
+/// a sparse generator all rows of B that one group selects from count as its first.
+MMAUDIT_HD constexpr int factor_k(const GeneratorSpec& generator, Matrix which, int row, int column) {
+  return which == Matrix::a ? column : row / generator.sparsity.group * generator.sparsity.kept;
 }
 
 }  // namespace detail
@@ -309,26 +313,28 @@ namespace mmaudit::gen {
 
 /// What an input class decides once for all tiles of one `shape_index`; integers decide it element by
 /// element.
-MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorSpec& generator, InputClass input_class,
                                                   std::uint64_t seed, std::uint64_t shape_index) {
   const detail::Stream random{detail::key_of(seed, input_class, 0, shape_index)};
-  return plan.c.integer() ? detail::TileShape{} : detail::shape_of(plan, input_class, random);
+  return generator.c.integer() ? detail::TileShape{} : detail::shape_of(generator, input_class, random);
 }
 
 /// Raw bits of one element. A is (m, stored k): row i, column k. B is (k, n): row k, column j. C is (m, n).
 /// The scales are (m, k / scale_block) and (k / scale_block, n). `tile` is tile_shape() of `shape_index`:
 /// tiles that share it can be multiplied with each other.
-MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorSpec& generator, InputClass input_class,
                                             std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                             int row, int column, std::uint64_t shape_index,
                                             const detail::TileShape& tile) {
   if (which == Matrix::scale_a || which == Matrix::scale_b)
-    return detail::scale_element(plan, input_class, seed, which, tile_index, row, column);
-  const FormatSpec& format = which == Matrix::a ? plan.a : which == Matrix::b ? plan.b : plan.c;
-  if (which == Matrix::b && detail::never_read(plan, input_class, seed, shape_index, row))
-    return detail::unread(plan, input_class, seed, tile_index, row, column);
+    return detail::scale_element(generator, input_class, seed, which, tile_index, row, column);
+  const FormatSpec& format = which == Matrix::a   ? generator.a
+                             : which == Matrix::b ? generator.b
+                                                  : generator.c;
+  if (which == Matrix::b && detail::never_read(generator, input_class, seed, shape_index, row))
+    return detail::unread(generator, input_class, seed, tile_index, row, column);
   if (format.integer())
-    return detail::integer_element(plan, input_class, seed, which, tile_index, row, column, shape_index);
+    return detail::integer_element(generator, input_class, seed, which, tile_index, row, column, shape_index);
   const std::uint64_t key = detail::key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
   detail::Stream random = detail::element_stream(key, row, column);
   if (input_class == InputClass::random_bits) return detail::random_bits(format, random);
@@ -343,16 +349,16 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClas
     return detail::normal(format, random);
   }
   if (input_class == InputClass::cancellation && which != Matrix::c) {
-    const int k = detail::factor_k(plan, which, row, column);
+    const int k = detail::factor_k(generator, which, row, column);
     const int other = which == Matrix::a ? row : column;
-    const int pair = tile.pair < plan.sparsity.kept ? plan.sparsity.kept : tile.pair;
+    const int pair = tile.pair < generator.sparsity.kept ? generator.sparsity.kept : tile.pair;
     const int first = k & ~pair;
     // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
     // row's.
     detail::Stream pair_random = detail::element_stream(detail::key_of(seed, input_class, 9, shape_index),
-                                                        first & -plan.sparsity.kept, 0);
+                                                        first & -generator.sparsity.kept, 0);
     if (pair_random.once_in(8)) {
-      const int drop = pair_random.in(0, plan.fraction_bits / 2 + 4);
+      const int drop = pair_random.in(0, generator.fraction_bits / 2 + 4);
       return detail::element_of(format, input_class, which, centre - drop, tile, random);
     }
     detail::Stream shared = which == Matrix::a ? detail::element_stream(key, other, first)
@@ -363,11 +369,11 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClas
   return detail::element_of(format, input_class, which, centre, tile, random);
 }
 
-MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorSpec& generator, InputClass input_class,
                                             std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                             int row, int column) {
-  return generate(plan, input_class, seed, which, tile_index, row, column, tile_index,
-                  tile_shape(plan, input_class, seed, tile_index));
+  return generate(generator, input_class, seed, which, tile_index, row, column, tile_index,
+                  tile_shape(generator, input_class, seed, tile_index));
 }
 
 }  // namespace mmaudit::gen

@@ -28,9 +28,9 @@ MMAUDIT_HD constexpr std::int64_t beside_an_end(int reach, Stream& random) {
 }
 
 /// The largest magnitude that the products of one instruction reach together.
-MMAUDIT_HD constexpr int product_reach(const GeneratorPlan& plan) {
-  const IntegerRange a = range_of(plan.a), b = range_of(plan.b);
-  return plan.k * (-a.low > a.high ? -a.low : a.high) * (-b.low > b.high ? -b.low : b.high);
+MMAUDIT_HD constexpr int product_reach(const GeneratorSpec& generator) {
+  const IntegerRange a = range_of(generator.a), b = range_of(generator.b);
+  return generator.k * (-a.low > a.high ? -a.low : a.high) * (-b.low > b.high ? -b.low : b.high);
 }
 
 MMAUDIT_HD constexpr std::int64_t any_size(Stream& random) {
@@ -39,9 +39,9 @@ MMAUDIT_HD constexpr std::int64_t any_size(Stream& random) {
   return random.once_in(2) ? -value : value;
 }
 
-MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorSpec& generator, InputClass input_class,
                                                  Stream& tile, Stream& random) {
-  const int reach = product_reach(plan);
+  const int reach = product_reach(generator);
   switch (input_class) {
     case InputClass::random_bits:
     case InputClass::wide_window:
@@ -55,8 +55,8 @@ MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorPlan& plan, Inpu
       return beside_an_end(random.once_in(2) ? reach / 4 + 1 : 8, random);
     case InputClass::cancellation: {
       // Where no pair of products can cancel, all of them are alike and c takes them back.
-      const int a = tile.in(1, range_of(plan.a).high), b = tile.in(1, range_of(plan.b).high);
-      return -static_cast<std::int64_t>(plan.k) * a * b + random.in(-2, 2);
+      const int a = tile.in(1, range_of(generator.a).high), b = tile.in(1, range_of(generator.b).high);
+      return -static_cast<std::int64_t>(generator.k) * a * b + random.in(-2, 2);
     }
     case InputClass::special_values: {
       constexpr std::int64_t kEnds[] = {0x7FFFFFFF, -0x80000000LL, 0x7FFFFFFE, -0x7FFFFFFFLL, 0, 1,
@@ -72,21 +72,21 @@ MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorPlan& plan, Inpu
   }
 }
 
-/// True when products of this plan cancel in pairs: one operand has a sign to flip.
+/// True when products of this generator cancel in pairs: one operand has a sign to flip.
 MMAUDIT_HD constexpr bool has_sign(const FormatSpec& format) {
   return format.encoding == Encoding::signed_integer;
 }
 
-MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, std::uint64_t key,
+MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorSpec& generator, std::uint64_t key,
                                                     Matrix which, int row, int column, Stream& tile) {
-  const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
-  const bool flips_a = has_sign(plan.a), flips_b = !flips_a && has_sign(plan.b);
-  const int alike = which == Matrix::a ? tile.in(1, range_of(plan.a).high)
-                                       : (tile.next(), tile.in(1, range_of(plan.b).high));
+  const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;
+  const bool flips_a = has_sign(generator.a), flips_b = !flips_a && has_sign(generator.b);
+  const int alike = which == Matrix::a ? tile.in(1, range_of(generator.a).high)
+                                       : (tile.next(), tile.in(1, range_of(generator.b).high));
   if (!flips_a && !flips_b) return alike;
-  const int k = factor_k(plan, which, row, column), other = which == Matrix::a ? row : column;
-  // The partner is the neighbour; of a sparse plan the same place of the neighbouring group.
-  const int partner = plan.sparsity.kept;
+  const int k = factor_k(generator, which, row, column), other = which == Matrix::a ? row : column;
+  // The partner is the neighbour; of a sparse generator the same place of the neighbouring group.
+  const int partner = generator.sparsity.kept;
   Stream pair = which == Matrix::a ? element_stream(key, other, k & ~partner)
                                    : element_stream(key, k & ~partner, other);
   const IntegerRange range = range_of(format);
@@ -95,13 +95,13 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorPlan& plan, s
   return flipped ? -value : value;
 }
 
-MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorSpec& generator, InputClass input_class,
                                                  std::uint64_t key, Matrix which, std::uint64_t tile_index,
                                                  int row, int column, Stream& tile, Stream& random) {
-  const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
+  const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;
   const IntegerRange range = range_of(format);
   const int any = random.in(range.low, range.high);
-  const int k = factor_k(plan, which, row, column);
+  const int k = factor_k(generator, which, row, column);
   switch (input_class) {
     case InputClass::narrow_window:
       return has_sign(format) ? random.in(-2, 1) : random.in(0, range.high < 3 ? range.high : 3);
@@ -117,7 +117,7 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Inpu
     case InputClass::mostly_zeros:
       return random.once_in(4) ? any : 0;
     case InputClass::cancellation:
-      return range.high == 1 ? any : cancelling_factor(plan, key, which, row, column, tile);
+      return range.high == 1 ? any : cancelling_factor(generator, key, which, row, column, tile);
     case InputClass::special_values: {
       const int rarity = 1 << (2 * (tile_index % 3));
       if (!random.once_in(rarity)) return any;
@@ -135,15 +135,16 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Inpu
       }
     }
     case InputClass::sparse_powers: {
-      if (!random.once_in(plan.k > 8 ? plan.k / 4 : 2)) return 0;
+      if (!random.once_in(generator.k > 8 ? generator.k / 4 : 2)) return 0;
       const int power = 1 << random.in(0, format.value_bits() - 1);
       return has_sign(format) && random.once_in(2) ? -power : power;
     }
     case InputClass::floor_edge: {
       // Up to some k the products push one way, from there on the other: where a sum is clamped shows.
-      const int turn = tile.in(1, plan.k - 1);
+      const int turn = tile.in(1, generator.k - 1);
       const bool first = (k < turn) != ((tile.next() & 1) != 0);
-      const bool pushes = which == Matrix::a ? has_sign(plan.a) : !has_sign(plan.a) && has_sign(plan.b);
+      const bool pushes =
+          which == Matrix::a ? has_sign(generator.a) : !has_sign(generator.a) && has_sign(generator.b);
       if (!pushes) return random.in(range.high / 2, range.high);
       return first ? range.high - random.in(0, 3) : range.low + random.in(0, 3);
     }
@@ -153,16 +154,17 @@ MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorPlan& plan, Inpu
 }
 
 /// Raw bits of one element of an integer matrix; arguments as generate().
-MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorSpec& generator, InputClass input_class,
                                                    std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                                    int row, int column, std::uint64_t shape_index) {
   const std::uint64_t key = key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
   Stream random = element_stream(key, row, column);
   Stream tile{key_of(seed, input_class, 0, shape_index)};
-  if (which == Matrix::c) return integer_bits(plan.c, integer_addend(plan, input_class, tile, random));
-  const FormatSpec& format = which == Matrix::a ? plan.a : plan.b;
-  return integer_bits(format,
-                      integer_factor(plan, input_class, key, which, tile_index, row, column, tile, random));
+  if (which == Matrix::c)
+    return integer_bits(generator.c, integer_addend(generator, input_class, tile, random));
+  const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;
+  return integer_bits(
+      format, integer_factor(generator, input_class, key, which, tile_index, row, column, tile, random));
 }
 
 }  // namespace mmaudit::gen::detail

@@ -23,10 +23,10 @@ MMAUDIT_HD constexpr MetadataStyle metadata_style(InputClass input_class, std::u
 namespace detail {
 
 /// Number of the pattern that `group` of `row` has.
-MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr int metadata_pattern(const GeneratorSpec& generator, InputClass input_class,
                                           std::uint64_t seed, std::uint64_t tile_index, int row, int group,
                                           std::uint64_t shape_index) {
-  const int most = patterns(plan.sparsity) - 1;
+  const int most = patterns(generator.sparsity) - 1;
   Stream shape{key_of(seed, input_class, 4, shape_index)};
   const int base = shape.in(0, most);
   switch (metadata_style(input_class, shape_index)) {
@@ -47,24 +47,25 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorPlan& plan, InputClass 
 }
 
 /// True when `row` of B is one that no row of A selects, and the tile's style says so in its values.
-MMAUDIT_HD constexpr bool never_read(const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
-                                     std::uint64_t shape_index, int row) {
-  const Sparsity& sparsity = plan.sparsity;
+MMAUDIT_HD constexpr bool never_read(const GeneratorSpec& generator, InputClass input_class,
+                                     std::uint64_t seed, std::uint64_t shape_index, int row) {
+  const Sparsity& sparsity = generator.sparsity;
   if (sparsity.kept == sparsity.group || metadata_style(input_class, shape_index) != MetadataStyle::unread)
     return false;
   std::uint8_t positions[kMostKept] = {};
-  write_pattern(sparsity,
-                metadata_pattern(plan, input_class, seed, shape_index, 0, row / sparsity.group, shape_index),
-                positions);
+  write_pattern(
+      sparsity,
+      metadata_pattern(generator, input_class, seed, shape_index, 0, row / sparsity.group, shape_index),
+      positions);
   for (int i = 0; i < sparsity.kept; ++i)
     if (positions[i] == row % sparsity.group) return false;
   return true;
 }
 
 /// An element of B that would show if it were read.
-MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorSpec& generator, InputClass input_class,
                                           std::uint64_t seed, std::uint64_t tile_index, int row, int column) {
-  const FormatSpec& format = plan.b;
+  const FormatSpec& format = generator.b;
   Stream random = element_stream(key_of(seed, input_class, 5, tile_index), row, column);
   if (format.integer()) {
     const IntegerRange range = range_of(format);
@@ -84,20 +85,20 @@ MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorPlan& plan, InputClass 
 }  // namespace detail
 
 /// The position inside its group of stored element `stored` of a row of A: one byte of canonical metadata.
-MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorSpec& generator, InputClass input_class,
                                                     std::uint64_t seed, std::uint64_t tile_index, int row,
                                                     int stored, std::uint64_t shape_index) {
   std::uint8_t positions[kMostKept] = {};
-  const int group = stored / plan.sparsity.kept;
-  write_pattern(plan.sparsity,
-                detail::metadata_pattern(plan, input_class, seed, tile_index, row, group, shape_index),
+  const int group = stored / generator.sparsity.kept;
+  write_pattern(generator.sparsity,
+                detail::metadata_pattern(generator, input_class, seed, tile_index, row, group, shape_index),
                 positions);
-  return positions[stored % plan.sparsity.kept];
+  return positions[stored % generator.sparsity.kept];
 }
-MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint8_t generate_metadata(const GeneratorSpec& generator, InputClass input_class,
                                                     std::uint64_t seed, std::uint64_t tile_index, int row,
                                                     int stored) {
-  return generate_metadata(plan, input_class, seed, tile_index, row, stored, tile_index);
+  return generate_metadata(generator, input_class, seed, tile_index, row, stored, tile_index);
 }
 
 }  // namespace mmaudit::gen

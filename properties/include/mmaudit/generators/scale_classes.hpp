@@ -35,17 +35,17 @@ MMAUDIT_HD constexpr std::uint64_t special_scale(const FormatSpec& format, Strea
 }
 
 /// One scale; row and column as in generate(), the block being A's column and B's row.
-MMAUDIT_HD constexpr std::uint64_t scale_element(const GeneratorPlan& plan, InputClass input_class,
+MMAUDIT_HD constexpr std::uint64_t scale_element(const GeneratorSpec& generator, InputClass input_class,
                                                  std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                                  int row, int column) {
-  const FormatSpec& format = plan.scale;
+  const FormatSpec& format = generator.scale;
   Stream random =
       element_stream(key_of(seed, input_class, 20U + static_cast<unsigned>(which), tile_index), row, column);
   Stream tile_random{key_of(seed, input_class, 0, tile_index)};
-  const TileShape tile = shape_of(plan, input_class, tile_random);
+  const TileShape tile = shape_of(generator, input_class, tile_random);
   const int half = tile.scale / 2;
   const int centre = which == Matrix::scale_a ? half : tile.scale - half;
-  const int f = plan.fraction_bits;
+  const int f = generator.fraction_bits;
   const std::uint64_t fraction = random.next();
   switch (input_class) {
     case InputClass::random_bits:

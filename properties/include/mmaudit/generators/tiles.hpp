@@ -14,8 +14,8 @@ using mmaudit::load_bits;
 using mmaudit::store_bits;
 
 /// Appends tiles first_tile .. first_tile + count - 1 of an input class.
-void append_class(TileBatch& tiles, const GeneratorPlan& plan, InputClass input_class, std::uint64_t seed,
-                  std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
+void append_class(TileBatch& tiles, const GeneratorSpec& generator, InputClass input_class,
+                  std::uint64_t seed, std::uint64_t first_tile, std::size_t count, std::uint8_t modifiers);
 
 /// Appends the directed cases of `instruction`, min(m, n) on the diagonal of a tile; the rows below repeat
 /// the same rows of A, so that every case also meets the columns of its neighbours. Of a sparse instruction

@@ -20,7 +20,7 @@ struct Subject {
   const Architecture* architecture;
   Instruction instruction;
   Datapath datapath;
-  DotPlan plan;
+  DotSpec spec;
   std::vector<std::vector<int>> steps;  ///< the k of every step
   std::vector<int> step_of;             ///< the step of every k
 
@@ -28,10 +28,10 @@ struct Subject {
   /// Products or groups of them are aligned to one exponent.
   [[nodiscard]] bool aligned() const { return fused() || datapath.arithmetic == Arithmetic::grouped_dot_add; }
   [[nodiscard]] bool c_in_first_step() const {
-    return fused() && datapath.addend == AddendPlace::in_first_step && !plan.converts;
+    return fused() && datapath.addend == AddendPlace::in_first_step && !spec.converts;
   }
-  [[nodiscard]] FormatSpec a() const { return plan.a; }
-  [[nodiscard]] FormatSpec b() const { return plan.b; }
+  [[nodiscard]] FormatSpec a() const { return spec.a; }
+  [[nodiscard]] FormatSpec b() const { return spec.b; }
   [[nodiscard]] FormatSpec c() const { return spec_of(instruction.c); }
   [[nodiscard]] FormatSpec d() const { return spec_of(instruction.d); }
 };

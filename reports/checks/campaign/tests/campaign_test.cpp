@@ -10,53 +10,53 @@
 #include "campaign/workers.hpp"
 #include "mmaudit/campaign/result.hpp"
 #include "mmaudit/error.hpp"
-#include "small_plan.hpp"
+#include "small_schedule.hpp"
 
 namespace mmaudit::campaign {
 namespace {
 
-TEST(CampaignPlan, ItsItemsCoverEveryChunkOnce) {
-  const Plan plan = small_plan();
+TEST(CampaignSchedule, ItsItemsCoverEveryChunkOnce) {
+  const Schedule schedule = small_schedule();
   std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> next;
-  for (const WorkItem& item : items_of(plan)) {
+  for (const WorkItem& item : items_of(schedule)) {
     EXPECT_EQ(item.first_batch, (next[{item.instruction, item.input_class}]));
     next[{item.instruction, item.input_class}] += item.batches;
   }
   EXPECT_EQ(next.size(), 4U);
 }
 
-TEST(CampaignPlan, KnowsItsItems) {
-  const Plan plan = small_plan();
-  for (const WorkItem& item : items_of(plan)) ASSERT_TRUE(has_item(plan, item));
-  const WorkItem second = items_of(plan)[4];
+TEST(CampaignSchedule, KnowsItsItems) {
+  const Schedule schedule = small_schedule();
+  for (const WorkItem& item : items_of(schedule)) ASSERT_TRUE(has_item(schedule, item));
+  const WorkItem second = items_of(schedule)[4];
   for (const WorkItem& other : {WorkItem{2, 0, 0, 1}, WorkItem{0, 2, 0, 1}, WorkItem{0, 0, 0, 2},
                                 WorkItem{0, 0, 1, second.batches + 1}, WorkItem{0, 0, 2, second.batches},
                                 WorkItem{0, 0, std::uint64_t{1} << 60, second.batches}})
-    EXPECT_FALSE(has_item(plan, other)) << other.first_batch << ' ' << other.batches;
+    EXPECT_FALSE(has_item(schedule, other)) << other.first_batch << ' ' << other.batches;
 }
 
-TEST(CampaignPlan, TheFirstRoundMeetsEverythingOnce) {
-  const Plan plan = small_plan();
-  const std::vector<WorkItem> items = items_of(plan);
+TEST(CampaignSchedule, TheFirstRoundMeetsEverythingOnce) {
+  const Schedule schedule = small_schedule();
+  const std::vector<WorkItem> items = items_of(schedule);
   ASSERT_GT(items.size(), 8U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(items[i], (WorkItem{i / 2, i % 2, 0, 1}));
   EXPECT_GT(items[4].batches, 1U);
 }
 
-TEST(CampaignPlan, EveryInstructionGetsTheDotsAskedForAndNoBatchMore) {
-  const std::uint64_t batch = small_plan().instructions[0].batch_dots;
+TEST(CampaignSchedule, EveryInstructionGetsTheDotsAskedForAndNoBatchMore) {
+  const std::uint64_t batch = small_schedule().instructions[0].batch_dots;
   for (const std::uint64_t dots : {std::uint64_t{1}, 2 * batch, 2 * batch + 1, 6 * batch - 1}) {
-    const Plan plan = small_plan(dots);
-    std::vector<std::uint64_t> planned(plan.instructions.size());
-    for (const WorkItem& item : items_of(plan)) planned[item.instruction] += dots_of(plan, item);
+    const Schedule schedule = small_schedule(dots);
+    std::vector<std::uint64_t> planned(schedule.instructions.size());
+    for (const WorkItem& item : items_of(schedule)) planned[item.instruction] += dots_of(schedule, item);
     for (std::size_t i = 0; i < planned.size(); ++i) {
       EXPECT_GE(planned[i], dots);
-      EXPECT_LT(planned[i], dots + plan.input_classes.size() * plan.instructions[i].batch_dots);
+      EXPECT_LT(planned[i], dots + schedule.input_classes.size() * schedule.instructions[i].batch_dots);
     }
   }
 }
 
-TEST(CampaignPlan, ShardsAreCountedFrom0) {
+TEST(CampaignSchedule, ShardsAreCountedFrom0) {
   EXPECT_EQ(parse_shard(""), (Shard{0, 1}));
   EXPECT_EQ(parse_shard("0/1"), (Shard{0, 1}));
   EXPECT_EQ(parse_shard("2/3"), (Shard{2, 3}));
@@ -64,13 +64,13 @@ TEST(CampaignPlan, ShardsAreCountedFrom0) {
     EXPECT_THROW(parse_shard(text), InputError) << text;
 }
 
-TEST(CampaignPlan, AFlippedRuleIsAnotherPlan) {
-  const Plan plan = small_plan();
-  Plan other = plan;
-  DatapathEntry entry = *plan.instructions[0].entry;
+TEST(CampaignSchedule, AFlippedRuleIsAnotherPlan) {
+  const Schedule schedule = small_schedule();
+  Schedule other = schedule;
+  DatapathEntry entry = *schedule.instructions[0].entry;
   entry.datapath.fraction_bits = 24;
   other.instructions[0].entry = &entry;
-  EXPECT_NE(plan.identity(), other.identity());
+  EXPECT_NE(schedule.identity(), other.identity());
 }
 
 Mismatch an_example() {
@@ -82,18 +82,18 @@ Mismatch an_example() {
 }
 
 TEST(CampaignRun, EndsAtADifferenceUnlessItShallGoOn) {
-  const Plan plan = small_plan(3'000'000);
-  const std::size_t all = items_of(plan).size();
+  const Schedule schedule = small_schedule(3'000'000);
+  const std::size_t all = items_of(schedule).size();
   ASSERT_GT(all, 3U);
   for (const bool keep_going : {false, true}) {
     std::size_t ran = 0;
-    Worker worker = [&](const Plan& of, const WorkItem& item) {
+    Worker worker = [&](const Schedule& of, const WorkItem& item) {
       device::WorkResult result{.dots = dots_of(of, item), .mismatches = 0, .first = {}};
       if (++ran == 2) result.mismatches = 1, result.first = {an_example()};
       return result;
     };
-    Journal journal(fresh_file("ends.jsonl"), plan);
-    run_campaign(plan, {[&] { return worker; }}, journal,
+    Journal journal(fresh_file("ends.jsonl"), schedule);
+    run_campaign(schedule, {[&] { return worker; }}, journal,
                  {.shard = {}, .seconds = 0, .keep_going = keep_going});
     EXPECT_EQ(ran, keep_going ? all : 2U);
     EXPECT_EQ(journal.tally().total().mismatches, 1U);
@@ -104,27 +104,27 @@ TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   const Architecture& hopper = *find_architecture("hopper");
   const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   const DatapathEntry& entry = *find_datapath(hopper, instruction);
-  Plan plan = small_plan(1);
-  plan.instructions = {plan_of_model(instruction, entry, entry, false)};
+  Schedule schedule = small_schedule(1);
+  schedule.instructions = {plan_of_model(instruction, entry, entry, false)};
   const WorkItem item{0, 1, 1, 2};
   const Backend writes_nothing = {.name = "nothing",
                                   .why_not = [](const Instruction&, std::uint8_t) { return std::string(); },
                                   .run = [](const Instruction&, const TileView&) {}};
-  const device::WorkResult nothing = check_model(writes_nothing, writes_nothing, plan, item);
-  EXPECT_EQ(nothing.dots, dots_of(plan, item));
+  const device::WorkResult nothing = check_model(writes_nothing, writes_nothing, schedule, item);
+  EXPECT_EQ(nothing.dots, dots_of(schedule, item));
   EXPECT_EQ(nothing.mismatches, nothing.dots);
-  const device::WorkResult same = check_model(model_backend(hopper), plain_backend(hopper), plan, item);
-  EXPECT_EQ(same.dots, dots_of(plan, item));
+  const device::WorkResult same = check_model(model_backend(hopper), plain_backend(hopper), schedule, item);
+  EXPECT_EQ(same.dots, dots_of(schedule, item));
   EXPECT_EQ(same.mismatches, 0U);
 }
 
 TEST(CampaignResult, AChangedDigitIsSeen) {
-  const Plan plan = small_plan();
-  Journal journal(fresh_file("result.jsonl"), plan);
-  const WorkItem first = items_of(plan)[0];
-  const std::string dots = std::to_string(dots_of(plan, first));
-  journal.add(first, {dots_of(plan, first), 0, 0.5}, {});
-  const std::string good = campaign_json(plan, journal.tally(), on_a_gpu(), 1);
+  const Schedule schedule = small_schedule();
+  Journal journal(fresh_file("result.jsonl"), schedule);
+  const WorkItem first = items_of(schedule)[0];
+  const std::string dots = std::to_string(dots_of(schedule, first));
+  journal.add(first, {dots_of(schedule, first), 0, 0.5}, {});
+  const std::string good = campaign_json(schedule, journal.tally(), on_a_gpu(), 1);
   EXPECT_NE(campaign_text(good, "x").find(dots + " dot products, 0 mismatches"), std::string::npos);
   EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
   std::string bad = good;
@@ -134,11 +134,11 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
 }
 
 TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
-  const Plan plan = small_plan();
-  Journal journal(fresh_file("sums.jsonl"), plan);
-  const WorkItem first = items_of(plan)[0];
-  journal.add(first, {dots_of(plan, first), 1, 0.5}, {example_of(plan, first)});
-  const auto good = nlohmann::json::parse(campaign_json(plan, journal.tally(), on_a_gpu(), 1));
+  const Schedule schedule = small_schedule();
+  Journal journal(fresh_file("sums.jsonl"), schedule);
+  const WorkItem first = items_of(schedule)[0];
+  journal.add(first, {dots_of(schedule, first), 1, 0.5}, {example_of(schedule, first)});
+  const auto good = nlohmann::json::parse(campaign_json(schedule, journal.tally(), on_a_gpu(), 1));
   const auto sealed_again = [](nlohmann::json result) {
     result.erase("checksum");
     result["checksum"] = checksum_of(result);
@@ -158,22 +158,22 @@ TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
 }
 
 /// The result of a part that has done its first `done` items.
-std::string part_result(const Plan& plan, const Shard& part, std::size_t done) {
-  Tally tally(plan);
-  const std::vector<WorkItem> items = items_of(plan);
+std::string part_result(const Schedule& schedule, const Shard& part, std::size_t done) {
+  Tally tally(schedule);
+  const std::vector<WorkItem> items = items_of(schedule);
   const auto file = fresh_file("part.jsonl");
-  Journal journal(file, plan, part);
+  Journal journal(file, schedule, part);
   for (std::size_t i = part.index; i < items.size() && done > 0; i += part.of, --done)
-    journal.add(items[i], {dots_of(plan, items[i]), 0, 0.25}, {});
-  return campaign_json(plan, journal.tally(), on_a_gpu(), 1, part);
+    journal.add(items[i], {dots_of(schedule, items[i]), 0, 0.25}, {});
+  return campaign_json(schedule, journal.tally(), on_a_gpu(), 1, part);
 }
 
 TEST(CampaignParts, TogetherAreTheWhole) {
-  const Plan plan = small_plan();
-  const std::size_t items = items_of(plan).size();
-  const std::string whole = part_result(plan, {}, items);
+  const Schedule schedule = small_schedule();
+  const std::size_t items = items_of(schedule).size();
+  const std::string whole = part_result(schedule, {}, items);
   std::vector<std::pair<std::string, std::string>> files;
-  for (std::size_t p : {2U, 0U, 1U}) files.emplace_back("x", part_result(plan, {p, 3}, items));
+  for (std::size_t p : {2U, 0U, 1U}) files.emplace_back("x", part_result(schedule, {p, 3}, items));
   for (const auto& [name, text] : files) EXPECT_FALSE(campaign_verdict(text, name).complete);
   const std::string merged = merge_campaigns(files);
   EXPECT_TRUE(campaign_verdict(merged, "merged").complete);
@@ -186,10 +186,10 @@ TEST(CampaignParts, TogetherAreTheWhole) {
 }
 
 TEST(CampaignParts, WhatIsMissingIsNotDone) {
-  const Plan plan = small_plan();
-  const std::vector<WorkItem> items = items_of(plan);
-  const std::string merged =
-      merge_campaigns({{"a", part_result(plan, {0, 3}, items.size())}, {"c", part_result(plan, {2, 3}, 5)}});
+  const Schedule schedule = small_schedule();
+  const std::vector<WorkItem> items = items_of(schedule);
+  const std::string merged = merge_campaigns(
+      {{"a", part_result(schedule, {0, 3}, items.size())}, {"c", part_result(schedule, {2, 3}, 5)}});
   const auto result = nlohmann::json::parse(merged);
   EXPECT_FALSE(result.at("complete").get<bool>());
   ASSERT_EQ(result.at("not_done").size(), 2U);
@@ -199,7 +199,7 @@ TEST(CampaignParts, WhatIsMissingIsNotDone) {
   EXPECT_EQ(result.at("not_done")[1].at("first"), 2 + 3 * 5);
   std::uint64_t missing = 0, all = 0;
   for (const auto& one : result.at("not_done")) missing += one.at("dots").get<std::uint64_t>();
-  for (const WorkItem& item : items) all += dots_of(plan, item);
+  for (const WorkItem& item : items) all += dots_of(schedule, item);
   EXPECT_EQ(missing + result.at("dots").get<std::uint64_t>(), all);
   const std::string text = campaign_text(merged, "merged");
   EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos);
@@ -207,13 +207,13 @@ TEST(CampaignParts, WhatIsMissingIsNotDone) {
 }
 
 TEST(CampaignParts, DifferencesOfEveryPartAreKept) {
-  const Plan plan = small_plan();
+  const Schedule schedule = small_schedule();
   std::vector<std::pair<std::string, std::string>> files;
   for (const std::size_t part : {0U, 1U}) {
-    Journal journal(fresh_file("differs.jsonl"), plan, {part, 2});
-    const WorkItem item = items_of(plan)[part];
-    journal.add(item, {dots_of(plan, item), 1, 0.25}, {an_example()});
-    files.emplace_back("x", campaign_json(plan, journal.tally(), on_a_gpu(), 1, {part, 2}));
+    Journal journal(fresh_file("differs.jsonl"), schedule, {part, 2});
+    const WorkItem item = items_of(schedule)[part];
+    journal.add(item, {dots_of(schedule, item), 1, 0.25}, {an_example()});
+    files.emplace_back("x", campaign_json(schedule, journal.tally(), on_a_gpu(), 1, {part, 2}));
   }
   const auto merged = nlohmann::json::parse(merge_campaigns(files));
   EXPECT_EQ(merged.at("mismatches"), 2);
@@ -221,11 +221,11 @@ TEST(CampaignParts, DifferencesOfEveryPartAreKept) {
 }
 
 TEST(CampaignParts, WhatDoesNotBelongTogetherIsRefused) {
-  const Plan plan = small_plan(), other = small_plan(1'000'000);
-  const std::string a = part_result(plan, {0, 2}, 3);
+  const Schedule schedule = small_schedule(), other = small_schedule(1'000'000);
+  const std::string a = part_result(schedule, {0, 2}, 3);
   EXPECT_THROW(merge_campaigns({{"a", a}, {"again", a}}), InputError);
   EXPECT_THROW(merge_campaigns({{"a", a}, {"other", part_result(other, {1, 2}, 3)}}), InputError);
-  EXPECT_THROW(merge_campaigns({{"a", a}, {"thirds", part_result(plan, {1, 3}, 3)}}), InputError);
+  EXPECT_THROW(merge_campaigns({{"a", a}, {"thirds", part_result(schedule, {1, 3}, 3)}}), InputError);
   EXPECT_THROW(merge_campaigns({{"a", a}, {"none", "{}"}}), InputError);
 }
 

@@ -7,32 +7,32 @@
 
 #include "campaign/json.hpp"
 #include "mmaudit/error.hpp"
-#include "small_plan.hpp"
+#include "small_schedule.hpp"
 
 namespace mmaudit::campaign {
 namespace {
 
 TEST(CampaignJournal, GoesOnWhereItEnded) {
-  const Plan plan = small_plan();
-  const std::vector<WorkItem> items = items_of(plan);
+  const Schedule schedule = small_schedule();
+  const std::vector<WorkItem> items = items_of(schedule);
   const auto file = fresh_file("goes_on.jsonl");
-  const Mismatch example = example_of(plan, items[1]);
+  const Mismatch example = example_of(schedule, items[1]);
   {
-    Journal journal(file, plan);
-    journal.add(items[0], {dots_of(plan, items[0]), 0, 0.5}, {});
-    journal.add(items[1], {dots_of(plan, items[1]), 1, 0.5}, {example});
+    Journal journal(file, schedule);
+    journal.add(items[0], {dots_of(schedule, items[0]), 0, 0.5}, {});
+    journal.add(items[1], {dots_of(schedule, items[1]), 1, 0.5}, {example});
   }
   const std::string whole = content(file);
   {
     std::ofstream torn(file, std::ios::app);
     torn << R"({"instruction":1,"fam)";  // what a kill leaves
   }
-  const Journal reread(file, plan);
+  const Journal reread(file, schedule);
   const Tally& again = reread.tally();
   EXPECT_TRUE(again.done(items[0]));
   EXPECT_TRUE(again.done(items[1]));
   EXPECT_FALSE(again.done(items[2]));
-  EXPECT_EQ(again.total().dots, dots_of(plan, items[0]) + dots_of(plan, items[1]));
+  EXPECT_EQ(again.total().dots, dots_of(schedule, items[0]) + dots_of(schedule, items[1]));
   EXPECT_EQ(again.total().mismatches, 1U);
   ASSERT_EQ(again.examples().size(), 1U);
   EXPECT_EQ(again.examples()[0].second.found, 6U);
@@ -41,49 +41,49 @@ TEST(CampaignJournal, GoesOnWhereItEnded) {
 }
 
 TEST(CampaignJournal, ARepeatedLineCountsOnce) {
-  const Plan plan = small_plan();
-  const WorkItem first = items_of(plan)[0];
+  const Schedule schedule = small_schedule();
+  const WorkItem first = items_of(schedule)[0];
   const auto file = fresh_file("repeated.jsonl");
-  Journal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
+  Journal(file, schedule).add(first, {dots_of(schedule, first), 0, 0.5}, {});
   const std::string text = content(file);
   std::ofstream(file, std::ios::app) << text.substr(text.find('\n') + 1);
-  const Count total = Journal(file, plan).tally().total();
-  EXPECT_EQ(total.dots, dots_of(plan, first));
+  const Count total = Journal(file, schedule).tally().total();
+  EXPECT_EQ(total.dots, dots_of(schedule, first));
 }
 
 TEST(CampaignJournal, LeavesAloneWhatIsNone) {
-  const Plan plan = small_plan();
+  const Schedule schedule = small_schedule();
   for (const char* text : {"my precious notes", "{\"a\":1}"}) {
     const auto file = fresh_file("notes.txt");
     std::ofstream(file) << text;
-    EXPECT_THROW(Journal(file, plan), InputError);
+    EXPECT_THROW(Journal(file, schedule), InputError);
     EXPECT_EQ(content(file), text);
   }
-  EXPECT_THROW(Journal(testing::TempDir(), plan), InputError);
+  EXPECT_THROW(Journal(testing::TempDir(), schedule), InputError);
   const auto torn = fresh_file("torn.jsonl");
-  std::ofstream(torn) << journal_header(plan, {}).substr(0, 20);  // killed while it wrote its first line
-  EXPECT_EQ(Journal(torn, plan).tally().total().dots, 0U);
+  std::ofstream(torn) << journal_header(schedule, {}).substr(0, 20);  // killed while it wrote its first line
+  EXPECT_EQ(Journal(torn, schedule).tally().total().dots, 0U);
 }
 
 TEST(CampaignJournal, RefusesCountsThatAreNotThoseOfItsChunks) {
-  const Plan plan = small_plan();
-  const WorkItem first = items_of(plan)[0];
+  const Schedule schedule = small_schedule();
+  const WorkItem first = items_of(schedule)[0];
   const auto file = fresh_file("changed.jsonl");
-  Journal(file, plan).add(first, {dots_of(plan, first), 0, 0.5}, {});
+  Journal(file, schedule).add(first, {dots_of(schedule, first), 0, 0.5}, {});
   std::string text = content(file);
-  const std::string dots = "\"dots\":" + std::to_string(dots_of(plan, first));
+  const std::string dots = "\"dots\":" + std::to_string(dots_of(schedule, first));
   text.replace(text.rfind(dots) + 7, 1, "9");
   std::ofstream(file) << text;
-  EXPECT_THROW(Journal(file, plan), InputError);
+  EXPECT_THROW(Journal(file, schedule), InputError);
 }
 
 /// What a journal with one line is refused for once `change` has edited the line, its checksum made right
 /// again.
 std::string refusal_of(const std::function<void(nlohmann::json&)>& change, bool seal = true) {
-  const Plan plan = small_plan();
-  const WorkItem first = items_of(plan)[0];
+  const Schedule schedule = small_schedule();
+  const WorkItem first = items_of(schedule)[0];
   const auto file = fresh_file("edited.jsonl");
-  Journal(file, plan).add(first, {dots_of(plan, first), 1, 0.5}, {example_of(plan, first)});
+  Journal(file, schedule).add(first, {dots_of(schedule, first), 1, 0.5}, {example_of(schedule, first)});
   const std::string text = content(file);
   const std::size_t cut = text.find('\n') + 1;
   auto line = nlohmann::json::parse(text.substr(cut));
@@ -94,7 +94,7 @@ std::string refusal_of(const std::function<void(nlohmann::json&)>& change, bool 
   }
   std::ofstream(file) << text.substr(0, cut) << line.dump() << '\n';
   try {
-    static_cast<void>(Journal(file, plan));
+    static_cast<void>(Journal(file, schedule));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -139,20 +139,20 @@ TEST(CampaignJournal, RefusesALineThatWasEdited) {
 }
 
 TEST(CampaignJournal, RefusesTheWorkOfAnotherShard) {
-  const Plan plan = small_plan();
+  const Schedule schedule = small_schedule();
   const auto file = fresh_file("shard.jsonl");
-  const WorkItem other = items_of(plan)[1];
-  Journal(file, plan, {0, 2}).add(other, {dots_of(plan, other), 0, 0.5}, {});
-  EXPECT_THROW(Journal(file, plan, {0, 2}), InputError);
+  const WorkItem other = items_of(schedule)[1];
+  Journal(file, schedule, {0, 2}).add(other, {dots_of(schedule, other), 0, 0.5}, {});
+  EXPECT_THROW(Journal(file, schedule, {0, 2}), InputError);
 }
 
 TEST(CampaignJournal, RefusesAnotherPlansFile) {
   const auto file = fresh_file("another.jsonl");
-  Plan plan = small_plan();
-  { const Journal journal(file, plan); }
-  EXPECT_THROW(Journal(file, plan, {0, 2}), InputError);
-  plan.seed = 8;
-  EXPECT_THROW(Journal(file, plan), InputError);
+  Schedule schedule = small_schedule();
+  { const Journal journal(file, schedule); }
+  EXPECT_THROW(Journal(file, schedule, {0, 2}), InputError);
+  schedule.seed = 8;
+  EXPECT_THROW(Journal(file, schedule), InputError);
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+#include "mmaudit/scaled_matmul.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "gemm/epilogue.hpp"
+#include "mmaudit/raw_words.hpp"
+
+namespace mmaudit {
+namespace {
+
+/// One element after another of (batch, m, n).
+template <typename Each>
+void for_each_element(const Matmul& problem, const Each& each) {
+  for (std::uint64_t matrix = 0, e = 0; matrix < problem.batch; ++matrix)
+    for (std::uint64_t i = 0; i < problem.m; ++i)
+      for (std::uint64_t j = 0; j < problem.n; ++j, ++e) each(matrix, i, j, e);
+}
+
+void write(const Matmul& problem, float factor, std::uint64_t sum, const FormatSpec& format,
+           std::uint64_t e) {
+  const Format output = problem.epilogue->output;
+  store_word(problem.d, spec_of(output).storage_bytes(), e, finished({factor, 0, output}, sum, format, 0));
+}
+
+/// Rows of A in [first, first + count) of k, contiguous; of B the same, where matrices follow each other.
+std::vector<std::byte> a_part(const Matmul& problem, std::uint64_t first, std::uint64_t count,
+                              std::size_t bytes) {
+  std::vector<std::byte> out(problem.batch * problem.m * count * bytes);
+  for (std::uint64_t row = 0; row < problem.batch * problem.m; ++row)
+    std::memcpy(&out[row * count * bytes],
+                static_cast<const std::byte*>(problem.a) + (row * problem.k + first) * bytes, count * bytes);
+  return out;
+}
+std::vector<std::byte> b_part(const Matmul& problem, std::uint64_t first, std::uint64_t count,
+                              std::size_t bytes) {
+  const std::size_t row = problem.n * bytes;
+  std::vector<std::byte> out(problem.batch * count * row);
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
+    std::memcpy(&out[matrix * count * row],
+                static_cast<const std::byte*>(problem.b) + (matrix * problem.k + first) * row, count * row);
+  return out;
+}
+
+void by_blocks(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
+               const ProductFactors& factors, const MatmulOptions& options) {
+  const std::uint64_t elements = problem.batch * problem.m * problem.n, stride = problem.promote;
+  std::vector<float> totals(elements, 0.0F), sums(elements);
+  Matmul part = problem;
+  part.promote = 0;
+  part.epilogue.reset();
+  part.d = sums.data();
+  for (std::uint64_t first = 0; first < problem.k; first += stride) {
+    part.k = std::min(stride, problem.k - first);
+    const auto a = a_part(problem, first, part.k, spec_of(instruction.a).storage_bytes());
+    const auto b = b_part(problem, first, part.k, spec_of(instruction.b).storage_bytes());
+    part.a = a.data(), part.b = b.data();
+    matmul(instruction, datapath, part, options);
+    const std::uint64_t block = first / factors.block;
+    for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
+      const float factor = factors.a.at(matrix, i, block) * factors.b.at(matrix, j, block);
+      totals[e] = std::fma(factor, sums[e], totals[e]);
+    });
+  }
+  for (std::uint64_t e = 0; e < elements; ++e)
+    write(problem, 1, std::bit_cast<std::uint32_t>(totals[e]), spec_of(Format::f32), e);
+}
+
+}  // namespace
+
+std::string why_no_factors(const Instruction& instruction, const Matmul& problem,
+                           const ProductFactors& factors) {
+  if (!factors.any()) return {};
+  if (problem.c != nullptr) return "c: found with factors, allowed without them";
+  if (!problem.epilogue || problem.epilogue->alpha != 1 || problem.epilogue->beta != 0)
+    return "epilogue: found another one with factors, allowed: alpha 1, beta 0";
+  if (factors.block == 0) return {};
+  if (problem.promote == 0 || factors.block % problem.promote != 0)
+    return "promote: found " + std::to_string(problem.promote) + ", allowed: a divisor of factor_block " +
+           std::to_string(factors.block);
+  if (problem.split_k != 1)
+    return "split_k: found " + std::to_string(problem.split_k) + ", allowed with factor_block: 1";
+  if (instruction.d != Format::f32) return "inst: found binary16 sums, allowed with factor_block: f32";
+  if (instruction.scale != Format::none) return "inst: found block scales, allowed with factor_block: none";
+  return {};
+}
+
+void scaled_matmul(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
+                   const ProductFactors& factors, const MatmulOptions& options) {
+  if (!factors.any()) return matmul(instruction, datapath, problem, options);
+  if (factors.block != 0) return by_blocks(instruction, datapath, problem, factors, options);
+  const FormatSpec format = spec_of(instruction.d);
+  std::vector<std::byte> sums(problem.batch * problem.m * problem.n * format.storage_bytes());
+  Matmul plain = problem;
+  plain.epilogue.reset();
+  plain.d = sums.data();
+  matmul(instruction, datapath, plain, options);
+  for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
+    write(problem, factors.a.at(matrix, i, 0) * factors.b.at(matrix, j, 0),
+          load_word(sums.data(), format.storage_bytes(), e), format, e);
+  });
+}
+
+}  // namespace mmaudit

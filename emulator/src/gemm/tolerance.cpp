@@ -1,0 +1,149 @@
+#include "mmaudit/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "gemm/tolerance_element.hpp"
+#include "mmaudit/detail/parallel.hpp"
+
+namespace mmaudit {
+namespace {
+
+constexpr std::uint64_t kColumns = 32;  // decoded at a time, for all rows
+
+/// Columns of B of one matrix, or a row of A, as factors.
+class Operands {
+ public:
+  Operands(const DotSpec& spec, const Instruction& instruction, const Matmul& problem)
+      : spec_(spec),
+        problem_(problem),
+        stored_(stored_k(instruction, problem)),
+        blocks_(scale_blocks(instruction, problem)),
+        scale_block_(instruction.scale_block) {}
+
+  void row(std::uint64_t i, detail::Factors& out) const {
+    detail::read_factors(
+        spec_, spec_.a,
+        {problem_.a, i * stored_, 1, stored_, problem_.scale_a, i * blocks_, 1, spec_.scale_block}, out);
+    if (problem_.metadata == nullptr) return;
+    const std::uint8_t* positions = problem_.metadata + i * stored_;
+    const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept);
+    out.at.resize(stored_);
+    for (std::uint64_t k = 0; k < stored_; ++k)
+      out.at[k] = k / kept * static_cast<std::uint64_t>(spec_.sparsity.group) + positions[k];
+  }
+  void column(std::uint64_t matrix, std::uint64_t j, detail::Factors& out) const {
+    detail::read_factors(spec_, spec_.b,
+                         {problem_.b, matrix * problem_.k * problem_.n + j, problem_.n, problem_.k,
+                          problem_.scale_b, matrix * blocks_ * problem_.n + j, problem_.n, scale_block_},
+                         out);
+  }
+
+ private:
+  const DotSpec& spec_;
+  const Matmul& problem_;
+  std::uint64_t stored_, blocks_;
+  int scale_block_;  ///< of k
+};
+
+/// Whether every element of D has the bits of matmul(); any NaN equals any NaN.
+bool has_bits_of_model(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
+  const FormatSpec d = spec_of(instruction.d);
+  const std::uint64_t count = problem.batch * problem.m * problem.n, bytes = d.storage_bytes();
+  std::vector<std::byte> model(count * bytes);
+  Matmul same = problem;
+  same.d = model.data();
+  matmul(instruction, datapath, same);
+  for (std::uint64_t e = 0; e < count; ++e)
+    if (load_word(problem.d, bytes, e) != load_word(model.data(), bytes, e)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::string why_no_tolerance(const Instruction& instruction, const Datapath& datapath,
+                             const Matmul& problem) {
+  if (std::string why = why_no_matmul(instruction, datapath, problem); !why.empty()) return why;
+  if (problem.epilogue) return "epilogue: found one, allowed: none";
+  if (is_sparse(instruction.op) && datapath.metadata != MetadataRule::selected)
+    return "row: found metadata that select other elements, allowed: those that they name";
+  const std::string why = why_no_error_bound(make_dot_spec(instruction, datapath));
+  return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
+}
+
+GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
+                             unsigned threads) {
+  const DotSpec spec = make_dot_spec(instruction, datapath);
+  const detail::ElementTolerance element(instruction, spec, problem);
+  const Operands operands(spec, instruction, problem);
+  GemmTolerance out;
+  for (std::vector<double>* each : {&out.exact, &out.bound, &out.drift, &out.deviation, &out.spacing})
+    each->resize(problem.batch * problem.m * problem.n);
+  const std::uint64_t panels = detail::quotient_up(problem.n, kColumns);
+  detail::parallel_for(problem.batch * panels, threads, [&](std::uint64_t task) {
+    const std::uint64_t matrix = task / panels, first = task % panels * kColumns;
+    std::vector<detail::Factors> columns(std::min(kColumns, problem.n - first));
+    for (std::uint64_t j = 0; j < columns.size(); ++j) operands.column(matrix, first + j, columns[j]);
+    detail::Factors row;
+    for (std::uint64_t i = matrix * problem.m; i < (matrix + 1) * problem.m; ++i) {
+      operands.row(i, row);
+      for (std::uint64_t j = 0; j < columns.size(); ++j) {
+        const std::uint64_t e = i * problem.n + first + j;
+        const double c =
+            problem.c == nullptr ? 0 : decode_value(load_word(problem.c, spec.d.storage_bytes(), e), spec.d);
+        element.run(row, columns[j], c, e, out);
+      }
+    }
+  });
+  return out;
+}
+
+GemmCheck check_gemm(const Instruction& instruction, const Datapath& datapath, const Matmul& problem) {
+  const GemmTolerance tolerance = gemm_tolerance(instruction, datapath, problem);
+  const FormatSpec d = spec_of(instruction.d);
+  GemmCheck check;
+  double worst = -1;
+  check.vacuous = true;
+  for (std::uint64_t e = 0; e < tolerance.exact.size(); ++e) {
+    const double exact = tolerance.exact[e], bound = tolerance.bound[e];
+    if (!std::isfinite(bound)) continue;  // IEEE decides, or an overflow is allowed
+    ++check.elements;
+    if (std::fabs(exact) > bound) check.vacuous = false;
+    const double found = decode_value(load_word(problem.d, d.storage_bytes(), e), d);
+    const double error = std::fabs(found - exact);
+    const bool good = error <= bound;  // false for a NaN
+    if (!good) ++check.beyond, check.within = false;
+    const double share = !std::isfinite(error) ? std::numeric_limits<double>::infinity()
+                         : bound > 0           ? error / bound
+                         : error > 0           ? std::numeric_limits<double>::infinity()
+                                               : 0.0;
+    if (share <= worst) continue;
+    worst = share;
+    check.worst_column = e % problem.n;
+    check.worst_row = e / problem.n % problem.m;
+    check.worst_matrix = e / problem.n / problem.m;
+    check.worst_exact = exact;
+    check.worst_found = found;
+    check.worst_bound = bound;
+  }
+  check.vacuous = check.vacuous && !has_bits_of_model(instruction, datapath, problem);
+  return check;
+}
+
+std::string GemmCheck::explanation() const {
+  std::ostringstream out;
+  out.precision(9);
+  if (elements == 0) {
+    out << "no element has a finite bound: nothing was checked";
+    return out.str();
+  }
+  if (vacuous) out << "vacuous: a result of zeros would pass too; ";
+  out << beyond << " of " << elements << " elements are beyond their bound; worst (" << worst_matrix << ", "
+      << worst_row << ", " << worst_column << "): " << worst_found << ", exact " << worst_exact << ", error "
+      << std::fabs(worst_found - worst_exact) << ", bound " << worst_bound;
+  return out.str();
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,376 @@
+#include "mmaudit/names.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "text/name_words.hpp"
+
+namespace mmaudit {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+bool is_format(std::string_view word) { return word == "a" || word == "b" || find_format(word).has_value(); }
+
+/// What PTX says beside the name: fixed, or without influence on the bits.
+constexpr std::string_view kFixed[] = {
+    "sync", "aligned",     "row", "col", "block_scale", "block32",         "mma_async",
+    "rn",   "cta_group_1", "tn",  "nt",  "nn",          "ordered_metadata"};
+
+/// A word of PTX that has another name here.
+constexpr std::pair<std::string_view, std::string_view> kPtxWords[] = {
+    {"sp_ordered_metadata", "sp"}, {"block16", "scale_vec_4x"}, {"sat", "satfinite"}};
+
+/// A SASS instruction: what its name fixes. D and A are read from its words where they are empty.
+struct SassHead {
+  std::string_view name, op, d, a;
+};
+constexpr SassHead kSass[] = {
+    {"hmma", "mma", "", "f16"},    {"imma", "mma", "s32", ""},      {"qmma", "mma", "", ""},
+    {"dmma", "mma", "f64", "f64"}, {"bmma", "mma", "s32", "b1"},    {"hgmma", "wgmma", "", "f16"},
+    {"qgmma", "wgmma", "", ""},    {"igmma", "wgmma", "s32", "s8"}, {"bgmma", "wgmma", "s32", "b1"}};
+
+/// The words between full stops, up to the operands.
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == '.') {
+      words.emplace_back();
+    } else if (c == ':') {
+      if (!words.back().empty() && words.back().back() != '_') words.back() += '_';
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+bool is_shape(std::string_view word) {
+  const std::size_t n = word.find('n'), k = word.find('k');
+  return word.size() > 4 && word.front() == 'm' && n != std::string_view::npos &&
+         k != std::string_view::npos &&
+         (std::isdigit(static_cast<unsigned char>(word[1])) != 0 || word[1] == 'm') &&
+         word.find('_') > word.size();
+}
+
+Words ptx_words(const std::vector<std::string>& parts) {
+  Words words;
+  for (std::string part : parts) {
+    for (const auto& [theirs, ours] : kPtxWords)
+      if (part == theirs) part = ours;
+    if (is_format(part))
+      words.formats.push_back(part);
+    else if (is_shape(part))
+      words.shape = part;
+    else if (part == "mma" && !words.rest.empty())
+      continue;  // wmma.mma, tcgen05.mma
+    else if (std::find(std::begin(kFixed), std::end(kFixed), part) == std::end(kFixed))
+      words.rest.insert(part);
+  }
+  return words;
+}
+
+Words sass_words(const SassHead& head, const std::vector<std::string>& parts) {
+  Words words;
+  words.rest.insert(std::string(head.op));
+  std::vector<std::string> given;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (is_format(parts[i]))
+      given.push_back(parts[i]);
+    else if (!parts[i].empty() && std::isdigit(static_cast<unsigned char>(parts[i].front())) != 0)
+      words.shape = parts[i];
+    else
+      words.rest.insert(parts[i] == "sat" ? "satfinite" : parts[i]);
+  }
+  std::string d(head.d);
+  if (d.empty() && !given.empty()) {
+    d = given.front();
+    given.erase(given.begin());
+  }
+  const std::string a = given.empty() ? std::string(head.a) : given.front();
+  words.formats = {d, a, given.size() > 1 ? given[1] : a};
+  if (head.op == "mma") words.formats.push_back(d);
+  return words;
+}
+
+/// "f32f16f16f32" as formats; of two that fit the longer, and b1 is CUTLASS's u1.
+std::vector<std::string> joined_formats(std::string_view text) {
+  std::vector<std::string> formats;
+  while (!text.empty()) {
+    std::string_view longest, theirs;
+    const auto take = [&](std::string_view spelled, std::string_view name) {
+      if (text.substr(0, spelled.size()) == spelled && spelled.size() > theirs.size())
+        longest = name, theirs = spelled;
+    };
+    take("u1", "b1");
+    for (const NamedFormat& row : kFormats) take(row.name, row.name);
+    if (theirs.empty()) return formats;
+    formats.emplace_back(longest);
+    text.remove_prefix(theirs.size());
+  }
+  return formats;
+}
+
+/// "SM80_16x8x16_F32F16F16F32_TN", in small letters; nullopt for what is no CUTLASS atom.
+std::optional<Words> cutlass_words(const std::string& text) {
+  if (text.find('_') == std::string::npos || text.find('.') != std::string::npos) return std::nullopt;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (at != 0 && text[at - 1] != '_') continue;
+    const std::size_t end = std::min(text.find('_', at), text.size());
+    const std::string size = text.substr(at, end - at);
+    if (std::count(size.begin(), size.end(), 'x') != 2 ||
+        size.find_first_not_of("0123456789x") != std::string::npos)
+      continue;
+    Words words;
+    words.shape = size;
+    words.rest.insert(size.substr(0, 3) == "64x" ? "wgmma" : "mma");
+    words.formats = joined_formats(end < text.size() ? std::string_view(text).substr(end + 1) : "");
+    const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+    if (has("sparse")) words.rest.insert("sp");
+    if (has("saturate")) words.rest.insert("satfinite");
+    if (has("xorpopc")) words.rest.insert({"xor", "popc"});
+    if (has("andpopc")) words.rest.insert({"and", "popc"});
+    return words;
+  }
+  return std::nullopt;
+}
+
+Words words_of(std::string_view typed) {
+  const std::size_t first = std::min(typed.find_first_not_of(" \t\n\""), typed.size());
+  std::string text = lower(typed.substr(first));
+  text.resize(std::min(text.find_first_of(" \t\n\\\"{;<("), text.size()));
+  if (const auto amd = mfma_words(text)) return *amd;
+  if (const auto atom = cutlass_words(text)) return *atom;
+  const std::vector<std::string> parts = split(text);
+  for (const SassHead& head : kSass)
+    if (parts.front() == head.name) return sass_words(head, parts);
+  return ptx_words(parts);
+}
+
+/// The words of every row of kInstructions, in its order.
+const std::vector<Words>& listed() {
+  static const std::vector<Words> all = [] {
+    std::vector<Words> list;
+    list.reserve(std::size(kInstructions));
+    for (const Instruction& inst : kInstructions) list.push_back(words_of(name_of(inst)));
+    return list;
+  }();
+  return all;
+}
+
+bool has_word(const Words& words, std::string_view start) {
+  return std::any_of(words.rest.begin(), words.rest.end(),
+                     [&](const std::string& word) { return word.starts_with(start); });
+}
+
+bool fits(const std::vector<std::string>& typed, const std::vector<std::string>& own,
+          const Instruction& inst) {
+  const auto same = [&](std::size_t i) {
+    const bool any = (typed[i] == "a" && i == 1) || (typed[i] == "b" && i == 2);
+    return any || typed[i] == own[i];
+  };
+  // wmma of f16 names D and C alone.
+  if (inst.op == Op::wmma && typed.size() == 2)
+    return inst.a == Format::f16 && typed[0] == own[0] && typed[1] == own[3];
+  const bool without_scale = inst.scale != Format::none && typed.size() + 1 == own.size();
+  if (typed.size() != own.size() && !without_scale) return false;
+  for (std::size_t i = 0; i < typed.size(); ++i)
+    if (!same(i)) return false;
+  return true;
+}
+
+bool fits(const Words& typed, const Words& own, const Instruction& inst) {
+  std::set<std::string> rest = own.rest;
+  for (const std::string& word : own.rest)  // follows from the kind where it is left out
+    if (word.starts_with("scale_vec") && !has_word(typed, "scale_vec")) rest.erase(word);
+  return typed.rest == rest && fits(typed.formats, own.formats, inst);
+}
+
+/// The number after `letter`; 0 where it is that letter (open), -1 where there is none.
+int number_after(std::string_view text, char letter) {
+  const std::size_t at = text.find(letter);
+  if (at == std::string_view::npos || at + 1 >= text.size()) return -1;
+  if (text[at + 1] == letter) return 0;
+  int value = -1;
+  std::from_chars(text.data() + at + 1, text.data() + text.size(), value);
+  return value;
+}
+
+/// `row` with the shape that is spelled; 64 and 128 for an open N and M.
+std::optional<Instruction> shaped(const Instruction& row, const std::string& shape) {
+  if (shape.empty()) return std::nullopt;
+  if (shape.front() == 'm') {
+    const int m = number_after(shape, 'm');
+    const int n = number_after(m == 0 ? std::string_view(shape).substr(2) : std::string_view(shape), 'n');
+    Instruction inst = row;
+    if (inst.m == 0 && m > 0) inst.m = static_cast<std::int16_t>(std::min(m, 1024));
+    if (inst.n == 0 && n > 0) inst.n = static_cast<std::int16_t>(std::min(n, 1024));
+    inst = with_shape(inst, 64);
+    const bool same =
+        (m == inst.m || m == 0) && (n == inst.n || n == 0) && number_after(shape, 'k') == inst.k;
+    return same && has_shape(inst, inst.m, inst.n) ? std::optional(inst) : std::nullopt;
+  }
+  for (int n = row.n != 0 ? row.n : kWgmmaMinN; n <= (row.n != 0 ? row.n : kWgmmaMaxN); n += kWgmmaStepN) {
+    const Instruction inst = with_shape(row, n);
+    const std::string sizes[] = {std::to_string(inst.m), std::to_string(n), std::to_string(inst.k)};
+    if ((shape == sizes[0] + sizes[1] + sizes[2] || shape == sizes[0] + 'x' + sizes[1] + 'x' + sizes[2]) &&
+        has_shape(inst, inst.m, n))
+      return inst;
+  }
+  return std::nullopt;
+}
+
+/// Usual names of a format, a blank between them, or names of what is no format, with what that is.
+struct Alias {
+  std::string_view format, names, meaning = {};
+};
+constexpr Alias kFormatAliases[] = {
+    {"f64", "fp64 float64 double"},
+    {"f32", "fp32 float32 float single"},
+    {"f16", "fp16 float16 half"},
+    {"bf16", "bfloat16 brain"},
+    {"tf32", "tfloat32"},
+    {"e4m3", "fp8_e4m3 f8_e4m3 float8_e4m3fn float8_e4m3 e4m3fn float_e4m3_t"},
+    {"e5m2", "fp8_e5m2 f8_e5m2 float8_e5m2 float_e5m2_t"},
+    {"e4m3fnuz", "float8_e4m3fnuz fp8_e4m3fnuz f8_e4m3fnuz"},
+    {"e5m2fnuz", "float8_e5m2fnuz fp8_e5m2fnuz f8_e5m2fnuz"},
+    {"e3m2", "fp6_e3m2 float6_e3m2fn"},
+    {"e2m3", "fp6_e2m3 float6_e2m3fn"},
+    {"e2m1", "fp4 fp4_e2m1 float4_e2m1fn"},
+    {"ue8m0", "e8m0 float8_e8m0fnu"},
+    {"s32", "int32 i32"},
+    {"s8", "int8 i8"},
+    {"u8", "uint8"},
+    {"s4", "int4 i4"},
+    {"u4", "uint4"},
+    {"b1", "bit"},
+    {"", "fp8 float8", "e4m3 or e5m2"},
+    {"", "fp6", "e3m2 or e2m3"},
+    {"", "nvfp4 nvf4", "e2m1 with a scale of ue4m3 for every 16 elements"},
+    {"", "mxfp4 mxf4", "e2m1 with a scale of ue8m0 for every 32 elements"},
+    {"", "mxfp8 mxf8", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
+};
+
+/// In small letters, "-" as "_", without "torch." and the like.
+std::string plain_format(std::string_view name) {
+  std::string text = lower(name.substr(name.rfind('.') + 1));
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+const Alias* find_alias(std::string_view name) {
+  const std::string text = plain_format(name), word = " " + text + " ";
+  if (text.empty() || text.find(' ') != std::string::npos) return nullptr;
+  for (const Alias& row : kFormatAliases)
+    if ((" " + std::string(row.names) + " ").find(word) != std::string::npos) return &row;
+  return nullptr;
+}
+
+/// How many letters are changed, left out, put in, or swapped with the next one.
+std::size_t distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> before, above, row(y.size() + 1);  // of the first i - 2, i - 1 and i letters of x
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= x.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= y.size(); ++j) {
+      row[j] = std::min({above[j - 1] + (x[i - 1] == y[j - 1] ? 0U : 1U), above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::optional<Instruction> read_instruction(std::string_view text) {
+  if (const auto exact = find_instruction(text)) return exact;
+  Words typed = words_of(text);
+  for (std::string& format : typed.formats)
+    if (format == "a" || format == "b") format = "e4m3";
+  for (std::size_t i = 0; i < kInstructions.size(); ++i)
+    if (fits(typed, listed()[i], kInstructions[i]))
+      if (const auto found = shaped(kInstructions[i], typed.shape)) return found;
+  return std::nullopt;
+}
+
+bool means(std::string_view text, const Instruction& instruction) {
+  const Words typed = words_of(text);
+  if (typed.formats.empty() || !fits(typed, words_of(name_of(instruction)), instruction)) return false;
+  for (const Instruction& row : kInstructions) {
+    Instruction same = row;
+    same.m = instruction.m, same.n = instruction.n;
+    if (same == instruction && shaped(row, typed.shape)) return true;
+  }
+  return false;
+}
+
+std::string nearest_instruction(std::string_view text) {
+  // Names of Blackwell's instructions in SASS and CUTLASS, which don't hold the types.
+  constexpr std::string_view kWithoutTypes[] = {"sm100_", "sm120_", "utc", "omma"};
+  const std::string small = lower(text);
+  for (const std::string_view part : kWithoutTypes)
+    if (small.find(part) != std::string::npos) return {};
+  const Words typed = words_of(text);
+  if (typed.shape.empty() && !has_word(typed, "kind_")) return {};
+  int best = 9;  // less has too little in common
+  std::string nearest;
+  for (std::size_t i = 0; i < kInstructions.size(); ++i) {
+    const Words& own = listed()[i];
+    if (typed.rest.count("sp") != own.rest.count("sp")) continue;
+    int common = 0;
+    for (const std::string& word : typed.rest) common += own.rest.count(word) != 0 ? 8 : -1;
+    common -= static_cast<int>(own.rest.size());
+    for (std::size_t f = 0; f < std::min(typed.formats.size(), own.formats.size()); ++f)
+      common += typed.formats[f] == own.formats[f] ? 2 : 0;
+    common -= typed.formats.size() == own.formats.size() ? 0 : 1;
+    if (shaped(kInstructions[i], typed.shape)) common += 4;
+    const std::size_t shape = std::min(typed.shape.size(), own.shape.size());
+    for (std::size_t c = 0; c < shape && typed.shape[c] == own.shape[c]; ++c) ++common;
+    if (common <= best) continue;
+    best = common;
+    nearest = name_of(kInstructions[i]);
+  }
+  return nearest;
+}
+
+std::optional<Format> read_format(std::string_view name) {
+  if (const auto found = find_format(plain_format(name))) return found;
+  const Alias* alias = find_alias(name);
+  return alias == nullptr ? std::nullopt : find_format(alias->format);
+}
+
+std::string_view meaning_of(std::string_view name) {
+  const Alias* alias = find_alias(name);
+  return alias == nullptr ? std::string_view() : alias->meaning;
+}
+
+std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string typed = lower(name);
+  std::string nearest;
+  // Of two as near, the one that begins alike: the first letter is seldom the wrong one.
+  std::size_t best = 2 * std::max<std::size_t>(1, name.size() / 3) + 2;
+  for (const std::string& word : allowed) {
+    const std::string other = lower(word);
+    const std::size_t apart =
+        2 * distance(typed, other) + (other.substr(0, 1) == typed.substr(0, 1) ? 0U : 1U);
+    if (apart < best) best = apart, nearest = word;
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string nearest = nearest_word(name, allowed);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
+
+}  // namespace mmaudit
