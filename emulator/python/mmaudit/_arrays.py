@@ -232,7 +232,7 @@ def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: s
 def scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
     if array is not None and not spec.scale:
         raise ValueError(
-            f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+            f"{field}: found with {spec.name.decode()}, allowed: with block-scaled instructions only (kind_mx...)"
         )
     return side_bytes(field, array, shape, axes)
 

@@ -84,7 +84,7 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
               "e4m3": getattr(torch, "float8_e4m3fn", None), "e5m2": getattr(torch, "float8_e5m2", None)}
     dtype = dtypes.get(name)
     if dtype is None:
-        raise ValueError(f"type: found {name}, allowed for tensors: f64, f32, f16, bf16, e4m3, e5m2")
+        raise ValueError(f"type: found {name} for a tensor, allowed: f64, f32, f16, bf16, e4m3, e5m2")
     size = _arrays.raw_dtype(name).itemsize
     return torch.frombuffer(bytearray(raw), dtype=of_bits[size]).view(dtype).reshape(shape).to(device)
 

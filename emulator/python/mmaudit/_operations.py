@@ -167,7 +167,7 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
         return raw
     array = np.atleast_1d(_arrays.array_of(field, x))
     if array.ndim != 1 or array.size > count:
-        raise ValueError(f"{field}: found {array.size} values, allowed at most {count} (the depth of the instruction)")
+        raise ValueError(f"{field}: found {array.size} values, allowed: at most {count} (the depth of the instruction)")
     if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x):
         array = array.astype(np.float64)
         found, lost = _arrays.cast(array, "f64", name, Casting(how.rounding or "rn", how.saturate), raw.dtype)
@@ -220,7 +220,7 @@ def explain(
             continue
         if not spec.scale:
             raise ValueError(
-                f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
+                f"{field}: found with {spec.name.decode()}, allowed: with block-scaled instructions only (kind_mx...)"
             )
         blocks, name = spec.k // spec.scale_block, spec.scale.decode()
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)

@@ -11,12 +11,6 @@
 namespace mmaudit {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
 bool is_format(std::string_view word) { return word == "a" || word == "b" || find_format(word).has_value(); }
 
 /// What PTX says beside the name: fixed, or without influence on the bits.

@@ -2,7 +2,6 @@
 #include "mmaudit/refusal.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -12,15 +11,10 @@
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "model/not_modelled.hpp"
+#include "text/name_words.hpp"
 
 namespace mmaudit {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 /// How many letters are changed, left out, put in, or swapped with the next one.
 std::size_t distance(std::string_view x, std::string_view y) {

@@ -319,7 +319,7 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
         return result
     formats = {torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2"}
     if a.dtype not in formats or b.dtype not in formats or of_a.dtype != torch.float32 or of_b.dtype != torch.float32:
-        raise ValueError(f"torch._scaled_mm: found {a.dtype} with {of_a.dtype} scales, allowed in emulate(): "
+        raise ValueError(f"torch._scaled_mm: found {a.dtype} with {of_a.dtype} scales, allowed: in emulate(): "
                          "float8_e4m3fn and float8_e5m2 with binary32 scales of a tensor, or of rows and columns")
     pair = [formats[a.dtype], formats[b.dtype]]
     dtype = pair[0] if pair[0] == pair[1] else "-".join(pair)
@@ -327,7 +327,7 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
     path = find_path(recipe.arch, dtype, "row" if row else "tensor", recipe.policy)
     out = given.get("out_dtype") or a.dtype
     if out not in NUMBERS or out == torch.float64:
-        raise ValueError(f"torch._scaled_mm: found D in {out}, allowed in emulate(): out_dtype of float32, bfloat16, float16")
+        raise ValueError(f"torch._scaled_mm: found D in {out}, allowed: in emulate(): out_dtype of float32, bfloat16, float16")
     d = matmul(a, b, inst=path.inst, arch=recipe.arch, promote=path.promote, split_k=path.split_k,
                d_format=NUMBERS[out] if given.get("bias") is None else "f32", factor_a=of_a.reshape(-1),
                factor_b=of_b.reshape(-1))

@@ -102,7 +102,7 @@ def _matmul(
             continue
         if spec.scale is None:
             raise ValueError(
-                f"{field}: found with {spec.name}, allowed with block-scaled instructions only (kind_mx...)")
+                f"{field}: found with {spec.name}, allowed: with block-scaled instructions only (kind_mx...)")
         require_dtype(field, scale, spec.scale)
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
