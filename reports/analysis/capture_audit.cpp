@@ -35,15 +35,15 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
     if (name.size() < 3 || (!of_b && !name.ends_with(".a"))) continue;
     const std::string product = name.substr(0, name.size() - 2);
     if (tensors.count(product + (of_b ? ".a" : ".b")) == 0)
-      throw InputError(fmt::format("--capture: {}: found {} without {}, allowed: both", file, printable(name),
-                                   printable(product) + (of_b ? ".a" : ".b")));
+      refuse("--capture: {}: found {} without {}, allowed: both", file, printable(name),
+             printable(product) + (of_b ? ".a" : ".b"));
     if (!of_b) out.push_back(product);
   }
   if (out.empty())
-    throw InputError(
-        fmt::format("--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of "
-                    "mmaudit.torch.capture (docs/torch.md)",
-                    file));
+    refuse(
+        "--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of mmaudit.torch.capture "
+        "(docs/torch.md)",
+        file);
   return out;
 }
 
@@ -53,14 +53,12 @@ std::optional<std::pair<double, double>> numbers_of(const std::string& file, con
   if (there.count(name) == 0) return std::nullopt;
   const corpus::Tensor tensor = corpus::read_safetensors_tensor(file, name);
   if (tensor.dtype != corpus::DType::f32 || tensor.elements() != 2)
-    throw InputError(fmt::format("--capture: {}: found {} of another type or shape, allowed: two F32", file,
-                                 printable(name)));
+    refuse("--capture: {}: found {} of another type or shape, allowed: two F32", file, printable(name));
   float values[2] = {};
   std::memcpy(values, tensor.data.data(), sizeof values);
   for (const float value : values)
     if (!(value >= 0 && value < std::numeric_limits<float>::infinity()))
-      throw InputError(fmt::format("--capture: {}: {}: found {}, allowed: finite numbers from 0", file,
-                                   printable(name), value));
+      refuse("--capture: {}: {}: found {}, allowed: finite numbers from 0", file, printable(name), value);
   return std::pair(static_cast<double>(values[0]), static_cast<double>(values[1]));
 }
 
@@ -166,10 +164,10 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
         numbers_of(file, name + ".largest", tensors).value_or(std::pair(0.0, 0.0));
     const auto gain = numbers_of(file, name + ".gain", tensors);
     if (output_limit && !gain)
-      throw InputError(
-          fmt::format("--max-output-error: {}: found no {}.gain, allowed: a file of "
-                      "mmaudit.torch.capture with gains=True (docs/torch.md)",
-                      file, printable(name)));
+      refuse(
+          "--max-output-error: {}: found no {}.gain, allowed: a file of mmaudit.torch.capture with "
+          "gains=True (docs/torch.md)",
+          file, printable(name));
     CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress), {}};
     if (gain) product.gain = LayerGain{gain->first, gain->second};
     const Origin& origin = product.audit.provenance;
@@ -185,8 +183,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
     out.products.push_back(std::move(product));
   }
   if (corpus::stamp_of_file(file) != before)
-    throw InputError(fmt::format(
-        "--capture: {}: found a file that changed while it was read, allowed: a file at rest", file));
+    refuse("--capture: {}: found a file that changed while it was read, allowed: a file at rest", file);
   if (output_limit) out.output_plans = output_plans_of(out.products, *output_limit);
   return out;
 }

@@ -66,9 +66,8 @@ sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machi
     };
     const Provenance& found = result.provenance;
     if (same(found) != same(gpu))
-      throw InputError(
-          fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
-                      options.resume, found.gpu, found.driver, gpu.gpu, gpu.driver));
+      refuse("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})", options.resume,
+             found.gpu, found.driver, gpu.gpu, gpu.driver);
   }
   result.provenance = gpu;
   result.properties = machine.properties();
@@ -160,10 +159,8 @@ int gate(const SweepGateOptions& options) {
   const sweeps::SassBySymbol code =
       sweeps::code_of_gpu(reader.kernels(), result.provenance.compute_capability);
   if (code.empty())
-    throw InputError(
-        fmt::format("{}: found no timed kernel for {}, allowed: what cuobjdump -sass prints of the "
-                    "program that swept",
-                    options.sass, result.provenance.gpu));
+    refuse("{}: found no timed kernel for {}, allowed: what cuobjdump -sass prints of the program that swept",
+           options.sass, result.provenance.gpu);
   const auto measured = [&] {
     return std::count_if(result.points.begin(), result.points.end(),
                          [](const sweeps::Point& point) { return point.skipped.empty(); });
@@ -171,9 +168,8 @@ int gate(const SweepGateOptions& options) {
   const auto before = measured();
   const int read = sweeps::apply_gate(result, code);
   if (read == 0)
-    throw InputError(fmt::format(
-        "{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
-        options.sass, options.sweep));
+    refuse("{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
+           options.sass, options.sweep);
   make_folder(options.out);
   std::vector<NamedFile> outputs;
   for (const char* name : {"sweep.json", "sweep.md", "sweep.csv"})
@@ -234,10 +230,10 @@ std::vector<sweeps::SweepResult> ceilings_of(const SweepReportOptions& options,
     sweeps::require_ceilings(result, ceilings.back(), file);
   }
   if (!ceilings.empty() && sweeps::roofline_table(sweeps::ceilings_of(result, ceilings)).rows.empty())
-    throw InputError(
-        fmt::format("--ceilings: found no roofline, allowed: with {0}, files that have rates of matrix "
-                    "instructions and reads of memory or of the second-level cache, of the whole GPU",
-                    options.sweep));
+    refuse(
+        "--ceilings: found no roofline, allowed: with {}, files that have rates of matrix instructions and "
+        "reads of memory or of the second-level cache, of the whole GPU",
+        options.sweep);
   return ceilings;
 }
 
@@ -250,7 +246,7 @@ int report_on(const SweepReportOptions& options) {
   const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
   const std::string gemm = options.gemm.empty() ? "" : text_of_file(options.gemm);
   if (!gemm.empty() && options.html.empty())
-    throw InputError("--gemm: found without --html, allowed: with it: it is for the page");
+    refuse("--gemm: found without --html, allowed: with it: it is for the page");
   if (!options.html.empty()) {
     report::Report report = sweeps::report_of(result, ceilings);
     sweeps::add_context(report, result, accuracy, gemm, options.gemm);
@@ -278,8 +274,7 @@ int compare(const std::string& before, const std::string& after) {
   const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
   const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
-    throw InputError(
-        fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
+    refuse("{}: found no point of {}, allowed: sweeps that share points", after, before);
   emit("-", sweeps::comparison_text(compared));
   return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
 }
@@ -304,9 +299,7 @@ int census(const std::vector<std::string>& files) {
   std::vector<sweeps::CensusRow> rows;
   for (const std::string& file : files) {
     const std::vector<sweeps::CensusRow> found = sweeps::census_of(text_of_file(file));
-    if (found.empty())
-      throw InputError(
-          fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
+    if (found.empty()) refuse("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file);
     rows.insert(rows.end(), found.begin(), found.end());
   }
   emit("-", sweeps::census_csv(rows));
