@@ -123,11 +123,8 @@ def reveal(
         given = [_tensor(inputs[i], formats[i], shapes[i], device) for i in range(3 if with_c else 2)]
         return _bits(function(*given), d, shapes[2])
 
-    arguments = ["gemm", "reveal", "--m", str(m), "--n", str(n), "--k", str(k), "--type", type, "--b", formats[1], "--d", d,
-                 "--seed", str(seed)]
-    arguments += ["--with-c"] if with_c else []
-    arguments += ["--arch", arch] if arch is not None else []
-    return _asked(arguments, answer)
+    options = _tool.options_of(m=m, n=n, k=k, type=type, b=formats[1], d=d, seed=seed, arch=arch)
+    return _asked(["gemm", "reveal", *options, *(["--with-c"] if with_c else [])], answer)
 
 
 def probe(function: Callable[..., Any], inst: str, *, dots: float = 1e6, seed: int = 1) -> Dict[str, Any]:
@@ -156,7 +153,7 @@ def probe(function: Callable[..., Any], inst: str, *, dots: float = 1e6, seed: i
         ]
         return _bits(function(*given), spec.d, (sizes[0], m, n))
 
-    return _asked(["probe", "--inst", inst, "--dots", str(dots), "--seed", str(seed)], answer)
+    return _asked(["probe", *_tool.options_of(inst=inst, dots=dots, seed=seed)], answer)
 
 
 def _spec(inst: str) -> _library.Instruction:

@@ -177,14 +177,8 @@ class Law:
         return np.ma.array(np.broadcast_to(found.data, batch.d.shape), mask=np.broadcast_to(found.mask, batch.d.shape))
 
     def check(
-        self,
-        inst: str,
-        arch: str = "hopper",
-        *,
-        on: Union[str, Callable[..., np.ndarray]] = "model",
-        tiles: Union[int, Dict[str, np.ndarray]] = 64,
-        seed: int = 0,
-        shrink: bool = True,
+        self, inst: str, arch: str = "hopper", *, on: Union[str, Callable[..., np.ndarray]] = "model",
+        tiles: Union[int, Dict[str, np.ndarray]] = 64, seed: int = 0, shrink: bool = True,
     ) -> Result:
         """Judges the law over generated tiles of one instruction.
 

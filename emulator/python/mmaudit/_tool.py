@@ -59,6 +59,12 @@ def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
     path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
 
 
+def options_of(**given: Any) -> List[str]:
+    """Arguments as options of the tool: names in lists are joined, None is left out."""
+    return [f"--{name.replace('_', '-')}={','.join(value) if isinstance(value, (tuple, list)) else value}"
+            for name, value in given.items() if value is not None]
+
+
 def run(
     arguments: List[str], folder: str, names: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.CompletedProcess[str]":
