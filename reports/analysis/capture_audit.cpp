@@ -122,13 +122,13 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
 }
 
 /// How the choices under a limit on the output were found, and what of them is not certain.
-std::string output_remark(const OutputPlans& plans) {
+std::string output_remark(const OutputRecipes& found) {
   std::string out =
       "The fewest bits times multiplications of all layers together for which the root of the sum of squares "
       "of "
       "the last column stays within the limit";
-  out += plans.least_cost < plans.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
-                                                     100 * (plans.cost - plans.least_cost) / plans.cost)
+  out += found.least_cost < found.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
+                                                     100 * (found.cost - found.least_cost) / found.cost)
                                        : std::string("; no other choice is cheaper.");
   return out +
          " The error is an estimate to first order and may be exceeded: tighten() of mmaudit.torch measures "
@@ -184,7 +184,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   }
   if (corpus::stamp_of_file(file) != before)
     refuse("--capture: {}: found a file that changed while it was read, allowed: a file at rest", file);
-  if (output_limit) out.output_plans = output_plans_of(out.products, *output_limit);
+  if (output_limit) out.output_recipes = output_recipes_of(out.products, *output_limit);
   return out;
 }
 
@@ -219,15 +219,16 @@ Report report_of(const CaptureAudit& audit) {
     out.tone = Tone::bad;
   }
 
-  Table plan{.title = "The cheapest combination of every layer",
-             .remark = audit.output_limit ? output_remark(*audit.output_plans)
-                                          : "Of those that pass in all of its products: the fewest bits per "
-                                            "element, then one chain over K, "
-                                            "then the least error.",
-             .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
+  Table cheapest{.title = "The cheapest combination of every layer",
+                 .remark = audit.output_limit
+                               ? output_remark(*audit.output_recipes)
+                               : "Of those that pass in all of its products: the fewest bits per "
+                                 "element, then one chain over K, "
+                                 "then the least error.",
+                 .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
   if (audit.output_limit) {
-    plan.columns.emplace_back("gain", true);
-    plan.columns.emplace_back("error of the output", true);
+    cheapest.columns.emplace_back("gain", true);
+    cheapest.columns.emplace_back("error of the output", true);
   }
   for (const LayerChoice& one : choices) {
     std::vector<Cell> row = {printable(one.layer), std::to_string(one.products)};
@@ -239,7 +240,7 @@ Report report_of(const CaptureAudit& audit) {
       row.emplace_back(fmt::format("{:.3g}", one.gain));
       row.emplace_back(error_text(one.output_error()));
     }
-    plan.rows.push_back(std::move(row));
+    cheapest.rows.push_back(std::move(row));
     TestCase judged{"layers", printable(one.layer)};
     if (const std::string why = why_not_judged(audit, one.layer); !why.empty()) {
       judged.outcome = TestCase::Outcome::error;
@@ -250,7 +251,7 @@ Report report_of(const CaptureAudit& audit) {
     }
     out.cases.push_back(judged);
   }
-  if (limited) out.sections.push_back(section_of(plan));
+  if (limited) out.sections.push_back(section_of(cheapest));
 
   Table ranked{
       .title = "Every product, least error first",

@@ -127,7 +127,7 @@ int audit(const Options& options, const Context& context) {
   return verified.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
-/// --capture: every product of a network, and the plan that --plan asks for.
+/// --capture: every product of a network, and the layer recipes that --plan asks for.
 int audit_capture(const TensorOptions& options, const std::vector<Output>& files,
                   const std::vector<Output>& printed, const report::TensorAuditProgress& progress,
                   const Context& context) {
@@ -142,10 +142,11 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
   std::vector<corpus::TextFile> more;
-  if (!options.plan.empty() && options.plan != "-") more.push_back({options.plan, report::plan_of(audit)});
+  if (!options.plan.empty() && options.plan != "-")
+    more.push_back({options.plan, report::layer_recipes_of(audit)});
   write(files, report, more);
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
-  if (options.plan == "-") emit("-", report::plan_of(audit));
+  if (options.plan == "-") emit("-", report::layer_recipes_of(audit));
   if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
   return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
 }

@@ -82,7 +82,7 @@ Setup on_gpus(const CampaignOptions& options) {
   return setup;
 }
 
-Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
+Schedule schedule_of(const CampaignOptions& options, const Setup& setup) {
   Schedule schedule;
   schedule.seed = options.seed;
   schedule.dots = static_cast<std::uint64_t>(options.dots);
@@ -90,7 +90,7 @@ Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
   schedule.batches_version = device::kBatchesVersion;
   std::vector<Instruction> candidates = all_instructions(options.n);
   std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
-  schedule.instructions = campaign::plan_instructions(setup, candidates);
+  schedule.instructions = campaign::schedule_instructions(setup, candidates);
   if (schedule.instructions.empty())
     refuse("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
            setup.reference == nullptr ? "this GPU" : setup.reference->name,
@@ -104,13 +104,13 @@ Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
   return schedule;
 }
 
-int list_plan(const CampaignOptions& options) {
+int list_schedule(const CampaignOptions& options) {
   Setup setup;
   if (options.on != "hardware")
     setup = on_model(options);
   else
     setup.model = &require_architecture(options.context, options.architecture);
-  const Schedule schedule = plan_of(options, setup);
+  const Schedule schedule = schedule_of(options, setup);
   std::string text;
   for (const campaign::ScheduledInstruction& one : schedule.instructions)
     text += fmt::format("{:44} {:9} {:>12} dot products per batch\n", name_of(one.instruction), one.engine,
@@ -156,7 +156,7 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
                 : options.on == "gpu-model" ? on_model(options)
                                             : on_gpus(options);
   if (setup.kernels) setup.gpus = gpus_of(options);
-  const Schedule schedule = plan_of(options, setup);
+  const Schedule schedule = schedule_of(options, setup);
   if (const std::size_t items = items_of(schedule).size(); ranks == nullptr && shard.index >= items)
     refuse(
         "--part: found {}, which has no work items, allowed: one of the {} parts that have (--merge needs no "
@@ -222,7 +222,7 @@ int run(CampaignOptions options) {
     try_outputs({{"--out", options.out}}, inputs);
     return merge_files(options);
   }
-  if (options.list) return list_plan(options);
+  if (options.list) return list_schedule(options);
   static_cast<void>(campaign::parse_shard(options.part));
   if (!options.journal.empty() &&
       std::filesystem::weakly_canonical(options.journal) == std::filesystem::weakly_canonical(options.out))

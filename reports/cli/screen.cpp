@@ -138,20 +138,20 @@ std::string host_name() {
 
 /// Screens until the time is over or Ctrl-C comes.
 std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>& gpus,
-                                           const screen::Options& plan, const ScreenOptions& options,
+                                           const screen::Options& how, const ScreenOptions& options,
                                            bool quiet) {
   const Interruptible interruptible;
-  Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
+  Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * how.seconds));
   progress.will_write({options.json, options.prometheus, options.reproducer});
   std::uint64_t done = 0;
   screen::Hooks hooks;
   hooks.keep_going = [] { return !Interruptible::stopped(); };
   hooks.progress = [&](double seconds, const std::string& label) {
-    const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, plan.seconds));
+    const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, how.seconds));
     progress.advance(now > done ? now - done : 0, label);
     done = std::max(done, now);
   };
-  return screen::run_screen(gpus, plan, hooks);
+  return screen::run_screen(gpus, how, hooks);
 }
 
 /// What one process has found, or all ranks.
@@ -177,14 +177,14 @@ int run(const ScreenOptions& options, const Context& context) {
   const bool first = ranks == nullptr || ranks->rank == 0;
   // Rank 0 looks at the options before the others, so that a refusal is one line.
   if (!first) ranks->share(0);
-  screen::Options plan;
-  plan.instructions = chosen(options);
-  plan.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
-  plan.feeds = chosen_feeds(options, plan.instructions);
-  plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
-  plan.bursts = !options.steady && !options.quick;
-  plan.beside_others = options.beside_others;
-  plan.injection = chosen_injection(options.inject);
+  screen::Options how;
+  how.instructions = chosen(options);
+  how.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
+  how.feeds = chosen_feeds(options, how.instructions);
+  how.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
+  how.bursts = !options.steady && !options.quick;
+  how.beside_others = options.beside_others;
+  how.injection = chosen_injection(options.inject);
   if (first)
     for (const std::string& file : {options.json, options.prometheus, options.reproducer})
       corpus::require_writable(file);
@@ -195,7 +195,7 @@ int run(const ScreenOptions& options, const Context& context) {
     std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
     if (ranks != nullptr) gpus = of_this_rank(std::move(gpus), *ranks);
     provenance = device::provenance_of(gpus.front());
-    results = screen_gpus(gpus, plan, options, context.quiet || !first);
+    results = screen_gpus(gpus, how, options, context.quiet || !first);
   } catch (const std::exception& error) {
     if (ranks == nullptr) throw;
     results = {screen::no_gpu(error.what(), ranks->local_rank)};  // the other ranks go on

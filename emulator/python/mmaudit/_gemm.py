@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _arrays, _library
 from ._library import lib
+from ._products import threads_of
 
 #: The format of D where a problem does not say it.
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
@@ -49,8 +50,7 @@ def _take_call(work: Any, call: Mapping[str, Any]) -> None:
     for one in kernels:
         if not isinstance(one.get("name"), str) or "\n" in one["name"]:
             raise ValueError(f"call kernels name: found {one.get('name')!r}, allowed: the name of a kernel")
-    work.kernels = _library.encoded("\n".join(one["name"] for one in kernels))
-    work.algorithm = _library.encoded(_words("call algorithm", algorithm))
+    _arrays.filled(work, kernels="\n".join(one["name"] for one in kernels), algorithm=_words("call algorithm", algorithm))
     for name in ("grid", "block", "cluster"):
         _dimensions(getattr(work, name), kernels[0] if kernels else {}, name)
 
@@ -122,19 +122,13 @@ def gemm(
             field = {"c": "beta"}.get(name, name)
             found, allowed = ("none", "one") if reads else ("one", "none")
             raise ValueError(f"{name}: found {found}, allowed: {allowed} where the problem has {'a' if reads else 'no'} {field}")
-    if not 0 <= threads <= 4096:
-        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work = _library.Gemm()
-    work.like, work.type, work.d_format = (_library.encoded(x) for x in (like, kind, output))
-    work.layout = _library.encoded(str(given.get("layout", "nn")))
-    work.m, work.n, work.k, work.threads = shape[-2], shape[-1], a.shape[-1], threads
-    work.problem = _library.encoded(
-        _words("problem", {name: value for name, value in given.items() if name not in _OWN}))
-    if plan is not None:
-        work.plan = _library.encoded(_words("plan", _mapping("plan", plan)))
+    d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
+    work = _arrays.filled(
+        _library.Gemm(), like=like, type=kind, d_format=output, layout=str(given.get("layout", "nn")), m=shape[-2],
+        n=shape[-1], k=a.shape[-1], threads=threads_of(threads), a=a, b=b, c=c, bias=bias, d=d,
+        problem=_words("problem", {name: value for name, value in given.items() if name not in _OWN}),
+        plan=None if plan is None else _words("plan", _mapping("plan", plan)))
     if call is not None:
         _take_call(work, call)
-    d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
-    work.a, work.b, work.c, work.bias, work.d = *(_arrays.given(x) for x in (a, b, c, bias)), _arrays.written(d)
     _library.check(lib.mmaudit_gemm_predict(byref(work), c_void_p()))
     return d

@@ -67,26 +67,23 @@ def emulate(
     how = _arrays.casting(rounding, saturate)
     a, b = _arrays.array_of("a", a), _arrays.array_of("b", b)
     single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
-    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
+    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a, how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b, how))
     tiles, m, n, k, stored = a.shape[0], spec.m, spec.n, spec.k, spec.stored_k
     _arrays.require_shape("a", a, (tiles, m, stored), "tiles, m, k" if stored == k else "tiles, m, k / 2")
     _arrays.require_shape("b", b, (tiles, k, n), "tiles, k, n")
     if c is not None:
-        c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c.decode(), how))
+        c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c, how))
         _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
-    blocks = k // spec.scale_block if spec.scale_block else 0
+    blocks = spec.blocks(k)
     scale_a = _arrays.scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
     scale_b = _arrays.scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
     metadata = _arrays.side_bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
     bits = _modifiers(scale_d, negate_a, negate_b)
     modifiers = np.full(tiles, bits, np.uint8) if bits else None
-    d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d.decode(), with_ml))
-    work = _library.Tiles()
-    work.arch, work.inst, work.tiles = _library.encoded(arch), _library.encoded(inst), tiles
-    work.a, work.b, work.c, work.d = _arrays.given(a), _arrays.given(b), _arrays.given(c), _arrays.written(d)
-    work.scale_a, work.scale_b = _arrays.given(scale_a), _arrays.given(scale_b)
-    work.metadata, work.modifiers = _arrays.given(metadata), _arrays.given(modifiers)
+    d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d, with_ml))
+    work = _arrays.filled(_library.Tiles(), arch=arch, inst=inst, tiles=tiles, a=a, b=b, c=c, d=d, scale_a=scale_a,
+                          scale_b=scale_b, metadata=metadata, modifiers=modifiers)
     _library.check(lib.mmaudit_emulate(byref(work)))
     return d[0] if single else d
 
@@ -207,22 +204,20 @@ def explain(
     """
     spec = _library.instruction(arch, inst)
     how = _arrays.casting(rounding, saturate)
-    work = _library.Dot()
-    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
-    work.modifiers = _modifiers(scale_d, negate_a, negate_b)
+    modifiers = _modifiers(scale_d, negate_a, negate_b)
     kept = {
-        "a": _exactly("a", a, spec.a.decode(), spec.stored_k, how),
-        "b": _exactly("b", b, spec.b.decode(), spec.k, how),
-        "c": _exactly("c", c, spec.c.decode(), 1, how),
+        "a": _exactly("a", a, spec.a, spec.stored_k, how),
+        "b": _exactly("b", b, spec.b, spec.k, how),
+        "c": _exactly("c", c, spec.c, 1, how),
     }
     for field, given in (("scale_a", scale_a), ("scale_b", scale_b)):
         if given is None:
             continue
         if not spec.scale:
             raise ValueError(
-                f"{field}: found with {spec.name.decode()}, allowed: with block-scaled instructions only (kind_mx...)"
+                f"{field}: found with {spec.name}, allowed: with block-scaled instructions only (kind_mx...)"
             )
-        blocks, name = spec.k // spec.scale_block, spec.scale.decode()
+        blocks, name = spec.blocks(spec.k), spec.scale
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)
         some = _exactly(field, given, name, blocks, how)
         count = np.atleast_1d(np.asanyarray(given)).size
@@ -230,6 +225,5 @@ def explain(
         kept[field] = scales
     if metadata is not None:
         kept["metadata"] = _positions(metadata)
-    for field, array in kept.items():
-        setattr(work, field, _arrays.given(array))
+    work = _arrays.filled(_library.Dot(), arch=arch, inst=inst, modifiers=modifiers, **kept)
     return Trace(json.loads(_library.text_from(lib.mmaudit_explain, byref(work))))

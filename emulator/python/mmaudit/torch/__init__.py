@@ -13,7 +13,7 @@ from ._choose import choose_plan
 from ._compare import Comparison, compare
 from ._emulate import Emulation, emulate
 from ._operator import matmul, quantize
-from ._plan import RECIPES, Plan, Recipe
+from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [

@@ -3,7 +3,7 @@ import glob
 import json
 import math
 from os import PathLike
-from typing import Any, Collection, Dict, List, Set, Union
+from typing import Any, Callable, Collection, Dict, List, Set, Union
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,19 @@ def sampled_with(odd: Tensor, most: int, draw: torch.Generator) -> Tensor:
     if bool(odd.any()) and not bool(odd[kept].any()):
         kept[-1] = int(odd.nonzero()[0])
     return kept.sort().values
+
+
+def saver(function: str) -> Callable[..., None]:
+    """What writes a capture; ImportError, in the name of a function, without safetensors."""
+    try:
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise ImportError(f"mmaudit.torch.{function}: found no safetensors, allowed: pip install safetensors") from error
+
+    def save(file: str, tensors: Dict[str, Tensor], head: Dict[str, Any], **more: str) -> None:
+        with written(file) as part:
+            save_file(tensors, part, metadata={"mmaudit": json.dumps({"schema": SCHEMA, **head}), **more})
+    return save
 
 
 #: Relative error that layer_gains() gives products: as large as errors of FP8 are, so BF16 does not round it away.
@@ -121,10 +134,7 @@ def capture(
         the output per relative error of the layer's products, and the multiplications that this product stands for.
     Raises: ValueError for a module without products; ImportError without safetensors.
     """
-    try:
-        from safetensors.torch import save_file
-    except ImportError as error:
-        raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
+    save = saver("capture")
     _checked.module(module)
     file, most = output_file("out", out), 2**63 - 1
     rows, columns, matrices = (whole("rows", rows, 1, most), whole("columns", columns, 1, most),
@@ -166,7 +176,5 @@ def capture(
         for one in products:
             pair = [found[one["layer"]], multiplications[one["name"]]]
             tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32, device="cpu")
-    head = json.dumps({"schema": SCHEMA, "seed": seed, "products": products})
-    with written(file) as part:
-        save_file(tensors, part, metadata={"mmaudit": head})
+    save(file, tensors, {"seed": seed, "products": products})
     return products

@@ -1,5 +1,4 @@
 """The weights of a checkpoint with drawn activations, for mmaudit audit --capture: when there is no batch to run."""
-import json
 import os
 import warnings
 from contextlib import contextmanager
@@ -11,8 +10,8 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
 import torch
 from torch import Tensor
 
-from ._capture import SCHEMA, product_layer, sampled
-from ._checked import of_kind, output_file, patterns, seed_of, whole, written
+from ._capture import product_layer, sampled, saver
+from ._checked import of_kind, output_file, patterns, seed_of, whole
 from ._operator import largest_finite
 from ._tensors import NUMBERS
 
@@ -108,11 +107,7 @@ def capture_checkpoint(
     Warns: of tensors of two dimensions or more that include takes and exclude leaves and that are no such weights;
         "left_out" in the metadata has all of them.
     """
-    try:
-        from safetensors.torch import save_file
-    except ImportError as error:
-        raise ImportError(
-            "mmaudit.torch.capture_checkpoint: found no safetensors, allowed: pip install safetensors") from error
+    save = saver("capture_checkpoint")
     include, exclude = patterns("include", include), patterns("exclude", exclude)
     transposed = patterns("transposed", transposed)
     rows, columns = whole("rows", rows, 1, 2**63 - 1), whole("columns", columns, 1, 2**63 - 1)
@@ -156,10 +151,8 @@ def capture_checkpoint(
         found = f"only {', '.join(others[:3])}" if others else "no NAME.weight"
         raise ValueError(f"checkpoint: found {found}, allowed: two-dimensional weights of "
                          f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
-    head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products,
-                       "left_out": left_out})
-    with written(file_out) as part:
-        save_file(tensors, part, metadata={"mmaudit": head, "activations": activations})
+    save(file_out, tensors, {"seed": seed, "activations": activations, "products": products, "left_out": left_out},
+         activations=activations)
     if left_out:
         more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         warnings.warn(f"checkpoint: left out {len(left_out)} tensors that may be weights: "

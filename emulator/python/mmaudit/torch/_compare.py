@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from . import _checked, _compare_page
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
-from ._plan import Choice, Plan, label
+from ._recipes import Choice, LayerRecipes, Plan, label
 
 SCHEMA = "mmaudit.compare/1"
 Loss = Callable[[Any], Tensor]
@@ -126,7 +126,7 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
         for name, one in named_modules(module):
             if (names is None or name in names) and not isinstance(one, torch.jit.ScriptModule):  # takes no hooks
                 hooks.append(one.register_forward_hook(keep(name)))
-        with unchanged(module, seed), torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
+        with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes.of(plan, module), watch, tell=False) as emulation:
             return called(module, batch), emulation
     finally:
         for handle in hooks:
@@ -139,7 +139,7 @@ def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
         for name in plans:
             _checked.of_kind("plans name", name, str, "a str")
         return plans
-    if isinstance(plans, (str, bytes, Plan)) or not isinstance(plans, Iterable):
+    if isinstance(plans, (str, bytes, LayerRecipes)) or not isinstance(plans, Iterable):
         raise ValueError(f"plans: found a {type(plans).__name__}, allowed: a list of names of recipes, or an object of "
                          "plans by names of your own")
     out: Dict[str, Plan | Choice] = {}
@@ -188,7 +188,7 @@ def compare(
     if loss is not None and not callable(loss):
         raise ValueError(f"loss: found a {type(loss).__name__}, allowed: a function of an output of the module")
     named = named_plans(plans)
-    chosen = {name: Plan.of(one, module) for name, one in named.items()}
+    chosen = {name: LayerRecipes.of(one, module) for name, one in named.items()}
     layers: List[str] = []
     reference: Dict[str, Tensor] = {}
 

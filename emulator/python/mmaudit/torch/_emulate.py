@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import (
 from . import _checked, _settings
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
-from ._plan import Choice, Plan, Recipe
+from ._recipes import Choice, LayerRecipes, Plan, Recipe
 from ._storages import Storages
 from ._tensors import NUMBERS
 
@@ -100,7 +100,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
 class Emulation:
     """emulate() returns it. `products` counts what was emulated and what the plan kept."""
 
-    def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None,
+    def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
                  tell: bool = True) -> None:
         if any(is_lazy(one) for one in module.parameters()):
             raise ValueError("module: found lazy parameters without a shape, allowed: a module that was called once")
@@ -386,4 +386,4 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     _checked.module(module)
     if watch is not None and not callable(watch):
         raise ValueError(f"watch: found a {type(watch).__name__}, allowed: a function")
-    return Emulation(module, Plan.of(plan, module), watch)
+    return Emulation(module, LayerRecipes.of(plan, module), watch)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from .. import _library
-from .._library import lib
+from .._library import Instruction, lib
 from . import _checked, _cuda
 from ._checked import whole
-from ._tensors import NUMBERS, Formats, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 
 MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
@@ -48,7 +48,7 @@ def find_path(arch: str, dtype: str, scaling: Optional[str], policy: str) -> Pat
                 bool(work.factor_per_tensor), work.promote, work.split_k)
 
 
-def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
+def _shape(a: Tensor, b: Tensor, spec: Instruction) -> List[int]:
     require_dtype("a", a, spec.a)
     require_dtype("b", b, spec.b)
     for field, x in (("a", a), ("b", b)):
@@ -62,18 +62,15 @@ def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
     return [*a.shape[:-1], b.shape[-1]]
 
 
-def _require_on(place: torch.device, spec: Formats, scale_layout: str) -> None:
-    """ValueError for what the kernels of the model on a GPU can't take."""
-    if place.type != "cuda":
-        return
-    if spec.sparse:
+def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Tensor, b: Tensor,
+            **others: Optional[Tensor]) -> Tensor:
+    """D without its numbers; ValueError for places of the tensors that nothing computes in."""
+    place = require_place(a=a, b=b, **others)
+    if place.type == "cuda" and spec.sparse:
         raise ValueError(f"inst: found the sparse {spec.name} on {place}, allowed: a dense one, or tensors on the CPU")
-    if scale_layout == "blocked":
+    if place.type == "cuda" and scale_layout == "blocked":
         raise ValueError(f"scale_layout: found blocked on {place}, allowed: rows, or tensors on the CPU")
-
-
-def _output(arch: str, inst: str, d_format: Optional[str]) -> torch.dtype:
-    return dtype_of(d_format if d_format is not None else formats_of(arch, inst).d)
+    return torch.empty(_shape(a, b, spec), dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
 @torch.library.custom_op("mmaudit::matmul", mutates_args=())
@@ -84,10 +81,8 @@ def _matmul(
     factor_block: int, threads: int,
 ) -> Tensor:
     spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    d = torch.empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format), device=place)
+    d = _result(spec, d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
+                factor_b=factor_b, metadata=metadata)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
     n, k = b.shape[-1], b.shape[-2]
     m = math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]
@@ -114,8 +109,8 @@ def _matmul(
     work.epilogue, work.alpha, work.beta = int(epilogue), alpha, beta
     work.d_format = _library.encoded(d_format) if epilogue else None
     work.scale_layout, work.factor_block = _library.encoded(scale_layout), factor_block
-    if place.type == "cuda":
-        _cuda.matmul(work, place)
+    if d.is_cuda:
+        _cuda.matmul(work, d.device)
     else:
         _library.check(lib.mmaudit_matmul(byref(work)))
     return d
@@ -128,11 +123,8 @@ def _(
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
     factor_block: int, threads: int,
 ) -> Tensor:
-    spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    return a.new_empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format))
+    return _result(formats_of(arch, inst), d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
+                   factor_a=factor_a, factor_b=factor_b, metadata=metadata)
 
 
 def matmul(

@@ -1,50 +1,27 @@
 """Tensors as the library takes them: the dtypes of every format, pointers, and the device that computes."""
 from functools import cache
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from .. import _library
+from .._dtypes import NAMES, Names
 
-# torch's dtype of a format; the others are one element per byte, as uint8.
-_DTYPES: Dict[str, torch.dtype] = {
-    "f64": torch.float64, "f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
-    "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "s32": torch.int32, "s8": torch.int8, "s4": torch.int8,
-    "u8": torch.uint8, "u4": torch.uint8, "b1": torch.uint8, "ue8m0": getattr(torch, "float8_e8m0fnu", torch.uint8),
-}
 # Formats that torch's own floats are, where a tensor is to be converted.
 NUMBERS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
-class Formats(NamedTuple):
-    """An instruction as tensors meet it."""
-
-    name: str
-    a: str
-    b: str
-    d: str
-    scale: Optional[str]
-    block: int  #: elements of k per scale
-    sparse: bool
-
-
-@cache
-def formats_of(arch: str, inst: str) -> Formats:
-    """ValueError for an instruction that the architecture lacks."""
-    spec = _library.instruction(arch, inst)
-    scale = spec.scale.decode() if spec.scale else None
-    return Formats(spec.name.decode(), spec.a.decode(), spec.b.decode(), spec.d.decode(), scale, spec.scale_block,
-                   spec.stored_k != spec.k)
+formats_of = cache(_library.instruction)
 
 
 @cache
 def dtype_of(name: str) -> torch.dtype:
-    """torch's dtype of a format, uint8 where it has none."""
-    if name in _DTYPES:
-        return _DTYPES[name]
-    _library.format_named(name)  # refuses an unknown one
-    return torch.uint8
+    """torch's dtype of a format, uint8 where it has none: one element per byte."""
+    if name not in NAMES:
+        _library.format_named(name)  # refuses an unknown one
+    found: torch.dtype = getattr(torch, NAMES.get(name, Names()).torch or "uint8", torch.uint8)
+    return found
 
 
 def require_dtype(field: str, x: Tensor, name: str) -> None:

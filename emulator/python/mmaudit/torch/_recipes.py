@@ -1,4 +1,4 @@
-"""Which products of a module are computed in which arithmetic: recipes as rows, plans as JSON."""
+"""Which products of a module are computed in which arithmetic: recipes as rows, those of layers as JSON."""
 import json
 import reprlib
 import sys
@@ -138,12 +138,12 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
     return float(error), None if limit is None else float(limit)
 
 
-def _tighter_of(plan: "Plan", given: Any) -> "List[Plan]":
-    """The plans after this one: each says which layers change."""
+def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
+    """Those after the first: each says which layers change."""
     if not isinstance(given, (list, tuple)):
         raise ValueError(f"plan tighter: found {type(given).__name__}, allowed: a list")
-    out: List[Plan] = []
-    layers = dict(plan.layers)
+    out: List[LayerRecipes] = []
+    layers = dict(first.layers)
     for number, one in enumerate(given):
         where = f"plan tighter {number}"
         error, _ = _estimate_of(where, {} if one is None else one)
@@ -153,7 +153,7 @@ def _tighter_of(plan: "Plan", given: Any) -> "List[Plan]":
             if key not in layers:
                 raise ValueError(f"{where} layers: found {key!r}, allowed: keys of the plan's layers")
         layers.update(changed)
-        out.append(replace(plan, layers=list(layers.items()), estimate=error, tighter=[]))
+        out.append(replace(first, layers=list(layers.items()), estimate=error, tighter=[]))
     return out
 
 
@@ -177,7 +177,7 @@ def _json_of(path: "str | PathLike[str]") -> Any:
 
 
 @dataclass
-class Plan:
+class LayerRecipes:
     """Recipes by layer: the first of `layers` that matches decides, else `default`.
 
     A key of `layers` is a glob over names of modules ("blocks.*.mlp.*"; "" is the module itself) or the name of a class
@@ -187,13 +187,13 @@ class Plan:
     default: Optional[Recipe] = None
     layers: List[Tuple[str, Optional[Recipe]]] = field(default_factory=list)
     keep_first_last: bool = False  #: the first and the last nn.Linear stay as they are
-    falls_through: bool = False  #: what no layer matches is left to the plan around this one
+    falls_through: bool = False  #: what no layer matches is left to those around these
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
-    tighter: List["Plan"] = field(default_factory=list)  #: plans with smaller estimates, for tighten()
+    tighter: List["LayerRecipes"] = field(default_factory=list)  #: those with smaller estimates, for tighten()
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
-        """Whether the plan decides on this layer, and how; None: it stays as it is."""
+        """Whether they decide on this layer, and how; None: it stays as it is."""
         decides, recipe, _ = self.choice_by(name, kind)
         return decides, recipe
 
@@ -205,9 +205,9 @@ class Plan:
         return not self.falls_through, self.default, None
 
     @classmethod
-    def of(cls, given: "Plan | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "Plan":
-        """A plan from a recipe's name, a recipe, a JSON file or what it holds."""
-        if isinstance(given, Plan):
+    def of(cls, given: "LayerRecipes | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "LayerRecipes":
+        """From a recipe's name, a recipe, a JSON file or what it holds."""
+        if isinstance(given, LayerRecipes):
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
             given = _json_of(given)
@@ -228,12 +228,12 @@ class Plan:
         keeps = given.get("keep_first_last", False)
         if not isinstance(keeps, bool):
             raise ValueError(f"plan keep_first_last: found {reprlib.repr(keeps)}, allowed: true, false")
-        plan = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
-                   *_estimate_of("plan estimate", given.get("estimate")))
-        plan.tighter = _tighter_of(plan, given.get("tighter", []))
+        found = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
+                    *_estimate_of("plan estimate", given.get("estimate")))
+        found.tighter = _tighter_of(found, given.get("tighter", []))
         if module is not None:
-            plan.require_matches(module)
-        return plan
+            found.require_matches(module)
+        return found
 
     def require_matches(self, module: nn.Module) -> None:
         """ValueError for a key that no module of `module` has."""
@@ -275,3 +275,8 @@ class Plan:
         """to_json() as a file, that of() and emulate() take by its name."""
         with _checked.written(_checked.output_file("path", path)) as file:
             Path(file).write_text(self.to_json() + "\n", encoding="utf-8")
+
+
+#: The public name, which messages, repr() and the schema say too.
+Plan = LayerRecipes
+LayerRecipes.__name__ = LayerRecipes.__qualname__ = "Plan"
