@@ -11,6 +11,7 @@ import numpy as np
 from . import _library
 from ._dtypes import NAMES
 from ._library import Instruction, lib
+from ._refuse import listed, refused
 
 try:
     import ml_dtypes as _ml  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -38,7 +39,7 @@ class Casting(NamedTuple):
 def casting(rounding: Optional[str], saturate: bool) -> Casting:
     """A Casting, checked even where nothing has to be converted."""
     if rounding is not None and rounding not in _ROUNDINGS:
-        raise ValueError(f"rounding: found \"{rounding}\", allowed: {', '.join(_ROUNDINGS)}")
+        raise refused("rounding", f"\"{rounding}\"", listed(_ROUNDINGS))
     return Casting(rounding, saturate)
 
 
@@ -60,7 +61,7 @@ def array_of(field: str, x: Any) -> np.ndarray:
     """`x` as a numpy array: tensors of torch in the dtypes that numpy lacks, too, and what numpy.load() makes of a file of
     8-bit floats or bf16. ValueError for an array with masked elements, whose mask would be lost."""
     if np.ma.is_masked(x):
-        raise ValueError(f"{field}: found a masked array, allowed: one without masked elements (x.filled(value))")
+        raise refused(field, "a masked array", "one without masked elements (x.filled(value))")
     name = str(getattr(x, "dtype", ""))
     if is_tensor(x) and name in _TORCH:
         ours = raw_dtype(_TORCH[name])
@@ -145,7 +146,7 @@ def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
         return cast(array, source, name, how, raw_dtype(name))[0]
     allowed = ", ".join([f"{accepted[0]} (raw bits of {name})"] + [str(dtype) for dtype in accepted[1:]])
     hint = "; rounding='rn' would convert it" if source is not None else ""
-    raise ValueError(f"{field} dtype: found {_said(array.dtype) or array.dtype}, allowed: {allowed}{hint}")
+    raise refused(f"{field} dtype", _said(array.dtype) or array.dtype, f"{allowed}{hint}")
 
 
 def given(array: Optional[np.ndarray]) -> _library.In:
@@ -173,13 +174,13 @@ def filled(work: Work, **fields: Any) -> Work:
 
 def require_shape(field: str, array: np.ndarray, shape: Tuple[int, ...], axes: str) -> None:
     if array.shape != shape:
-        raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: {list(shape)} ({axes})")
+        raise refused(f"{field} shape", list(array.shape), f"{list(shape)} ({axes})")
 
 
 def flattened(field: str, array: np.ndarray) -> np.ndarray:
     """(..., rows, columns) as (all rows, columns)."""
     if array.ndim < 2:
-        raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+        raise refused(f"{field} shape", [*array.shape], "two dimensions or more")
     return array.reshape(-1, array.shape[-1])
 
 
@@ -188,14 +189,14 @@ def together(a: np.ndarray, b: np.ndarray) -> "Tuple[np.ndarray, np.ndarray, Tup
     matrix, else batches of both."""
     for field, array in (("a", a), ("b", b)):
         if array.ndim < 2:
-            raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+            raise refused(f"{field} shape", [*array.shape], "two dimensions or more")
     if a.ndim == 2 and b.ndim == 3 and b.shape[0] == 1:
         b = b[0]
     if b.ndim == 2:
         rows = math.prod(a.shape[:-1])
         return a.reshape(1, rows, a.shape[-1]), b[np.newaxis], (*a.shape[:-1], b.shape[-1])
     if a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"b shape: found {[*b.shape]}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+        raise refused("b shape", [*b.shape], f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     batch = math.prod(a.shape[:-2])
     return a.reshape(batch, *a.shape[-2:]), b.reshape(batch, *b.shape[-2:]), (*a.shape[:-1], b.shape[-1])
 
@@ -205,7 +206,7 @@ def three_axes(field: str, array: np.ndarray) -> np.ndarray:
     if array.ndim == 2:
         return array[np.newaxis]
     if array.ndim != 3:
-        raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: two or three dimensions")
+        raise refused(f"{field} shape", list(array.shape), "two or three dimensions")
     return array
 
 
@@ -214,7 +215,7 @@ def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: s
         return None
     array = array_of(field, array)
     if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not is_ml(array)):
-        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
+        raise refused(f"{field} dtype", array.dtype, "uint8")
     if array.ndim == len(shape) - 1:
         array = array[np.newaxis]
     require_shape(field, array, shape, axes)
@@ -223,9 +224,7 @@ def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: s
 
 def scales(field: str, array: Optional[Any], spec: Instruction, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
     if array is not None and not spec.scale:
-        raise ValueError(
-            f"{field}: found with {spec.name}, allowed: with block-scaled instructions only (kind_mx...)"
-        )
+        raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
     return side_bytes(field, array, shape, axes)
 
 

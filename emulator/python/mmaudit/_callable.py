@@ -12,6 +12,7 @@ import numpy as np
 from . import _arrays, _library, _tool
 from ._dtypes import FILED, NAMES
 from ._operations import architectures
+from ._refuse import listed, refused
 
 _HEADER = struct.Struct("<10Q")  # 3 sizes, 6 lengths of inputs, the length of D
 _STATUS = struct.Struct("<Q")
@@ -43,7 +44,7 @@ def _serve(end: socket.socket, answer: Answer) -> Optional[BaseException]:
         try:
             d = answer(words[:3], [bytes(one or b"") for one in inputs])
             if len(d) != words[9]:
-                raise ValueError(f"D: found {len(d)} bytes, allowed: {words[9]}")
+                raise refused("D", f"{len(d)} bytes", words[9])
         except BaseException as error:  # pylint: disable=broad-except  # sys.exit() too: the tool waits for an answer
             message = f"{type(error).__name__}: {error}".encode()[:2000]
             end.sendall(_STATUS.pack(len(message)) + message)
@@ -83,7 +84,7 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
     of_bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     dtype = getattr(torch, str(NAMES[name].torch), None) if name in FILED else None
     if dtype is None:
-        raise ValueError(f"type: found {name} for a tensor, allowed: {', '.join(FILED)}")
+        raise refused("type", f"{name} for a tensor", listed(FILED))
     size = _arrays.raw_dtype(name).itemsize
     return torch.frombuffer(bytearray(raw), dtype=of_bits[size]).view(dtype).reshape(shape).to(device)
 
@@ -91,11 +92,11 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
 def _bits(d: Any, name: str, shape: Tuple[int, ...]) -> bytes:
     array = _arrays.array_of("D", d.detach().cpu() if _arrays.is_tensor(d) else d)
     if array.shape != shape:
-        raise ValueError(f"D shape: found {list(array.shape)}, allowed: {list(shape)}")
+        raise refused("D shape", list(array.shape), list(shape))
     size = _arrays.raw_dtype(name).itemsize
     known = _arrays.format_of(array.dtype)
     if array.dtype.itemsize != size or (known is not None and known != name):
-        raise ValueError(f"D dtype: found {known or array.dtype}, allowed: {name}")
+        raise refused("D dtype", known or array.dtype, name)
     return np.ascontiguousarray(array).tobytes()
 
 
@@ -158,7 +159,7 @@ def probe(function: Callable[..., Any], inst: str, *, dots: float = 1e6, seed: i
 
 def _spec(inst: str) -> _library.Instruction:
     """The instruction of whichever generation has it."""
-    refusal = ValueError(f"inst: found {inst}, allowed: an instruction")
+    refusal = refused("inst", inst, "an instruction")
     for arch in architectures():
         try:
             return _library.instruction(arch, inst)

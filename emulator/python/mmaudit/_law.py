@@ -9,6 +9,7 @@ import numpy as np
 from . import _arrays, _library, _tool
 from ._library import lib
 from ._operations import emulate, explain
+from ._refuse import listed, refused
 from ._views import Trace
 
 #: (inst, operands) -> D, raw or values: what computes a batch.
@@ -49,7 +50,7 @@ class Batch:
         try:
             return np.asarray(self.__dict__["_operands"][name])
         except KeyError:
-            raise AttributeError(f"{name}: found no such operand, allowed: {', '.join(self._operands)}, d") from None
+            raise refused(name, "no such operand", f"{', '.join(self._operands)}, d", AttributeError) from None
 
     def bits(self, name: str) -> np.ndarray:
         """An operand or d as unsigned integers: equal bits, NaN and -0 included, are equal numbers here."""
@@ -68,7 +69,7 @@ class Batch:
         """The same tiles with other operands, by the same backend: ``batch.run(c=-batch.c)``."""
         unknown = set(changed) - set(self._operands)
         if unknown:
-            raise ValueError(f"run: found {min(unknown)}, allowed: {', '.join(self._operands)}")
+            raise refused("run", min(unknown), listed(self._operands))
         return Batch(self._spec, self._backend, {**self._operands, **changed})
 
 
@@ -140,7 +141,7 @@ def _raw(rng: np.random.Generator, form: _library.Format, shape: Tuple[int, ...]
 def _metadata(rng: np.random.Generator, spec: _library.Instruction, tiles: int) -> np.ndarray:
     if spec.a == "tf32":
         return rng.integers(0, 2, (tiles, spec.m, spec.stored_k), np.uint8)
-    raise ValueError(f"inst: found {spec.name}, allowed: without metadata, or tiles= that make it")
+    raise refused("inst", spec.name, "without metadata, or tiles= that make it")
 
 
 def generated(inst: str, arch: str, tiles: int, seed: int) -> Dict[str, np.ndarray]:
@@ -173,7 +174,7 @@ class Law:
         if not isinstance(found, np.ma.MaskedArray):
             found = np.ma.array(found)
         if found.dtype != np.bool_:
-            raise ValueError(f"{self.name}: found {found.dtype}, allowed: a bool per element of D")
+            raise refused(self.name, found.dtype, "a bool per element of D")
         return np.ma.array(np.broadcast_to(found.data, batch.d.shape), mask=np.broadcast_to(found.mask, batch.d.shape))
 
     def check(
@@ -203,9 +204,9 @@ class Law:
         elif on == "model":
             backend = functools.partial(_model, arch)
         else:
-            raise ValueError(f"on: found {on}, allowed: model, hardware, or a function")
+            raise refused("on", on, "model, hardware, or a function")
         if isinstance(tiles, int) and tiles < 1:
-            raise ValueError(f"tiles: found {tiles}, allowed: 1 or more")
+            raise refused("tiles", tiles, "1 or more")
         operands = generated(inst, arch, tiles, seed) if isinstance(tiles, int) else dict(tiles)
         batch = Batch(spec, backend, operands)
         holds = self(batch)
@@ -301,5 +302,5 @@ def law(judge: Judge) -> Law:
     >>> bool(c_changes_its_sign.check("mma.m16n8k16.f32.f16.f16.f32"))
     """
     if not callable(judge):
-        raise TypeError(f"law: found {judge!r}, allowed: a function of a Batch")
+        raise refused("law", repr(judge), "a function of a Batch", TypeError)
     return Law(judge, (judge.__doc__ or "").strip())

@@ -19,6 +19,8 @@ from ctypes import (
 from pathlib import Path
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from ._refuse import refused
+
 _ABI = 1
 
 
@@ -172,7 +174,7 @@ lib.mmaudit_abi.restype = ctypes.c_uint
 for _name in ("version", "revision", "last_error"):
     getattr(lib, "mmaudit_" + _name).restype = c_char_p
 if lib.mmaudit_abi() != _ABI:
-    raise ImportError(f"mmaudit: found a library of interface {lib.mmaudit_abi()}, allowed: {_ABI}")
+    raise refused("mmaudit", f"a library of interface {lib.mmaudit_abi()}", _ABI, ImportError)
 
 lib.mmaudit_free.argtypes, lib.mmaudit_free.restype = [c_void_p], None
 lib.mmaudit_architecture_count.restype = c_size_t
@@ -222,7 +224,7 @@ def text_from(function: Callable[..., int], *arguments: Any) -> str:
 def encoded(text: Optional[str]) -> Optional[bytes]:
     """As the library takes it; ValueError where the library would see only a part, up to a NUL."""
     if text is not None and "\0" in str(text):
-        raise ValueError(f"name: found {str(text)!r}, allowed: one without NUL")
+        raise refused("name", repr(str(text)), "one without NUL")
     return None if text is None else str(text).encode()
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Casting
 from ._library import lib
+from ._refuse import refused
 from ._views import Trace
 
 Values = Union[np.ndarray, Sequence[float], float]
@@ -38,7 +39,7 @@ def instructions(arch: str = "hopper") -> List[str]:
 
 def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
     if scale_d not in (0, 1):
-        raise ValueError(f"scale_d: found {scale_d}, allowed: 0, 1")
+        raise refused("scale_d", scale_d, "0, 1")
     return (0 if scale_d else 1) | (2 if negate_a else 0) | (4 if negate_b else 0)
 
 
@@ -130,9 +131,7 @@ def convert(
         array = array.astype(np.float64)  # a list of whole numbers
     name = source if source is not None else _arrays.format_of(array.dtype)
     if name is None:
-        raise ValueError(
-            f"x dtype: found {array.dtype}, allowed: a float type (give the format of raw bits, e.g. source='e4m3')"
-        )
+        raise refused("x dtype", array.dtype, "a float type (give the format of raw bits, e.g. source='e4m3')")
     array = _arrays.operand("x", array, name, Casting())
     dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
     result, counted = _arrays.cast(array, name, to, _arrays.casting(rounding, saturate), dtype)
@@ -151,7 +150,7 @@ def cvt(opcode: str, operands: Sequence[Union[int, float]], rbits: int = 0) -> i
     """
     bits = [x if isinstance(x, int) else int(np.float32(x).view(np.uint32)) for x in operands]
     if any(not 0 <= x < 2**32 for x in (*bits, rbits)):
-        raise ValueError("operands: found bits beyond 32, allowed: 0 to 2**32 - 1")
+        raise refused("operands", "bits beyond 32", "0 to 2**32 - 1")
     given, result = (c_uint32 * max(len(bits), 1))(*bits), c_uint32()
     _library.check(lib.mmaudit_cvt(_library.encoded(opcode), given, len(bits), rbits, byref(result)))
     return result.value
@@ -164,12 +163,12 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
         return raw
     array = np.atleast_1d(_arrays.array_of(field, x))
     if array.ndim != 1 or array.size > count:
-        raise ValueError(f"{field}: found {array.size} values, allowed: at most {count} (the depth of the instruction)")
+        raise refused(field, f"{array.size} values", f"at most {count} (the depth of the instruction)")
     if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x):
         array = array.astype(np.float64)
         found, lost = _arrays.cast(array, "f64", name, Casting(how.rounding or "rn", how.saturate), raw.dtype)
         if how.rounding is None and lost["inexact"] + lost["overflow"] != 0:
-            raise ValueError(f"{field}: found values that {name} does not hold, allowed: its values, or rounding='rn'")
+            raise refused(field, f"values that {name} does not hold", "its values, or rounding='rn'")
     else:
         found = _arrays.operand(field, array, name, how).view(raw.dtype)
     raw[: found.size] = found
@@ -180,7 +179,7 @@ def _positions(metadata: Union[np.ndarray, Sequence[int]]) -> np.ndarray:
     """The positions of one row as bytes; numbers that a byte does not hold are refused."""
     found = _arrays.array_of("metadata", metadata)
     if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > 255):
-        raise ValueError(f"metadata: found {found.ravel()[:8].tolist()}, allowed: positions inside a group, whole numbers from 0")
+        raise refused("metadata", found.ravel()[:8].tolist(), "positions inside a group, whole numbers from 0")
     return np.ascontiguousarray(found, dtype=np.uint8)
 
 
@@ -214,9 +213,7 @@ def explain(
         if given is None:
             continue
         if not spec.scale:
-            raise ValueError(
-                f"{field}: found with {spec.name}, allowed: with block-scaled instructions only (kind_mx...)"
-            )
+            raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
         blocks, name = spec.blocks(spec.k), spec.scale
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)
         some = _exactly(field, given, name, blocks, how)

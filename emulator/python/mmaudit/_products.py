@@ -10,15 +10,16 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Casting
 from ._library import lib
+from ._refuse import refused
 
 
 def _whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{field}: found {value!r}, allowed: a whole number") from None
+        raise refused(field, repr(value), "a whole number") from None
     if not least <= number <= most:
-        raise ValueError(f"{field}: found {number}, allowed: {allowed}")
+        raise refused(field, number, allowed)
     return number
 
 
@@ -34,7 +35,7 @@ def _finite(field: str, value: Any) -> np.float32:
     except (TypeError, ValueError):
         finite = False
     if not finite:
-        raise ValueError(f"{field}: found {value!r}, allowed: a finite number of binary32")
+        raise refused(field, repr(value), "a finite number of binary32")
     return number
 
 
@@ -132,7 +133,7 @@ def matmul(
     limit = _available_memory() if memory is None else memory
     least = _result_bytes(a, b, output)
     if limit is not None and least > limit:  # before anything is copied
-        raise MemoryError(f"memory: found {least} bytes needed for the result, allowed: {limit} bytes")
+        raise refused("memory", f"{least} bytes needed for the result", f"{limit} bytes", MemoryError)
     work, kept, shape = _product(
         spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
         scale_layout, metadata,
@@ -143,7 +144,7 @@ def matmul(
     _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
     needed = total.value - sum(array.nbytes for array in kept)
     if limit is not None and needed > limit:
-        raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
+        raise refused("memory", f"{needed} bytes needed for result and work space", f"{limit} bytes", MemoryError)
     with_ml = any(_arrays.is_ml(_arrays.array_of(field, x)) for field, x in (("a", a), ("b", b)))
     d = np.empty((work.batch, work.m, work.n), _arrays.value_dtype(output, with_ml))
     work.d = _arrays.written(d)

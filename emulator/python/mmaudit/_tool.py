@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _arrays
 from ._dtypes import FILED, NAMES
+from ._refuse import refused
 
 _RAW = {1: "U8", 2: "U16", 4: "U32", 8: "U64"}
 
@@ -23,11 +24,12 @@ def program() -> str:
     given = os.environ.get("MMAUDIT_TOOL")
     if given:
         if shutil.which(given) is None:
-            raise RuntimeError(f"mmaudit: found no program {given!r}, allowed: one that runs as $MMAUDIT_TOOL")
+            raise refused("mmaudit", f"no program {given!r}", "one that runs as $MMAUDIT_TOOL", RuntimeError)
         return given
     found = shutil.which("mmaudit") or shutil.which("mmaudit", path=str(Path.home() / ".local" / "bin"))
     if found is None:
-        raise RuntimeError("mmaudit: found no program of this name, allowed: one on PATH (./run install), or $MMAUDIT_TOOL")
+        raise refused(
+            "mmaudit", "no program of this name", "one on PATH (./run install), or $MMAUDIT_TOOL", RuntimeError)
     return found
 
 
@@ -37,7 +39,7 @@ def tensor_of(field: str, x: Any) -> Tuple[str, np.ndarray]:
     name = _arrays.format_of(array.dtype)
     if name not in FILED:
         allowed = ", ".join(str(NAMES[one].torch) for one in FILED)
-        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: {allowed}")
+        raise refused(f"{field} dtype", array.dtype, allowed)
     return FILED[name], array
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from . import _checked
+from .._refuse import refused
 from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._emulate import Seen, emulate
@@ -38,7 +39,7 @@ def saver(function: str) -> Callable[..., None]:
     try:
         from safetensors.torch import save_file
     except ImportError as error:
-        raise ImportError(f"mmaudit.torch.{function}: found no safetensors, allowed: pip install safetensors") from error
+        raise refused(f"mmaudit.torch.{function}", "no safetensors", "pip install safetensors", ImportError) from error
 
     def save(file: str, tensors: Dict[str, Tensor], head: Dict[str, Any], **more: str) -> None:
         with written(file) as part:
@@ -109,8 +110,9 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
     together = relative_error(run(layers, size, 0), exact) / size
     for layer, gain in out.items():
         if not math.isfinite(gain) or not math.isfinite(together):
-            raise ValueError(f"gains: found a relative error of the output of {gain if math.isfinite(together) else together}"
-                             f" by errors of {layer!r}, allowed: finite numbers")
+            error = gain if math.isfinite(together) else together
+            found = f"a relative error of the output of {error} by errors of {layer!r}"
+            raise refused("gains", found, "finite numbers")
     alike = max(1.0, together / independent) if independent else 1.0
     return {layer: gain * alike for layer, gain in out.items()}
 
@@ -148,7 +150,7 @@ def capture(
 
     def keep(seen: Seen) -> None:
         if seen.a.is_meta or seen.b.is_meta:
-            raise ValueError("module: found operands on the device meta, allowed: operands with numbers")
+            raise refused("module", "operands on the device meta", "operands with numbers")
         batches, m, k = seen.a.shape
         n = seen.b.shape[2]
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1

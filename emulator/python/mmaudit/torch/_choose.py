@@ -8,6 +8,7 @@ from torch import nn
 from .. import _tool
 from .._audit import Names
 from . import _checked
+from .._refuse import refused
 from ._capture import capture
 from ._tighten import Tightened, tighten
 
@@ -32,7 +33,7 @@ def choose_plan(
     _checked.module(module)
     limit = _checked.number("max_output_error", max_output_error)
     if not 0 < limit < float("inf"):
-        raise ValueError(f"max_output_error: found {max_output_error!r}, allowed: a number above 0, such as 0.12")
+        raise refused("max_output_error", repr(max_output_error), "a number above 0, such as 0.12")
     _tool.program()  # before there is work to lose
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     arguments = _tool.options_of(arch=arch, dtype=dtype, scale=scale, policy=policy, html=page)

@@ -11,6 +11,7 @@ from torch import Tensor
 from .. import _library
 from .._library import Instruction, lib
 from . import _checked, _cuda
+from .._refuse import listed, refused
 from ._checked import whole
 from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 
@@ -53,12 +54,12 @@ def _shape(a: Tensor, b: Tensor, spec: Instruction) -> List[int]:
     require_dtype("b", b, spec.b)
     for field, x in (("a", a), ("b", b)):
         if x.dim() < 2:
-            raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: two dimensions or more")
+            raise refused(f"{field} shape", list(x.shape), "two dimensions or more")
     if b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+        raise refused("b shape", list(b.shape), f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     k = a.shape[-1] * (2 if spec.sparse else 1)
     if b.shape[-2] != k:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
+        raise refused("b shape", list(b.shape), f"{k} rows, as A has columns")
     return [*a.shape[:-1], b.shape[-1]]
 
 
@@ -67,9 +68,9 @@ def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Te
     """D without its numbers; ValueError for places of the tensors that nothing computes in."""
     place = require_place(a=a, b=b, **others)
     if place.type == "cuda" and spec.sparse:
-        raise ValueError(f"inst: found the sparse {spec.name} on {place}, allowed: a dense one, or tensors on the CPU")
+        raise refused("inst", f"the sparse {spec.name} on {place}", "a dense one, or tensors on the CPU")
     if place.type == "cuda" and scale_layout == "blocked":
-        raise ValueError(f"scale_layout: found blocked on {place}, allowed: rows, or tensors on the CPU")
+        raise refused("scale_layout", f"blocked on {place}", "rows, or tensors on the CPU")
     return torch.empty(_shape(a, b, spec), dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
@@ -96,12 +97,11 @@ def _matmul(
         if scale is None:
             continue
         if spec.scale is None:
-            raise ValueError(
-                f"{field}: found with {spec.name}, allowed: with block-scaled instructions only (kind_mx...)")
+            raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
         require_dtype(field, scale, spec.scale)
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
-            raise ValueError(f"{field} dtype: found {factor.dtype}, allowed: torch.float32")
+            raise refused(f"{field} dtype", factor.dtype, "torch.float32")
     kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
     work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
     work.d = written(d)
@@ -289,15 +289,15 @@ def quantize(
     for field, text in (("dtype", dtype), ("scaling", scaling or ""), ("arch", arch), ("policy", policy)):
         _checked.of_kind(field, text, str, "a str")
     if x.dtype not in NUMBERS:
-        raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
+        raise refused("x dtype", x.dtype, listed(NUMBERS))
     if x.dim() not in (2, 3):
-        raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
+        raise refused("x shape", list(x.shape), "two or three dimensions")
     whole("threads", threads, 0, MOST_THREADS)
     path = find_path(arch, dtype, scaling, policy)
     if tensor_largest is not None:
         _checked.tensor("tensor_largest", tensor_largest)
         if not path.factor_per_tensor:
-            raise ValueError(f"tensor_largest: found with scaling {path.scaling}, allowed: with a factor per tensor")
+            raise refused("tensor_largest", f"with scaling {path.scaling}", "with a factor per tensor")
     elements, scales, factors = _quantize(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
     return Quantized(elements.reshape(x.shape), scales if path.scale else None,

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from torch import nn
 
 from . import _checked
+from .._refuse import listed, refused
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -34,13 +35,12 @@ class Recipe:
         for name, value in asdict(self).items():
             if name == "history":
                 if isinstance(value, bool) or not isinstance(value, int):
-                    raise ValueError(f"history: found {reprlib.repr(value)}, allowed: a whole number from 0")
+                    raise refused("history", reprlib.repr(value), "a whole number from 0")
             elif not isinstance(value, str) and (value is not None or name not in ("scaling", "gradient")):
-                raise ValueError(f"{name}: found {reprlib.repr(value)}, allowed: a str")
+                raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
         if self.history < 0 or (self.history and not path.factor_per_tensor):
-            raise ValueError(
-                f"history: found {self.history} with scaling {path.scaling}, allowed: from 0, with a factor per tensor")
+            raise refused("history", f"{self.history} with scaling {path.scaling}", "from 0, with a factor per tensor")
         if self.gradient is not None:
             find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
         return self
@@ -88,36 +88,35 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
         return choice.checked()
     if isinstance(choice, str):
         if choice not in RECIPES:
-            raise ValueError(
-                f"{where}: found {choice!r}, allowed: {', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
+            raise refused(where, repr(choice), f"{', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
         return RECIPES[choice].checked()
     if not isinstance(choice, Mapping):
-        raise ValueError(f"{where}: found {type(choice).__name__}, allowed: a name or the fields of a recipe")
+        raise refused(where, type(choice).__name__, "a name or the fields of a recipe")
     given = dict(choice)
     base = given.pop("recipe", None)
     names = [one.name for one in fields(Recipe)]
     for name in given:
         if name not in names:
-            raise ValueError(f"{where}: found the field {name!r}, allowed: recipe, {', '.join(names)}")
+            raise refused(where, f"the field {name!r}", f"recipe, {', '.join(names)}")
     if base is not None:
         if not isinstance(base, (str, Recipe)):
-            raise ValueError(f"{where} recipe: found {type(base).__name__}, allowed: the name of a recipe")
+            raise refused(f"{where} recipe", type(base).__name__, "the name of a recipe")
         found = recipe_of(where, base)
         if found is None:
-            raise ValueError(f"{where}: found {KEEP!r} with other fields, allowed: alone")
+            raise refused(where, f"{KEEP!r} with other fields", "alone")
         return replace(found, **given).checked()
     if "arch" not in given or "dtype" not in given:
         lacking = "dtype" if "arch" in given else "arch"
-        raise ValueError(f"{where}: found no {lacking}, allowed: arch and dtype, or recipe")
+        raise refused(where, f"no {lacking}", "arch and dtype, or recipe")
     return Recipe(**given).checked()
 
 
 def _layers_of(where: str, given: Any) -> Dict[str, Optional[Recipe]]:
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where}: found {type(given).__name__}, allowed: an object")
+        raise refused(where, type(given).__name__, "an object")
     for key in given:
         if not isinstance(key, str):
-            raise ValueError(f"{where}: found the key {reprlib.repr(key)}, allowed: a str")
+            raise refused(where, f"the key {reprlib.repr(key)}", "a str")
     return {key: recipe_of(f"{where} {key!r}", value) for key, value in given.items()}
 
 
@@ -132,8 +131,8 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
 
     error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
     if not number(error) or not (limit is None or number(limit)):
-        raise ValueError(f"{where}: found {reprlib.repr(given)}, allowed: an object with output_error, a "
-                         "number from 0, and perhaps limit, another")
+        raise refused(
+            where, reprlib.repr(given), "an object with output_error, a number from 0, and perhaps limit, another")
     assert error is not None
     return float(error), None if limit is None else float(limit)
 
@@ -141,7 +140,7 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
 def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
     """Those after the first: each says which layers change."""
     if not isinstance(given, (list, tuple)):
-        raise ValueError(f"plan tighter: found {type(given).__name__}, allowed: a list")
+        raise refused("plan tighter", type(given).__name__, "a list")
     out: List[LayerRecipes] = []
     layers = dict(first.layers)
     for number, one in enumerate(given):
@@ -151,7 +150,7 @@ def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
         changed = _layers_of(f"{where} layers", one.get("layers"))
         for key in changed:
             if key not in layers:
-                raise ValueError(f"{where} layers: found {key!r}, allowed: keys of the plan's layers")
+                raise refused(f"{where} layers", repr(key), "keys of the plan's layers")
         layers.update(changed)
         out.append(replace(first, layers=list(layers.items()), estimate=error, tighter=[]))
     return out
@@ -163,7 +162,7 @@ def _json_of(path: "str | PathLike[str]") -> Any:
         out: Dict[str, Any] = {}
         for key, value in pairs:
             if key in out:
-                raise ValueError(f"plan: found the key {key!r} twice, allowed: once")
+                raise refused("plan", f"the key {key!r} twice", "once")
             out[key] = value
         return out
 
@@ -171,9 +170,9 @@ def _json_of(path: "str | PathLike[str]") -> Any:
         try:
             return json.load(file, object_pairs_hook=once)
         except RecursionError:
-            raise ValueError(f"plan: found JSON nested too deeply in {str(path)!r}, allowed: a plan") from None
+            raise refused("plan", f"JSON nested too deeply in {str(path)!r}", "a plan") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"plan: found no JSON in {str(path)!r} ({error}), allowed: a plan") from None
+            raise refused("plan", f"no JSON in {str(path)!r} ({error})", "a plan") from None
 
 
 @dataclass
@@ -214,20 +213,19 @@ class LayerRecipes:
         if given is None or isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
-            raise ValueError(
-                f"plan: found {type(given).__name__}, allowed: a recipe, its name, an object or a file of JSON")
+            raise refused("plan", type(given).__name__, "a recipe, its name, an object or a file of JSON")
         allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
             if name not in allowed:
-                raise ValueError(f"plan: found the field {name!r}, allowed: {', '.join(allowed)}")
+                raise refused("plan", f"the field {name!r}", listed(allowed))
         if given.get("schema", SCHEMA) != SCHEMA:
-            raise ValueError(f"plan schema: found {given['schema']!r}, allowed: {SCHEMA}")
+            raise refused("plan schema", repr(given['schema']), SCHEMA)
         layers = _layers_of("plan layers", given.get("layers", {}))
         keeps = given.get("keep_first_last", False)
         if not isinstance(keeps, bool):
-            raise ValueError(f"plan keep_first_last: found {reprlib.repr(keeps)}, allowed: true, false")
+            raise refused("plan keep_first_last", reprlib.repr(keeps), "true, false")
         found = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
                     *_estimate_of("plan estimate", given.get("estimate")))
         found.tighter = _tighter_of(found, given.get("tighter", []))
@@ -240,8 +238,7 @@ class LayerRecipes:
         for key, _ in self.layers:
             if not any(key == type(one).__name__ or fnmatchcase(name, key) for name, one in named_modules(module)):
                 names = ", ".join(repr(name) for name in list(dict.fromkeys(name for name, _ in named_modules(module)))[1:4])
-                raise ValueError(
-                    f"plan layers: found {key!r}, which no module matches, allowed: globs over names such as {names}")
+                raise refused("plan layers", f"{key!r}, which no module matches", f"globs over names such as {names}")
 
     def to_json(self) -> str:
         """As of() reads it."""

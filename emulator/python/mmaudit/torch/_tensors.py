@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .. import _library
 from .._dtypes import NAMES, Names
+from .._refuse import refused
 
 # Formats that torch's own floats are, where a tensor is to be converted.
 NUMBERS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
@@ -34,12 +35,12 @@ def require_dtype(field: str, x: Tensor, name: str) -> None:
     if x.dtype not in allowed:
         names = ", ".join(str(one) for one in allowed)
         hint = "; quantize() converts" if x.dtype in NUMBERS else ""
-        raise ValueError(f"{field} dtype: found {x.dtype}, allowed: {names} (elements of {name}{hint})")
+        raise refused(f"{field} dtype", x.dtype, f"{names} (elements of {name}{hint})")
 
 
 def require_shape(field: str, x: Tensor, shape: Tuple[int, ...], axes: str) -> None:
     if tuple(x.shape) != shape:
-        raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: {list(shape)} ({axes})")
+        raise refused(f"{field} shape", list(x.shape), f"{list(shape)} ({axes})")
 
 
 def require_place(**tensors: Optional[Tensor]) -> torch.device:
@@ -50,11 +51,11 @@ def require_place(**tensors: Optional[Tensor]) -> torch.device:
         if x is None:
             continue
         if x.layout != torch.strided:
-            raise ValueError(f"{field} layout: found {x.layout}, allowed: torch.strided")
+            raise refused(f"{field} layout", x.layout, "torch.strided")
         if x.device.type not in ("cpu", "cuda", "meta"):
-            raise ValueError(f"{field} device: found {x.device}, allowed: cpu, cuda")
+            raise refused(f"{field} device", x.device, "cpu, cuda")
         if place is not None and x.device != place:
-            raise ValueError(f"{field} device: found {x.device}, allowed: {place}, where {first} is")
+            raise refused(f"{field} device", x.device, f"{place}, where {first} is")
         place, first = x.device, first or field
     assert place is not None
     return place

@@ -4,6 +4,7 @@ from typing import Any, Dict, List, NamedTuple, Union
 
 from torch import Tensor, nn
 
+from .._refuse import refused
 from ._compare import logits_of, measured_output, relative_error
 from ._recipes import Choice, LayerRecipes, Plan, label
 
@@ -51,10 +52,10 @@ def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]"
     """
     first = LayerRecipes.of(plan, module)
     if first.estimate is None:
-        raise ValueError("plan estimate: found none, allowed: a plan of mmaudit audit --max-output-error")
+        raise refused("plan estimate", "none", "a plan of mmaudit audit --max-output-error")
     limit = first.limit if limit is None else limit
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-        raise ValueError(f"limit: found {limit!r}, allowed: a number above 0")
+        raise refused("limit", repr(limit), "a number above 0")
     kept = LayerRecipes(layers=[(key, None) for key, _ in first.layers], estimate=0.0, limit=first.limit)
     plans, tries = [first, *first.tighter, kept], []
     exact: Tensor = logits_of(measured_output(module, batch, LayerRecipes(), seed))
