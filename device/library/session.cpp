@@ -28,7 +28,10 @@ constexpr DataType kDataTypes[] = {
 cudaDataType_t data_type(Format format) {
   for (const DataType& each : kDataTypes)
     if (each.format == format) return each.number;
-  throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
+  refuse("type: found {}, allowed: {}", name_of(format), names_of(kFormats, [](const NamedFormat& one) {
+           return std::any_of(std::begin(kDataTypes), std::end(kDataTypes),
+                              [&](const DataType& each) { return each.format == one.spec.id; });
+         }));
 }
 
 /// Owns what a create function of the library makes.
@@ -334,7 +337,7 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   const std::size_t bias_bytes =
       problem.bias ? problem.n * spec_of(bias_type_of(problem)).storage_bytes() : 0;
   if ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr))
-    throw InputError("c, bias: found none, allowed: those that " + name_of(problem) + " reads");
+    refuse("c, bias: found none, allowed: those that {} reads", name_of(problem));
   const Buffer bias(bias_bytes);
   if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
   const float factors[] = {problem.scale_b, problem.scale_a};

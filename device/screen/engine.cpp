@@ -238,8 +238,8 @@ class Screener {
     std::vector<sweeps::Stamp> stamps(slots);
     device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
     if (const std::size_t missing = unwritten(stamps); missing != 0)
-      throw EnvironmentError(result->work.name() + ": found " + std::to_string(missing) + " of " +
-                             std::to_string(slots) + " warps or warpgroups that did not end, allowed: none");
+      throw EnvironmentError(refusal("{}: found {} of {} warps or warpgroups that did not end, allowed: none",
+                                     result->work.name(), missing, slots));
     for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
     slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
     steps_.end();
@@ -314,9 +314,8 @@ void screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& work
   if (const auto others = sweeps::EnergyMeter(gpu.ordinal).other_processes();
       !others.empty() && !options.beside_others) {
     steps.end();
-    out.refused = "found process " + std::to_string(others.front()) +
-                  (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
-                  " on it, allowed: none, or --beside-others";
+    out.refused = refusal("found process {}{} on it, allowed: none, or --beside-others", others.front(),
+                          others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "");
     return;
   }
   cuda_check(cudaSetDevice(gpu.ordinal), "selecting the device");

@@ -174,7 +174,10 @@ TEST(GemmPath, NamesTheInstructionOrWhyThereIsNone) {
   EXPECT_EQ(path.factor_per_tensor, 1);
   path.dtype = "nvf5";
   EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
-  EXPECT_EQ(std::string(mmaudit_last_error()), "dtype: found nvf5, allowed: did you mean nvf4?");
+  EXPECT_EQ(
+      std::string(mmaudit_last_error()),
+      "dtype: found nvf5 (did you mean nvf4?), allowed: e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, "
+      "tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4");
   path.arch = "volta", path.dtype = "e4m3";
   EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
   EXPECT_NE(std::string(mmaudit_last_error()).find("volta has no instruction for e4m3"), std::string::npos);
@@ -202,7 +205,7 @@ TEST(Quantize, TheCInterfaceChecksEverySizeFirst) {
        "x: found 252 bytes, allowed: those up to element 63"},
       {[](mmaudit_quantization& w) { w.lane_stride = 33; }, "x: found 256 bytes"},
       {[](mmaudit_quantization& w) { w.k_stride = UINT64_MAX / 2; }, "x strides: found"},
-      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, f16, bf16"},
+      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, tf32, bf16, f16"},
       {[](mmaudit_quantization& w) { w.elements.bytes = 63; }, "elements: found 63 bytes"},
       {[](mmaudit_quantization& w) { w.factors = {}; }, "factors: found"},
       {[](mmaudit_quantization& w) { w.tensor_largest = {}; }, "tensor_largest: found"},

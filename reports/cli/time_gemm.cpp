@@ -42,20 +42,17 @@ const timing::Product& product_of(const TimeGemmOptions& options) {
     if (found == nullptr && (options.type.empty() || one.type == options.type)) found = &one;
   }
   if (found != nullptr) return *found;
-  if (!types.empty())
-    throw InputError(
-        fmt::format("--type: found {}, allowed with {}: {}", options.type, options.kernel, types));
+  if (!types.empty()) refuse("--type: found {} with {}, allowed: {}", options.type, options.kernel, types);
   const std::string nearest = nearest_word(options.kernel, names);
-  throw InputError(fmt::format("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
-                               options.kernel.empty() ? "nothing" : options.kernel,
-                               nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
+  refuse("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
+         options.kernel.empty() ? "nothing" : options.kernel,
+         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
 }
 
 timing::Machine machine_of(const TimeGemmOptions& options) {
   if (!options.file.empty()) return timing::machine_of_file(options.file);
   const timing::Machine* found = timing::find_machine(options.machine.empty() ? "hopper" : options.machine);
-  if (found == nullptr)
-    throw InputError(fmt::format("--arch: found {}, allowed: {}", options.machine, timing::machine_list()));
+  if (found == nullptr) refuse("--arch: found {}, allowed: {}", options.machine, timing::machine_list());
   return *found;
 }
 
@@ -80,9 +77,10 @@ int compare(const TimeGemmOptions& options) {
                         one.type, one.n, one.cycles, compared.back().model.cycles, compared.back().ratio()));
     }
     if (compared.empty())
-      throw InputError(options.compare +
-                       ": found no kernel to compare, allowed: rows that `whole` printed, of the "
-                       "kernel, type and size that were asked for");
+      refuse(
+          "{}: found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and size "
+          "that were asked for",
+          options.compare);
     print(fmt::format(
         "\n{:<22} kernels  Pearson of IPC  model / measured  standard deviation  mean absolute error\n", ""));
     const std::vector<timing::KernelGroup> groups = timing::groups_of(compared);

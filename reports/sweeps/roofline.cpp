@@ -112,14 +112,11 @@ void require_ceilings(const SweepResult& result, const SweepResult& other, const
     return std::tie(of.gpu, of.compute_capability, of.multiprocessors);
   };
   if (model(found) != model(allowed))
-    throw InputError(
-        fmt::format("{}: GPU: found {}, allowed: {}", label, gpu_text(found), gpu_text(allowed)));
+    refuse("{}: GPU: found {}, allowed: {}", label, gpu_text(found), gpu_text(allowed));
   const Ceilings own = ceilings_of(other);
   if (own.types.empty() && !own.memory && !own.second_level)
-    throw InputError(
-        fmt::format("{}: found no ceiling, allowed: a sweep with scope=gpu of matrix instructions or "
-                    "of {}",
-                    label, fmt::join(kReads, " or ")));
+    refuse("{}: found no ceiling, allowed: a sweep with scope=gpu of matrix instructions or of {}", label,
+           fmt::format("{}", fmt::join(kReads, " or ")));
 }
 
 report::Table roofline_table(const Ceilings& ceilings) {

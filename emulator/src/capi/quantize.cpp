@@ -12,18 +12,14 @@ namespace {
 
 [[noreturn]] void refuse_name(std::string_view field, const char* name,
                               const std::vector<std::string>& allowed) {
-  std::string clause = "found ", list;
-  clause.append(name == nullptr ? "null" : name);
-  if (name != nullptr)
-    if (const std::string near = nearest_word(name, allowed); !near.empty())
-      refuse(field, clause.append(", allowed: did you mean ").append(near).append("?"));
-  for (const std::string& one : allowed) list.append(list.empty() ? "" : ", ").append(one);
-  refuse(field, clause.append(", allowed: ").append(list));
+  refuse("{}: found {}{}, allowed: {}", field, name == nullptr ? "null" : name,
+         name == nullptr ? "" : did_you_mean(name, allowed), allowed);
 }
 
 template <std::size_t Size>
 void put(const std::string& text, char (&out)[Size]) {
-  if (text.size() >= Size) refuse("size", "found a name of more characters than its field has");
+  if (text.size() >= Size)
+    refuse("size: found a name of {} characters, allowed: less than {}", text.size(), Size);
   std::memcpy(out, text.c_str(), text.size() + 1);
 }
 
@@ -44,9 +40,9 @@ void find(mmaudit_gemm_path* out) {
   combination = settled(combination);
   const GemmPath found = mmaudit::find_path(combination);
   if (!found.why_not.empty())
-    refuse("dtype, scaling, policy",
-           "found " + std::string(combination.dtype.name) + ", " + std::string(name_of(combination.scaling)) +
-               ", " + name_of(combination.accumulation) + ", which can't be computed: " + found.why_not);
+    throw InputError("dtype, scaling, policy: found " + std::string(combination.dtype.name) + ", " +
+                     std::string(name_of(combination.scaling)) + ", " + name_of(combination.accumulation) +
+                     ", which can't be computed: " + found.why_not);
   const QuantizeRule rule = quantize_rule(combination.dtype, combination.scaling, false);
   put(name_of(found.instruction), path.inst);
   put(std::string(name_of(combination.scaling)), path.taken_scaling);
@@ -69,16 +65,13 @@ void find(mmaudit_gemm_path* out) {
 GemmDtype dtype_of(const char* name) {
   if (name != nullptr)
     if (const GemmDtype* row = find_gemm_dtype(name)) return *row;
-  std::vector<std::string> allowed;
-  for (const GemmDtype& each : gemm_dtypes()) allowed.emplace_back(each.name);
-  refuse_name("dtype", name, allowed);
+  refuse_name("dtype", name, names_of(gemm_dtypes()));
 }
 
 Scaling scaling_of(const char* name, const GemmDtype& dtype) {
   if (name == nullptr) return usual_scaling(dtype);
   const std::vector<Scaling> found = find_scalings(name);
-  if (found.empty())
-    refuse_name("scaling", name, {"none", "tensor", "row", "1x128", "128x128", "mx-floor", "mx-ceil"});
+  if (found.empty()) refuse_name("scaling", name, scaling_names());
   return found[0];
 }
 
@@ -92,8 +85,10 @@ Quantization quantization_of(const mmaudit_quantization& work) {
   out.rule = quantize_rule(combination.dtype, combination.scaling, of_b);
   out.batch = work.batch, out.lanes = work.lanes, out.k = work.k;
   out.from = capi::format_of("from", work.from);
-  if (out.from.integer() || out.from.storage_bits < 16)
-    refuse("from", "found " + std::string(name_of(out.from.id)) + ", allowed: f64, f32, f16, bf16");
+  const auto is_source = [](const FormatSpec& spec) { return !spec.integer() && spec.storage_bits >= 16; };
+  if (!is_source(out.from))
+    refuse("from: found {}, allowed: {}", name_of(out.from.id),
+           names_of(kFormats, [&](const NamedFormat& one) { return is_source(one.spec); }));
   out.x = work.x.data;
   out.batch_stride = work.batch_stride, out.lane_stride = work.lane_stride, out.k_stride = work.k_stride;
   const std::uint64_t numbers = work.batch * work.lanes * work.k;
@@ -107,11 +102,10 @@ Quantization quantization_of(const mmaudit_quantization& work) {
     for (const auto& [count, stride] : axes) {
       std::uint64_t step = 0;
       if (__builtin_mul_overflow(count - 1, stride, &step) || __builtin_add_overflow(last, step, &last))
-        refuse("x strides", "found an element beyond 64 bits, allowed: within x");
+        refuse("x strides: found an element beyond 64 bits, allowed: within x");
     }
     if (work.x.data == nullptr || work.x.bytes / out.from.storage_bytes() <= last)
-      refuse("x", "found " + std::to_string(work.x.bytes) + " bytes, allowed: those up to element " +
-                      std::to_string(last));
+      refuse("x: found {} bytes, allowed: those up to element {}", work.x.bytes, last);
   }
   const Axis blocks{"blocks", out.rule.scaled() ? out.scale_blocks() : out.factor_blocks()};
   if (out.rule.one_factor()) require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);

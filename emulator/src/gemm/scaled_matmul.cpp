@@ -8,6 +8,7 @@
 
 #include "gemm/epilogue.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -74,17 +75,19 @@ void by_blocks(const Instruction& instruction, const Datapath& datapath, const M
 std::string why_no_factors(const Instruction& instruction, const Matmul& problem,
                            const ProductFactors& factors) {
   if (!factors.any()) return {};
-  if (problem.c != nullptr) return "c: found with factors, allowed without them";
+  if (problem.c != nullptr) return refusal("c: found with factors, allowed: without them");
   if (!problem.epilogue || problem.epilogue->alpha != 1 || problem.epilogue->beta != 0)
-    return "epilogue: found another one with factors, allowed: alpha 1, beta 0";
+    return refusal("epilogue: found another one with factors, allowed: alpha 1, beta 0");
   if (factors.block == 0) return {};
   if (problem.promote == 0 || factors.block % problem.promote != 0)
-    return "promote: found " + std::to_string(problem.promote) + ", allowed: a divisor of factor_block " +
-           std::to_string(factors.block);
+    return refusal("promote: found {}, allowed: a divisor of factor_block {}", problem.promote,
+                   factors.block);
   if (problem.split_k != 1)
-    return "split_k: found " + std::to_string(problem.split_k) + ", allowed with factor_block: 1";
-  if (instruction.d != Format::f32) return "inst: found binary16 sums, allowed with factor_block: f32";
-  if (instruction.scale != Format::none) return "inst: found block scales, allowed with factor_block: none";
+    return refusal("split_k: found {} with factor_block, allowed: 1", problem.split_k);
+  if (instruction.d != Format::f32)
+    return refusal("inst: found binary16 sums with factor_block, allowed: f32");
+  if (instruction.scale != Format::none)
+    return refusal("inst: found block scales with factor_block, allowed: none");
   return {};
 }
 

@@ -1,9 +1,9 @@
 #include "mmaudit/gemm_combination.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "mmaudit/names.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit {
 namespace {
@@ -162,12 +162,9 @@ std::optional<Accumulation> find_accumulation(std::string_view name) {
   }
   const std::size_t colon = name.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = name.substr(colon + 1);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const std::uint64_t number = whole_number<std::uint64_t>(name.substr(colon + 1)).value_or(0);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
-  if (error != std::errc{} || end != digits.data() + digits.size() || number == 0 || number > kMost)
-    return std::nullopt;
+  if (number == 0 || number > kMost) return std::nullopt;
   if (name.substr(0, colon) == "promote") {
     out.promote = number;
   } else if (name.substr(0, colon) == "split-k") {

@@ -10,6 +10,12 @@
 
 namespace mmaudit::report {
 
+/// A combination that the architecture can compute, and by what.
+struct PathedCombination {
+  GemmCombination combination;
+  GemmPath path;
+};
+
 /// A (m, k) times B (k, n), every `block` of k (0: all of it) times factor(i, j, block). Two binary64 words
 /// an element of D (Ogita, Rump, Oishi 2005, Sum2), which take a plain sum of every 32 products.
 std::vector<double> blocked_product(

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from .. import _library
-from .._library import lib
+from .._library import Instruction, lib
 from . import _checked, _cuda
+from .._refuse import listed, refused
 from ._checked import whole
-from ._tensors import NUMBERS, Formats, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 
 MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
@@ -48,32 +49,29 @@ def find_path(arch: str, dtype: str, scaling: Optional[str], policy: str) -> Pat
                 bool(work.factor_per_tensor), work.promote, work.split_k)
 
 
-def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
+def _shape(a: Tensor, b: Tensor, spec: Instruction) -> List[int]:
     require_dtype("a", a, spec.a)
     require_dtype("b", b, spec.b)
     for field, x in (("a", a), ("b", b)):
         if x.dim() < 2:
-            raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: two dimensions or more")
+            raise refused(f"{field} shape", list(x.shape), "two dimensions or more")
     if b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+        raise refused("b shape", list(b.shape), f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     k = a.shape[-1] * (2 if spec.sparse else 1)
     if b.shape[-2] != k:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
+        raise refused("b shape", list(b.shape), f"{k} rows, as A has columns")
     return [*a.shape[:-1], b.shape[-1]]
 
 
-def _require_on(place: torch.device, spec: Formats, scale_layout: str) -> None:
-    """ValueError for what the kernels of the model on a GPU can't take."""
-    if place.type != "cuda":
-        return
-    if spec.sparse:
-        raise ValueError(f"inst: found the sparse {spec.name} on {place}, allowed: a dense one, or tensors on the CPU")
-    if scale_layout == "blocked":
-        raise ValueError(f"scale_layout: found blocked on {place}, allowed: rows, or tensors on the CPU")
-
-
-def _output(arch: str, inst: str, d_format: Optional[str]) -> torch.dtype:
-    return dtype_of(d_format if d_format is not None else formats_of(arch, inst).d)
+def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Tensor, b: Tensor,
+            **others: Optional[Tensor]) -> Tensor:
+    """D without its numbers; ValueError for places of the tensors that nothing computes in."""
+    place = require_place(a=a, b=b, **others)
+    if place.type == "cuda" and spec.sparse:
+        raise refused("inst", f"the sparse {spec.name} on {place}", "a dense one, or tensors on the CPU")
+    if place.type == "cuda" and scale_layout == "blocked":
+        raise refused("scale_layout", f"blocked on {place}", "rows, or tensors on the CPU")
+    return torch.empty(_shape(a, b, spec), dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
 @torch.library.custom_op("mmaudit::matmul", mutates_args=())
@@ -84,10 +82,8 @@ def _matmul(
     factor_block: int, threads: int,
 ) -> Tensor:
     spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    d = torch.empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format), device=place)
+    d = _result(spec, d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
+                factor_b=factor_b, metadata=metadata)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
     n, k = b.shape[-1], b.shape[-2]
     m = math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]
@@ -101,12 +97,11 @@ def _matmul(
         if scale is None:
             continue
         if spec.scale is None:
-            raise ValueError(
-                f"{field}: found with {spec.name}, allowed with block-scaled instructions only (kind_mx...)")
+            raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
         require_dtype(field, scale, spec.scale)
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
-            raise ValueError(f"{field} dtype: found {factor.dtype}, allowed: torch.float32")
+            raise refused(f"{field} dtype", factor.dtype, "torch.float32")
     kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
     work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
     work.d = written(d)
@@ -114,8 +109,8 @@ def _matmul(
     work.epilogue, work.alpha, work.beta = int(epilogue), alpha, beta
     work.d_format = _library.encoded(d_format) if epilogue else None
     work.scale_layout, work.factor_block = _library.encoded(scale_layout), factor_block
-    if place.type == "cuda":
-        _cuda.matmul(work, place)
+    if d.is_cuda:
+        _cuda.matmul(work, d.device)
     else:
         _library.check(lib.mmaudit_matmul(byref(work)))
     return d
@@ -128,11 +123,8 @@ def _(
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
     factor_block: int, threads: int,
 ) -> Tensor:
-    spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    return a.new_empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format))
+    return _result(formats_of(arch, inst), d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
+                   factor_a=factor_a, factor_b=factor_b, metadata=metadata)
 
 
 def matmul(
@@ -297,15 +289,15 @@ def quantize(
     for field, text in (("dtype", dtype), ("scaling", scaling or ""), ("arch", arch), ("policy", policy)):
         _checked.of_kind(field, text, str, "a str")
     if x.dtype not in NUMBERS:
-        raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
+        raise refused("x dtype", x.dtype, listed(NUMBERS))
     if x.dim() not in (2, 3):
-        raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
+        raise refused("x shape", list(x.shape), "two or three dimensions")
     whole("threads", threads, 0, MOST_THREADS)
     path = find_path(arch, dtype, scaling, policy)
     if tensor_largest is not None:
         _checked.tensor("tensor_largest", tensor_largest)
         if not path.factor_per_tensor:
-            raise ValueError(f"tensor_largest: found with scaling {path.scaling}, allowed: with a factor per tensor")
+            raise refused("tensor_largest", f"with scaling {path.scaling}", "with a factor per tensor")
     elements, scales, factors = _quantize(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
     return Quantized(elements.reshape(x.shape), scales if path.scale else None,
