@@ -86,18 +86,8 @@ Benchmark filled() {
   benchmark.kernel = [](const Point& point) {
     constexpr int kCopies = 16;
     if (point.number("ilp") == 2) return timed_kernel<Filled<Line, 0>, 2, kCopies>();
-    switch (point.number("fill")) {
-      case 0:
-        return timed_kernel<Filled<Line, 0>, 1, kCopies>();
-      case 1:
-        return timed_kernel<Filled<Line, 1>, 1, kCopies>();
-      case 2:
-        return timed_kernel<Filled<Line, 2>, 1, kCopies>();
-      case 4:
-        return timed_kernel<Filled<Line, 4>, 1, kCopies>();
-      default:
-        return TimedKernel{};
-    }
+    return kernel_for<0, 1, 2, 4>(
+        point.number("fill"), []<int kFill>() { return timed_kernel<Filled<Line, kFill>, 1, kCopies>(); });
   };
   return benchmark;
 }

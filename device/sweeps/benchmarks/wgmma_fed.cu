@@ -351,9 +351,7 @@ Setup with_feed(Setup setup, const Point& point, bool loads) {
       (loads ? kFedAndLoadedTiles : kFedTiles) + static_cast<int>(kStageAlignment) + stages * fed;
   setup.trial_steps = kTrialSteps;
   setup.memory_bytes = copied_bytes(point);
-#ifdef __CUDACC__
-  setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
-#endif
+  setup.fill = fill_words;
   setup.check = [products = setup.check, slot_bytes = setup.slot_bytes, memory = setup.memory_bytes, fed,
                  stages](const ReadResult& read, int, int steps, Measurement& out) {
     const std::vector<std::byte> seen = read();

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mmaudit/config.hpp"
-#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/memory/rows.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -47,8 +46,7 @@ struct ChaseResult {
   std::uint32_t start = 0, end = 0;  ///< places
 };
 
-/// What: the chase of every slot went as far round the ring of `lines` as it had steps.
-void check_chases(const std::vector<std::byte>& seen, std::size_t slot_bytes, std::uint32_t lines, int steps,
-                  Measurement& out);
+/// What: the chase of a slot went as far round the ring of `lines` as it had steps.
+bool went_round(const ChaseResult& found, std::uint32_t lines, int steps);
 
 }  // namespace mmaudit::sweeps
