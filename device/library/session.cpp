@@ -31,23 +31,6 @@ cudaDataType_t data_type(Format format) {
   throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
 }
 
-/// Owns what a create function of the library makes.
-class Owned {
- public:
-  explicit Owned(int (*destroy)(void*)) : destroy_(destroy) {}
-  ~Owned() {
-    if (handle_ != nullptr) destroy_(handle_);
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  void** put() { return &handle_; }
-  [[nodiscard]] void* get() const { return handle_; }
-
- private:
-  void* handle_ = nullptr;
-  int (*destroy_)(void*);
-};
-
 /// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
 std::uint32_t alignment_of(std::uint64_t bytes) {
   std::uint32_t out = 256;
@@ -97,6 +80,8 @@ class Factor {
   float single_;
   std::int32_t integer_;
 };
+
+using cublas::Owned;
 
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
