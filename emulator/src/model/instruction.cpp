@@ -3,14 +3,13 @@
 #include <charconv>
 #include <vector>
 
+#include "mmaudit/model/ptx_text.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "model/not_modelled.hpp"
 
 namespace mmaudit {
 namespace {
-
-constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
 constexpr std::string_view kOps[] = {"mma",  "wgmma",   "mma.sp",     "wgmma.sp",
@@ -110,7 +109,7 @@ std::string plain_spelling(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(MmaKind kind) { return kKinds[static_cast<int>(kind)]; }
+std::string_view name_of(MmaKind kind) { return kMmaKindNames[static_cast<int>(kind)]; }
 
 std::string name_of(const Instruction& inst) {
   if (inst.op == Op::mfma) return mfma_name(inst);
