@@ -64,10 +64,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count) {
-  constexpr std::uint64_t kMostBlocks = 1U << 16;
-  const std::uint64_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
-  negate_kernel<<<static_cast<unsigned>(blocks), kThreads>>>(elements, format.storage_bits / 8,
-                                                             format.sign_bit(), count);
+  negate_kernel<<<blocks_for(count, kThreads), kThreads>>>(elements, format.storage_bits / 8,
+                                                           format.sign_bit(), count);
   cuda_check(cudaGetLastError(), "launching the negation");
 }
 

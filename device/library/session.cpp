@@ -231,16 +231,14 @@ struct LibrarySession::State {
   } held_a, held_b;
 
   static void hold(Held& held, const void* from, std::size_t bytes) {
-    held.copy = Buffer(bytes);
-    copy_in(held.copy.data(), from, bytes);
+    held.copy = uploaded(from, bytes);
     held.from = from;
     held.bytes = bytes;
   }
   /// The operand on the GPU: a held copy, or `buffer`, made now.
   static const char* on_gpu(const Held& held, const void* from, std::size_t bytes, Buffer& buffer) {
     if (held.from == from && bytes <= held.bytes) return held.copy.data<char>();
-    buffer = Buffer(bytes);
-    copy_in(buffer.data(), from, bytes);
+    buffer = uploaded(from, bytes);
     return buffer.data<char>();
   }
 
