@@ -7,7 +7,7 @@
 #ifdef __CUDACC__
 #include "ptx/bulk_copy.cuh"
 #include "ptx/line.cuh"
-#include "sweeps/memory/counted.cuh"
+#include "run/cuda_check.hpp"
 #endif
 
 namespace mmaudit::sweeps {
@@ -111,8 +111,9 @@ Setup store_setup(const Point& point, Workbench*) {
     const auto chunks = stored_chunks(args->memory_bytes, 4 * words);
     history->add(args->launch, (out.compared - sent_before) * static_cast<std::uint64_t>(steps), chunks);
     out.compared += std::uint64_t{chunks} * words;
-    out.differing += counted(
-        [&](unsigned long long* wrong) { count_wrong_words<<<1024, 256>>>(*args, *history, kAdds, wrong); });
+    const device::Counter wrong;
+    count_wrong_words<<<1024, 256>>>(*args, *history, kAdds, wrong.place());
+    out.differing += wrong.read();
   };
 #endif
   return setup;

@@ -118,32 +118,16 @@ struct ClusterStream : OnHopper<1024> {
 
 namespace {
 
-constexpr AxisSpec kPeerAxis = {
-    .name = "peer",
-    .number = true,
-    .least = 0,
-    .most = 15,
-    .usual = "[0:15:1]",
-    .quick = "[0,1]",
-    .meaning = "the block that is read: so many places on in the cluster; 0: the own one"};
-constexpr AxisSpec kPatternAxis = {.name = "reads",
-                                   .words = "own,ring,pair,broadcast",
-                                   .usual = "[own,ring,pair,broadcast]",
-                                   .quick = "[own,ring]",
-                                   .meaning = "which block of the cluster all blocks read"};
-constexpr AxisSpec kPolicyAxis = {.name = "policy",
-                                  .words = "default,spread,balance",
-                                  .usual = "[default,spread,balance]",
-                                  .quick = "[default]",
-                                  .meaning = "how clusters are put on multiprocessors"};
+constexpr AxisSpec kPeerAxis =
+    number_axis("peer", 0, 15, "[0:15:1]", "[0,1]",
+                "the block that is read: so many places on in the cluster; 0: the own one");
+constexpr AxisSpec kPatternAxis = word_axis("reads", "own,ring,pair,broadcast", "[own,ring,pair,broadcast]",
+                                            "[own,ring]", "which block of the cluster all blocks read");
+constexpr AxisSpec kPolicyAxis = word_axis("policy", "default,spread,balance", "[default,spread,balance]",
+                                           "[default]", "how clusters are put on multiprocessors");
 
-constexpr AxisSpec kWidthAxis = {.name = "width",
-                                 .number = true,
-                                 .least = 2,
-                                 .most = 16,
-                                 .usual = "[2:16:1]",
-                                 .quick = "[2,4,6,9,16]",
-                                 .meaning = "blocks of a cluster, of those that say where they run"};
+constexpr AxisSpec kWidthAxis = number_axis("width", 2, 16, "[2:16:1]", "[2,4,6,9,16]",
+                                            "blocks of a cluster, of those that say where they run");
 
 /// Multiprocessors, and the blocks that took least and most.
 void observe_blocks(std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
@@ -265,7 +249,7 @@ Benchmark stream_in_cluster(const char* name) {
     return Work{.bytes = 4.0 * kWords * kWarpLanes * point.number("warps") * point.number("ilp")};
   };
   benchmark.kernel = [](const Point& point) {
-    return kernel_for<1, 2, 4>(point.number("ilp"), []<int kChains>() {
+    return kernel_for<1, 2, 4>(point.number("ilp"), [&]<int kChains>() {
       return timed_kernel<ClusterStream<kWords>, kChains, kCopies>();
     });
   };

@@ -133,7 +133,7 @@ namespace {
 
 template <int kIndex, bool kPlain>
 TimedKernel dpx_kernel(const Point& point) {
-  const auto make = []<int kChains>() { return timed_kernel<Dpx<kIndex, kPlain>, kChains, kCopies>(); };
+  const auto make = [&]<int kChains>() { return timed_kernel<Dpx<kIndex, kPlain>, kChains, kCopies>(); };
 #ifdef MMAUDIT_CENSUS
   return kernel_for<1>(point.number("ilp"), make);
 #else
@@ -216,13 +216,9 @@ Benchmark dpx_benchmark() {
 
 #ifndef MMAUDIT_CENSUS
 
-constexpr AxisSpec kBlocksAxis = {.name = "blocks",
-                                  .number = true,
-                                  .least = 1,
-                                  .most = 1024,
-                                  .usual = "[1,33,66,99,132,133,165,198,231,264,265,297,330,363,396,397]",
-                                  .quick = "[66,132,133,264,265]",
-                                  .meaning = "blocks of 32 warps, one at a time on a multiprocessor"};
+constexpr AxisSpec kBlocksAxis =
+    number_axis("blocks", 1, 1024, "[1,33,66,99,132,133,165,198,231,264,265,297,330,363,396,397]",
+                "[66,132,133,264,265]", "blocks of 32 warps, one at a time on a multiprocessor");
 
 /// The rate of many blocks, one at a time on a multiprocessor.
 Benchmark waves() {

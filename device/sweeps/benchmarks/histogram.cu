@@ -95,14 +95,9 @@ struct Histogram : OnHopper<512> {
 
 namespace {
 
-constexpr AxisSpec kBinsAxis = {.name = "bins",
-                                .number = true,
-                                .least = 512,
-                                .most = 4096,
-                                .words = "512,1024,2048,4096",
-                                .usual = "[1024,2048,4096]",
-                                .quick = "[1024,2048]",
-                                .meaning = "bins of a histogram, spread over the blocks of a cluster"};
+constexpr AxisSpec kBinsAxis =
+    number_axis("bins", 512, 4096, "[1024,2048,4096]", "[1024,2048]",
+                "bins of a histogram, spread over the blocks of a cluster", "512,1024,2048,4096");
 
 #ifdef __CUDACC__
 void copy_elements(const TimedArgs& args) {

@@ -151,11 +151,8 @@ struct Message : OnHopper<32> {
 namespace {
 
 constexpr int kCopies = 2;  // a message there, a message back
-constexpr AxisSpec kFlagAxis = {.name = "flag",
-                                .words = "word,apart",
-                                .usual = "[word,apart]",
-                                .quick = "[word,apart]",
-                                .meaning = "of a message: the word itself, or a word released after it"};
+constexpr AxisSpec kFlagAxis = word_axis("flag", "word,apart", "[word,apart]", "[word,apart]",
+                                         "of a message: the word itself, or a word released after it");
 
 /// The word of the last of so many messages.
 std::uint32_t last_word(int steps) {

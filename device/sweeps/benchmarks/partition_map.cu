@@ -114,14 +114,8 @@ static constexpr std::nullptr_t fill_map = nullptr;
 
 namespace {
 
-constexpr AxisSpec kSpacingAxis = {.name = "spacing",
-                                   .number = true,
-                                   .least = 128,
-                                   .most = 1 << 20,
-                                   .words = "128,4096,65536",
-                                   .usual = "[128,4096]",
-                                   .quick = "[4096]",
-                                   .meaning = "bytes from one line of a map to the next"};
+constexpr AxisSpec kSpacingAxis = number_axis("spacing", 128, 1 << 20, "[128,4096]", "[4096]",
+                                              "bytes from one line of a map to the next", "128,4096,65536");
 
 /// The sum of the words of so many steps from the first line of a block.
 std::uint64_t sum_of(int block, int steps) {

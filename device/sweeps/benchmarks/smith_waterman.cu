@@ -131,18 +131,13 @@ static void copy_alignments(const TimedArgs& args, const Alignments& alignments)
 
 namespace {
 
-constexpr AxisSpec kQueryAxis = {.name = "query",
-                                 .number = true,
-                                 .least = 256,
-                                 .most = 1024,
-                                 .words = "256,512,1024",
-                                 .usual = "[256,512,1024]",
-                                 .quick = "[512]",
-                                 .meaning = "letters of each of the two queries that are aligned"};
+constexpr AxisSpec kQueryAxis =
+    number_axis("query", 256, 1024, "[256,512,1024]", "[512]",
+                "letters of each of the two queries that are aligned", "256,512,1024");
 
 template <typename Numbers>
 TimedKernel alignment_kernel(const Point& point) {
-  return kernel_for<8, 16, 32>(point.number("query") / kTile, []<int kGroup>() {
+  return kernel_for<8, 16, 32>(point.number("query") / kTile, [&]<int kGroup>() {
     return timed_kernel<Alignment<Numbers, kGroup>, 1, kCopies>();
   });
 }

@@ -5,7 +5,7 @@
 #include "mmaudit/fragment.hpp"
 #include "sweeps/memory/global_memory.cuh"
 #ifdef __CUDACC__
-#include "sweeps/memory/counted.cuh"
+#include "run/cuda_check.hpp"
 #include "sweeps/memory/word_sums.cuh"
 #endif
 
@@ -159,7 +159,7 @@ namespace {
 template <Level kLevel, Access kAccess, int kWords>
 TimedKernel kernel_of(int ilp) {
   return kernel_for<1, 2, 4>(
-      ilp, []<int kChains>() { return timed_kernel<Stream<kLevel, kAccess, kWords>, kChains, kCopies>(); });
+      ilp, [&]<int kChains>() { return timed_kernel<Stream<kLevel, kAccess, kWords>, kChains, kCopies>(); });
 }
 
 /// What the loads of every thread must add up to.
@@ -200,9 +200,9 @@ Setup stream_setup(const Point& point, Workbench*) {
       const auto stores = static_cast<std::uint64_t>(slots_per_block * kWarpLanes * 4 * kWords * ilp);
       const auto written = std::min(stores * static_cast<std::uint64_t>(steps), std::uint64_t(region));
       out.compared += args->memory_bytes / 4;
-      out.differing += counted([&](unsigned long long* wrong) {
-        count_wrong<<<blocks_of(*args), 1024>>>(*args, static_cast<std::uint32_t>(written), wrong);
-      });
+      const device::Counter wrong;
+      count_wrong<<<blocks_of(*args), 1024>>>(*args, static_cast<std::uint32_t>(written), wrong.place());
+      out.differing += wrong.read();
     };
   }
 #endif

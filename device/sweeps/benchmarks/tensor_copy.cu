@@ -97,14 +97,12 @@ namespace {
 constexpr std::string_view kBoxes =
     "64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,16x16x16,"
     "64x64x1,256x16x1,16x256x1,4x4x256";
-constexpr AxisSpec kBoxAxis = {
-    .name = "box",
-    .words = kBoxes,
-    .usual =
-        "[64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,"
-        "16x16x16,64x64x1,256x16x1,16x256x1,4x4x256]",
-    .quick = "[256,64x64,16x16x16,256x16x1]",
-    .meaning = "box of a tensor copy, fastest dimension first: 32-bit words, of one dimension 64-bit ones"};
+constexpr AxisSpec kBoxAxis = word_axis(
+    "box", kBoxes,
+    "[64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,"
+    "16x16x16,64x64x1,256x16x1,16x256x1,4x4x256]",
+    "[256,64x64,16x16x16,256x16x1]",
+    "box of a tensor copy, fastest dimension first: 32-bit words, of one dimension 64-bit ones");
 
 Box box_of(const Point& point) { return parse_box(point.axis("box")).value_or(Box{}); }
 

@@ -6,14 +6,9 @@ namespace mmaudit::sweeps {
 
 namespace {
 
-constexpr AxisSpec kPromoteAxis = {.name = "promote",
-                                   .number = true,
-                                   .least = 32,
-                                   .most = 512,
-                                   .words = "32,64,128,256,512",
-                                   .usual = "[32,64,128,256,512]",
-                                   .quick = "[128]",
-                                   .meaning = "k after which an FP8 sum is added to a binary32 total"};
+constexpr AxisSpec kPromoteAxis =
+    number_axis("promote", 32, 512, "[32,64,128,256,512]", "[128]",
+                "k after which an FP8 sum is added to a binary32 total", "32,64,128,256,512");
 constexpr Instruction kPromoted =
     device::listed_instruction(Op::wgmma, 64, 0, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32);
 
@@ -80,7 +75,7 @@ namespace {
 template <int kN>
 TimedKernel promoted_kernel(int group) {
   return kernel_for<1, 2, 4, 8, 16>(
-      group, []<int kGroup>() { return timed_kernel<Wgmma<Promoted<kN>, false>, 1, kGroup>(); });
+      group, [&]<int kGroup>() { return timed_kernel<Wgmma<Promoted<kN>, false>, 1, kGroup>(); });
 }
 
 }  // namespace

@@ -82,20 +82,10 @@ struct BulkStores {
   }
 };
 
-inline constexpr AxisSpec kSizeAxis = {.name = "bytes",
-                                       .number = true,
-                                       .least = 16,
-                                       .most = 16384,
-                                       .usual = "[128,1024,2048,4096,8192,12288,16384]",
-                                       .quick = "[128,4096,16384]",
-                                       .meaning = "bytes of a copy"};
-inline constexpr AxisSpec kBlocksPerAxis = {.name = "ctas",
-                                            .number = true,
-                                            .least = 1,
-                                            .most = 4,
-                                            .usual = "[1,2,3,4]",
-                                            .quick = "[1,4]",
-                                            .meaning = "blocks per multiprocessor"};
+inline constexpr AxisSpec kSizeAxis = number_axis("bytes", 16, 16384, "[128,1024,2048,4096,8192,12288,16384]",
+                                                  "[128,4096,16384]", "bytes of a copy");
+inline constexpr AxisSpec kBlocksPerAxis =
+    number_axis("ctas", 1, 4, "[1,2,3,4]", "[1,4]", "blocks per multiprocessor");
 
 /// One warp that copies, not from first-level cache.
 bool copies_exist(const Point& point);

@@ -11,14 +11,8 @@
 
 namespace mmaudit::sweeps {
 
-inline constexpr AxisSpec kClusterAxis = {.name = "cluster",
-                                          .number = true,
-                                          .least = 1,
-                                          .most = 16,
-                                          .words = "1,2,4,8,16",
-                                          .usual = "[1,2,4,8,16]",
-                                          .quick = "[1,2,16]",
-                                          .meaning = "blocks of a cluster"};
+inline constexpr AxisSpec kClusterAxis =
+    number_axis("cluster", 1, 16, "[1,2,4,8,16]", "[1,2,16]", "blocks of a cluster", "1,2,4,8,16");
 
 /// Benchmark::exists of a single warp per block.
 inline bool one_warp(const Point& point) { return point.number("warps") == 1; }
