@@ -34,23 +34,6 @@ cudaDataType_t data_type(Format format) {
          }));
 }
 
-/// Owns what a create function of the library makes.
-class Owned {
- public:
-  explicit Owned(int (*destroy)(void*)) : destroy_(destroy) {}
-  ~Owned() {
-    if (handle_ != nullptr) destroy_(handle_);
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  void** put() { return &handle_; }
-  [[nodiscard]] void* get() const { return handle_; }
-
- private:
-  void* handle_ = nullptr;
-  int (*destroy_)(void*);
-};
-
 /// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
 std::uint32_t alignment_of(std::uint64_t bytes) {
   std::uint32_t out = 256;
@@ -100,6 +83,8 @@ class Factor {
   float single_;
   std::int32_t integer_;
 };
+
+using cublas::Owned;
 
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
@@ -249,16 +234,14 @@ struct LibrarySession::State {
   } held_a, held_b;
 
   static void hold(Held& held, const void* from, std::size_t bytes) {
-    held.copy = Buffer(bytes);
-    copy_in(held.copy.data(), from, bytes);
+    held.copy = uploaded(from, bytes);
     held.from = from;
     held.bytes = bytes;
   }
   /// The operand on the GPU: a held copy, or `buffer`, made now.
   static const char* on_gpu(const Held& held, const void* from, std::size_t bytes, Buffer& buffer) {
     if (held.from == from && bytes <= held.bytes) return held.copy.data<char>();
-    buffer = Buffer(bytes);
-    copy_in(buffer.data(), from, bytes);
+    buffer = uploaded(from, bytes);
     return buffer.data<char>();
   }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "check/load.cuh"
 #include "model/epilogue.hpp"
 #include "model/words.cuh"
@@ -53,10 +51,8 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
 }  // namespace
 
 void launch_epilogue(const EpilogueArgs& args, Stream stream) {
-  constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t count = args.batch * args.m * args.n;
-  const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost));
-  epilogue_kernel<<<blocks, kThreads, 0, stream>>>(args, count);
+  epilogue_kernel<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(args, count);
   cuda_check(cudaGetLastError(), "launching the epilogue");
 }
 

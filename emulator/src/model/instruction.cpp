@@ -3,13 +3,12 @@
 #include <charconv>
 #include <vector>
 
+#include "mmaudit/model/ptx_text.hpp"
 #include "mmaudit/names.hpp"
 #include "model/not_modelled.hpp"
 
 namespace mmaudit {
 namespace {
-
-constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
 constexpr std::string_view kOps[] = {"mma",  "wgmma",   "mma.sp",     "wgmma.sp",
@@ -109,7 +108,7 @@ std::string plain_spelling(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(MmaKind kind) { return kKinds[static_cast<int>(kind)]; }
+std::string_view name_of(MmaKind kind) { return kMmaKindNames[static_cast<int>(kind)]; }
 
 std::string name_of(const Instruction& inst) {
   if (inst.op == Op::mfma) return mfma_name(inst);

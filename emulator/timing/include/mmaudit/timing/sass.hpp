@@ -41,7 +41,7 @@ struct SassFunction {
 /// std::invalid_argument with the line where an instruction has no encoding, or the file holds none.
 std::vector<SassFunction> read_sass(std::string_view text);
 
-/// What: every function of a listing as device/sweeps/whole/listing.py writes it. Errors:
+/// What: every function of a listing as docs/experiments/whole/listing.py writes it. Errors:
 /// std::invalid_argument with the line.
 std::vector<SassFunction> read_listing(std::string_view text, std::string_view target);
 
