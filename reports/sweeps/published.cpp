@@ -12,24 +12,12 @@
 namespace mmaudit::sweeps {
 namespace {
 
-constexpr std::string_view kSpeedHead = "table,gpu,subject,point,cycles,rate,unit,mhz,watts,per_watt",
-                           kMachineHead = "table,gpu,what,value,unit";
+constexpr std::string_view kHead = "table,gpu,subject,point,cycles,rate,unit,mhz,watts,per_watt";
 
-using Cells = std::vector<std::string_view>;
-
-/// The rows of a file without its comments and its head.
-std::vector<Cells> rows_of(std::string_view file, std::string_view head) {
-  std::vector<Cells> rows;
-  for (const std::string_view line : split(file, '\n')) {
-    if (line.empty() || line.starts_with('#') || line == head) continue;
-    rows.push_back(split(line, ','));
-    if (rows.back().size() != split(head, ',').size())
-      throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
-  }
-  return rows;
-}
-
-PublishedRow row_of(const Cells& cells) {
+PublishedRow row_of(std::string_view line) {
+  const std::vector<std::string_view> cells = split(line, ',');
+  if (cells.size() != split(kHead, ',').size())
+    throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
   PublishedRow row{cells[0], cells[1], split(cells[2], '|'), {}, cells[4], cells[5], cells[6], cells[7],
                    cells[8], cells[9]};
   if (!cells[3].empty())
@@ -96,7 +84,8 @@ const std::vector<PublishedRow>& published_rows() {
   static const std::vector<PublishedRow> all = [] {
     std::vector<PublishedRow> rows;
     for (const std::string_view file : published_files())
-      for (const Cells& cells : rows_of(file, kSpeedHead)) rows.push_back(row_of(cells));
+      for (const std::string_view line : split(file, '\n'))
+        if (!line.empty() && !line.starts_with('#') && line != kHead) rows.push_back(row_of(line));
     return rows;
   }();
   return all;
@@ -105,8 +94,13 @@ const std::vector<PublishedRow>& published_rows() {
 const std::vector<PublishedFact>& published_facts() {
   static const std::vector<PublishedFact> all = [] {
     std::vector<PublishedFact> facts;
-    for (const Cells& cells : rows_of(kLuo2025Machine, kMachineHead))
+    for (const std::string_view line : split(kLuo2025Machine, '\n')) {
+      if (line.empty() || line.starts_with('#') || line == "table,gpu,what,value,unit") continue;
+      const std::vector<std::string_view> cells = split(line, ',');
+      if (cells.size() != 5)
+        throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
       facts.push_back({cells[0], cells[1], cells[2], cells[3], cells[4]});
+    }
     return facts;
   }();
   return all;
