@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "gemm/audit_tables.hpp"
@@ -23,8 +22,6 @@ bool usable(const GemmAuditRow& row) {
   if (row.verdict != GemmVerdict::not_asked) return row.verdict == GemmVerdict::pass;
   return has_figures(row.errors) && row.errors.overflow == 0 && std::isfinite(row.errors.total);
 }
-
-bool one_chain(const GemmAuditRow& row) { return row.accumulation == "plain" || row.accumulation == "half"; }
 
 /// The combinations that are usable in all products of a layer, each as its row with the largest error.
 std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedProduct*>& products) {
@@ -140,13 +137,10 @@ OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, do
 std::vector<LayerChoice> CaptureAudit::choices() const {
   Layers layers = layers_of(products);
   if (output_recipes) return chosen(layers, output_recipes->levels);
-  const auto key = [](const GemmAuditRow* row) {
-    return std::tuple(element_bits(*row), !one_chain(*row), row->errors.total);
-  };
   for (std::size_t i = 0; i < layers.choices.size(); ++i)
     if (const auto& rows = layers.usable[i]; !rows.empty() && products.front().audit.limit)
       layers.choices[i].row = *std::min_element(
-          rows.begin(), rows.end(), [&](const auto* x, const auto* y) { return key(x) < key(y); });
+          rows.begin(), rows.end(), [](const auto* x, const auto* y) { return goes_before(*x, *y); });
   return std::move(layers.choices);
 }
 

@@ -9,6 +9,7 @@
 #include "mmaudit/error.hpp"
 #include "mmaudit/report/figures.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -78,9 +79,7 @@ std::string type_text(const Ceiling& one) {
   return fmt::format("{}{}", name_of(one.type), one.sparse ? ", sparse" : "");
 }
 
-std::string megahertz(const Ceiling& one) {
-  return one.clock ? fmt::format("{:.0f}", 1e-6 * *one.clock) : "-";
-}
+std::string megahertz(const Ceiling& one) { return number_text(one.clock, 0, 1e-6); }
 
 /// "4.62 TB/s".
 std::string bytes_text(double rate) {
@@ -127,12 +126,11 @@ report::Table roofline_table(const Ceilings& ceilings) {
   report::Table table = report::table_of<Ceiling>(
       "Roofline of each data type", any ? ceilings.types : std::vector<Ceiling>{},
       {{"type of A", type_text},
-       {{"TFLOPS", true}, [](const Ceiling& one) { return fmt::format("{:.1f}", 1e-12 * one.rate); }},
+       {{"TFLOPS", true}, [](const Ceiling& one) { return number_text(one.rate, 1, 1e-12); }},
        {{"FLOP/B of memory", true}, per_byte(ceilings.memory)},
        {{"FLOP/B of L2", true}, per_byte(ceilings.second_level)},
        {{"MHz held", true}, megahertz},
-       {{"of peak held", true},
-        [](const Ceiling& one) { return one.share ? fmt::format("{:.1f}%", 100 * *one.share) : "-"; }},
+       {{"of peak held", true}, [](const Ceiling& one) { return share_text(one.share); }},
        {{"operands", false, true}, [](const Ceiling& one) { return one.operands; }},
        {"instruction", [](const Ceiling& one) { return one.subject; }},
        {{"sweep", false, true}, [](const Ceiling& one) { return one.swept; }}});
