@@ -51,9 +51,9 @@ Operand quantized(const char* dtype, Scaling scaling, const std::vector<float>& 
   work.x = x.data(), work.from = spec_of(Format::f32);
   work.lane_stride = k, work.k_stride = 1;
   work.k_outside = of_b;
-  const std::uint64_t length = work.rule.scaled()            ? work.rule.scale_block
-                               : work.rule.factor_block != 0 ? work.rule.factor_block
-                                                             : k;
+  const std::uint64_t length = work.rule.scaled()              ? work.rule.scale_block()
+                               : work.rule.factor_block() != 0 ? work.rule.factor_block()
+                                                               : k;
   const std::vector<float> largest = largest_of(x, k, length), of_tensor = largest_of(x, x.size(), x.size());
   work.largest = largest.data(), work.tensor_largest = of_tensor.data();
   Operand out;
@@ -67,12 +67,12 @@ Operand quantized(const char* dtype, Scaling scaling, const std::vector<float>& 
 
 TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
   const std::vector<float> x = {0.5F, -3.0F, 1.5F, 0.0F};
-  const Operand tensor = quantized("e4m3", Scaling::tensor, x, 2, false);
+  const Operand tensor = quantized("e4m3", scalings::tensor, x, 2, false);
   ASSERT_EQ(tensor.factors.size(), 1U);
   EXPECT_EQ(tensor.factors[0], static_cast<float>(3.0 / 448));
   EXPECT_EQ(tensor.elements[1], 0xFE);  // -448
   EXPECT_EQ(tensor.elements[3], 0);
-  const Operand rows = quantized("e4m3", Scaling::row, x, 2, false);
+  const Operand rows = quantized("e4m3", scalings::row, x, 2, false);
   EXPECT_EQ(rows.factors, (std::vector<float>{static_cast<float>(3.0 / 448), static_cast<float>(1.5 / 448)}));
   EXPECT_EQ(rows.elements[2], 0x7E);
 }
@@ -80,16 +80,16 @@ TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
 TEST(Quantize, ScalesOfBlocksArePowersOfTwoRoundedAsTheRuleSays) {
   std::vector<float> x(32, 0.0F);
   x[3] = 3.9F;  // 3.9 / 448 lies between 2^-7 and 2^-6
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).scales[0], 127 + 1 - 8);
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, x, 32, false).scales[0], 127 - 6);
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).elements[3], 0x7E);  // saturated
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, std::vector<float>(32, 0.0F), 32, false).scales[0], 127);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_floor, x, 32, false).scales[0], 127 + 1 - 8);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_ceil, x, 32, false).scales[0], 127 - 6);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_floor, x, 32, false).elements[3], 0x7E);  // saturated
+  EXPECT_EQ(quantized("mxf8", scalings::mx_ceil, std::vector<float>(32, 0.0F), 32, false).scales[0], 127);
 }
 
 TEST(Quantize, NvFp4HasTwoLevels) {
   std::vector<float> x(32, 0.25F);
   x[20] = 12.0F;
-  const Operand found = quantized("nvf4", Scaling::mx, x, 32, false);
+  const Operand found = quantized("nvf4", scalings::mx, x, 32, false);
   ASSERT_EQ(found.factors.size(), 1U);
   EXPECT_EQ(found.factors[0], static_cast<float>(12.0 / (6 * 448)));
   EXPECT_EQ(found.scales[1], 0x7E);    // 448 in ue4m3
@@ -100,7 +100,7 @@ TEST(Quantize, NvFp4HasTwoLevels) {
 TEST(Quantize, OfBIsTheSameTurned) {
   const std::vector<float> x = numbers(std::size_t{5} * 96, 3);
   for (const auto& [dtype, scaling] :
-       {std::pair{"mxf8", Scaling::mx_ceil}, {"nvf4", Scaling::mx}, {"e4m3", Scaling::blocks}}) {
+       {std::pair{"mxf8", scalings::mx_ceil}, {"nvf4", scalings::mx}, {"e4m3", scalings::blocks}}) {
     const Operand a = quantized(dtype, scaling, x, 96, false), b = quantized(dtype, scaling, x, 96, true);
     const std::uint64_t blocks = a.scales.size() / 5;
     for (std::uint64_t lane = 0; lane < 5; ++lane) {
@@ -110,6 +110,71 @@ TEST(Quantize, OfBIsTheSameTurned) {
     }
     EXPECT_EQ(a.factors, b.factors);
   }
+}
+
+/// The same with the largest magnitudes left to quantize(), in any of the two layouts of x in memory.
+Operand found_by_itself(const char* dtype, const Scaling& scaling, const std::vector<float>& x,
+                        std::uint64_t k, bool of_b, bool k_inside) {
+  const std::uint64_t lanes = x.size() / k;
+  std::vector<float> turned(x.size());
+  for (std::uint64_t lane = 0; lane < lanes; ++lane)
+    for (std::uint64_t i = 0; i < k; ++i)
+      turned[k_inside ? lane * k + i : i * lanes + lane] = x[lane * k + i];
+  Quantization work;
+  work.rule = quantize_rule(*find_gemm_dtype(dtype), scaling, of_b);
+  work.lanes = lanes, work.k = k;
+  work.x = turned.data(), work.from = spec_of(Format::f32);
+  work.lane_stride = k_inside ? k : 1, work.k_stride = k_inside ? 1 : lanes;
+  work.k_outside = of_b;
+  Operand out;
+  out.elements.resize(x.size());
+  out.scales.resize(lanes * work.scale_blocks());
+  out.factors.resize(work.factor_count());
+  work.elements = out.elements.data(), work.scales = out.scales.data(), work.factors = out.factors.data();
+  quantize(work, 2);
+  return out;
+}
+
+TEST(Quantize, FindsTheLargestMagnitudesItself) {
+  std::vector<float> x = numbers(std::size_t{37} * 300, 11);
+  x[5] = INFINITY, x[700] = -INFINITY;
+  std::vector<float> finite = x;  // what counts for a scale
+  for (float& each : finite) each = std::isfinite(each) ? each : 0;
+  for (const auto& [dtype, scaling] : {std::pair{"e4m3", scalings::tensor},
+                                       {"e5m2", scalings::row},
+                                       {"e4m3", scalings::blocks},
+                                       {"mxf8", scalings::mx_floor},
+                                       {"mxf4", scalings::mx_ceil},
+                                       {"nvf4", scalings::mx},
+                                       {"e4m3", scalings::none}})
+    for (const bool of_b : {false, true}) {
+      const Operand given = quantized(dtype, scaling, finite, 300, of_b);
+      for (const bool k_inside : {false, true}) {
+        const Operand found = found_by_itself(dtype, scaling, x, 300, of_b, k_inside);
+        EXPECT_EQ(found.factors, given.factors) << dtype << " " << scaling.name;
+        EXPECT_EQ(found.scales, given.scales) << dtype << " " << scaling.name;
+        const Operand again = found_by_itself(dtype, scaling, finite, 300, of_b, k_inside);
+        EXPECT_EQ(again.elements, given.elements) << dtype << " " << scaling.name;
+      }
+    }
+}
+
+TEST(Quantize, LanesOfATileShareTheFactorOfTheirLargest) {
+  const std::vector<float> x = numbers(std::size_t{200} * 300, 12);
+  const Operand found = found_by_itself("e4m3", scalings::tiles, x, 300, true, false);
+  ASSERT_EQ(found.factors.size(), 600U);
+  for (std::uint64_t lane = 0; lane < 200; ++lane)
+    for (std::uint64_t block = 0; block < 3; ++block) {
+      float largest = 0;
+      for (std::uint64_t other = lane / 128 * 128;
+           other < std::min<std::uint64_t>(200, lane / 128 * 128 + 128); ++other)
+        for (std::uint64_t i = block * 128; i < std::min<std::uint64_t>(300, block * 128 + 128); ++i)
+          largest = std::max(largest, std::fabs(x[other * 300 + i]));
+      ASSERT_EQ(found.factors[lane * 3 + block], static_cast<float>(static_cast<double>(largest) / 448));
+    }
+  // Of A every lane has its own.
+  EXPECT_EQ(found_by_itself("e4m3", scalings::tiles, x, 300, false, true).factors,
+            found_by_itself("e4m3", scalings::blocks, x, 300, false, true).factors);
 }
 
 TEST(Quantize, AFactorIsANormalNumber) {
@@ -123,8 +188,8 @@ TEST(ScaledMatmul, FactorsOfBlocksJoinTheTotalByOneRounding) {
   const auto inst = *find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
   const Architecture& hopper = *find_architecture("hopper");
   const Datapath& datapath = find_datapath(hopper, inst)->datapath;
-  const Operand a = quantized("e4m3", Scaling::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
-                b = quantized("e4m3", Scaling::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
+  const Operand a = quantized("e4m3", scalings::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
+                b = quantized("e4m3", scalings::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
   std::vector<float> d(12), expected(12, 0.0F);
   Matmul whole;
   whole.m = 3, whole.n = 4, whole.k = 300, whole.promote = 128;

@@ -8,10 +8,10 @@
 
 namespace mmaudit::report {
 
-/// The numbers that elements of a floating format spell; of at most 16 bits they are looked up.
+/// The numbers that elements spell; of at most 16 bits they are looked up.
 class ElementValues {
  public:
-  explicit ElementValues(const FormatSpec& format) : bytes_(format.storage_bytes()) {
+  explicit ElementValues(const FormatSpec& format) : format_(format), bytes_(format.storage_bytes()) {
     if (format.storage_bits > 16) return;
     for (std::uint64_t bits = 0; bits < std::uint64_t{1} << format.storage_bits; ++bits)
       table_.push_back(decode_value(bits, format));
@@ -19,6 +19,7 @@ class ElementValues {
 
   double operator()(std::uint64_t bits) const {
     if (!table_.empty()) return table_[bits];
+    if (format_.integer()) return decode_value(bits, format_);
     if (bytes_ == 8) return std::bit_cast<double>(bits);
     return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   }
@@ -28,6 +29,7 @@ class ElementValues {
   }
 
  private:
+  FormatSpec format_;
   std::size_t bytes_;
   std::vector<double> table_;
 };

@@ -215,17 +215,20 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   Option transposed = command.flag("--b-transposed,!--no-b-transposed", options.b_transposed,
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
+  std::vector<std::string_view> dtypes;
+  for (const GemmDtype& each : gemm_dtypes()) dtypes.push_back(each.name);
   add("--dtype DTYPE", request.dtypes,
-      "of e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, "
-      "nvf4; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 where an "
-      "architecture has them")
+      fmt::format(
+          "of {}; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 "
+          "where an architecture has them",
+          fmt::join(dtypes, ", ")))
       .comma_separated();
   add("--dtype-a DTYPE", request.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2");
   add("--dtype-b DTYPE", request.dtype_b, "of B");
   add("--scale SCALE", request.scales,
-      "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
-      "dtype")
+      fmt::format("of {} (mx is both of the last); default: what is usual for the dtype",
+                  fmt::join(scaling_names(), ", ")))
       .comma_separated();
   add("--policy POLICY", request.policies,
       "of plain, promote:P, split-k:S, half; default: plain and promote:128")

@@ -3,6 +3,7 @@
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/cvt.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::capi {
@@ -29,11 +30,16 @@ void run_cast(const mmaudit_cast& work) {
   mmaudit_cast_counts counts{};
   const bool counting = work.counts != nullptr;
   if (counting) give(counts, work.counts);  // refused before anything is written
+  const FastDecode decode(from);
+  const FastCast cast(to, rule);
   for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t stored = load_word(work.source.data, from.storage_bytes(), i);
-    const std::uint64_t bits = cast_bits(stored, from, to, rule);
+    const double value = decode(work.source.data, i);
+    // A NaN may keep bits of its own.
+    const std::uint64_t bits =
+        value == value ? cast(value)
+                       : cast_bits(load_word(work.source.data, from.storage_bytes(), i), from, to, rule);
     store_word(work.result.data, to.storage_bytes(), i, bits);
-    if (counting) count_outcome(outcome_of_cast(decode_value(stored, from), bits, to, rule), counts);
+    if (counting) count_outcome(outcome_of_cast(value, bits, to, rule), counts);
   }
   if (counting) give(counts, work.counts);
 }

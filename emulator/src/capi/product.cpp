@@ -52,7 +52,10 @@ Product product_of(const mmaudit_product& work) {
     if (!x.options.level || !has_simd_level(*x.options.level))
       refuse("simd", "found " + std::string(work.simd) + ", allowed here: " + simd_levels_here());
   }
-  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, x.problem); !why.empty())
+  Matmul sums = x.problem;
+  // Factors finish sums of integers, which have no other epilogue.
+  if (x.inst.d == Format::s32 && (given(work.factor_a) || given(work.factor_b))) sums.epilogue.reset();
+  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, sums); !why.empty())
     throw Refused{why + " with " + name_of(x.inst)};
   const auto factors = [&](const char* field, mmaudit_in given_ones, std::uint64_t lanes) {
     LaneFactors out;
@@ -67,7 +70,13 @@ Product product_of(const mmaudit_product& work) {
     return out;
   };
   x.factors = {factors("factor_a", work.factor_a, work.m), factors("factor_b", work.factor_b, work.n),
-               work.factor_block};
+               work.factor_block, FactorOrder::product};
+  if (work.factor_order != nullptr) {
+    const auto order = find_factor_order(work.factor_order);
+    if (!order)
+      refuse("factor_order", "found " + std::string(work.factor_order) + ", allowed: product, a-first");
+    x.factors.order = *order;
+  }
   if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty()) throw Refused{why};
   return x;
 }
