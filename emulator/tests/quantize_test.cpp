@@ -177,6 +177,95 @@ TEST(Quantize, LanesOfATileShareTheFactorOfTheirLargest) {
             found_by_itself("e4m3", scalings::blocks, x, 300, false, true).factors);
 }
 
+/// INT8 W8A8 in plain integers.
+struct Int8 {
+  std::vector<std::int8_t> elements;
+  std::vector<float> scales;
+};
+Int8 int8_of(const std::vector<float>& x, std::uint64_t k) {
+  Int8 out;
+  for (std::uint64_t lane = 0; lane < x.size() / k; ++lane) {
+    float largest = 0;
+    for (std::uint64_t i = 0; i < k; ++i) largest = std::max(largest, std::fabs(x[lane * k + i]));
+    const auto scale = static_cast<float>(static_cast<double>(largest) / 127);
+    out.scales.push_back(scale);
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double scaled = static_cast<double>(x[lane * k + i]) / static_cast<double>(scale);
+      out.elements.push_back(static_cast<std::int8_t>(std::clamp(std::nearbyint(scaled), -127.0, 127.0)));
+    }
+  }
+  return out;
+}
+
+/// Numbers of a few binades, as activations are.
+std::vector<float> near_ones(std::size_t count, std::uint32_t seed) {
+  std::vector<float> out(count);
+  for (float& x : out) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-30F;
+  }
+  return out;
+}
+
+TEST(Int8, ElementsScalesAndProductAreThoseOfPlainIntegers) {
+  const std::uint64_t m = 5, n = 7, k = 100;
+  const std::vector<float> x = near_ones(m * k, 21), w = near_ones(n * k, 22);
+  const Int8 of_x = int8_of(x, k), of_w = int8_of(w, k);
+  const GemmDtype& dtype = *find_gemm_dtype("int8-w8a8");
+  const Operand a = found_by_itself("int8-w8a8", *dtype.usual, x, k, false, true),
+                b = found_by_itself("int8-w8a8", *dtype.usual, w, k, true, true);
+  EXPECT_EQ(a.factors, of_x.scales);
+  EXPECT_EQ(b.factors, of_w.scales);
+  for (std::uint64_t e = 0; e < m * k; ++e)
+    ASSERT_EQ(static_cast<std::int8_t>(a.elements[e]), of_x.elements[e]);
+  for (const char* arch : {"turing", "ampere", "hopper"}) {
+    mmaudit_gemm_path path{};
+    path.size = sizeof path;
+    path.arch = arch, path.dtype = "int8-w8a8";
+    ASSERT_EQ(mmaudit_find_path(&path), MMAUDIT_OK) << mmaudit_last_error();
+    EXPECT_EQ(std::string(path.a) + path.b + path.d, "s8s8s32");
+    EXPECT_EQ(std::string(path.factor_order), "a-first");
+    std::vector<float> d(m * n);
+    mmaudit_product work{};
+    work.size = sizeof work;
+    work.arch = arch, work.inst = path.inst;
+    work.batch = 1, work.m = m, work.n = n, work.k = k, work.split_k = 1;
+    work.a = {a.elements.data(), a.elements.size()}, work.b = {b.elements.data(), b.elements.size()};
+    work.d = {d.data(), d.size() * 4};
+    work.epilogue = 1, work.alpha = 1;
+    work.factor_a = {a.factors.data(), m * 4}, work.factor_b = {b.factors.data(), n * 4};
+    work.factor_order = path.factor_order;
+    ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+    for (std::uint64_t i = 0; i < m; ++i)
+      for (std::uint64_t j = 0; j < n; ++j) {
+        std::int32_t sum = 0;
+        for (std::uint64_t t = 0; t < k; ++t) sum += of_x.elements[i * k + t] * of_w.elements[j * k + t];
+        const float by_token = static_cast<float>(sum) * of_x.scales[i];
+        ASSERT_EQ(d[i * n + j], by_token * of_w.scales[j]) << arch << " " << i << " " << j;
+      }
+    work.d_format = "e4m3";
+    EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+    work.d_format = nullptr, work.factor_order = "b-first";
+    EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+    EXPECT_EQ(std::string(mmaudit_last_error()), "factor_order: found b-first, allowed: product, a-first");
+  }
+}
+
+TEST(Int8, IsRefusedWhereThereIsNoInstructionOrNoTotal) {
+  const auto refused = [](const char* arch, const char* policy) {
+    mmaudit_gemm_path path{};
+    path.size = sizeof path;
+    path.arch = arch, path.dtype = "int8-w8a8", path.policy = policy;
+    EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT) << arch << " " << policy;
+    return std::string(mmaudit_last_error());
+  };
+  EXPECT_NE(refused("volta", "plain").find("volta has no instruction for int8-w8a8"), std::string::npos);
+  EXPECT_NE(refused("hopper", "promote:128").find("totals are binary32"), std::string::npos);
+  EXPECT_NE(refused("hopper", "split-k:2").find("totals are binary32"), std::string::npos);
+  EXPECT_NE(refused("hopper", "half").find("no instruction for int8-w8a8 with binary16 sums"),
+            std::string::npos);
+}
+
 TEST(Quantize, AFactorIsANormalNumber) {
   EXPECT_EQ(factor_for(0, 448), 1.0F);
   EXPECT_EQ(factor_for(1e-44, 448), 0x1p-126F);
