@@ -62,7 +62,7 @@ TEST(FastDecode, IsDecodeValue) {
     for (std::uint64_t i = 0; i < 100000; ++i) {
       x = x * 6364136223846793005U + 1442695040888963407U;
       const std::uint64_t bits = i < 65536 && format.spec.storage_bits <= 16 ? i : x;
-      const double found = decode(&bits, 0);
+      const double found = decode.at(&bits, 0);
       const double expected = decode_value(load_word(&bits, format.spec.storage_bytes(), 0), format.spec);
       ASSERT_EQ(std::bit_cast<std::uint64_t>(found), std::bit_cast<std::uint64_t>(expected)) << format.name;
     }

@@ -150,6 +150,41 @@ TEST(Scales, ByHand) {
   EXPECT_EQ(nvf4.scales, (std::vector<std::uint8_t>{0x7E, 0x30}));  // 448 and 1/2
 }
 
+TEST(Int8, ElementsAndDAreThoseOfPlainIntegers) {
+  const Problem problem = drawn(Distribution::normal, 6, 9, 200);
+  const Computed x =
+      computed(combination("ampere", "int8-w8a8", scalings::row, "plain", Format::f32), problem);
+  const auto rounded = [](double value, float scale) {
+    return std::clamp(std::nearbyint(value / static_cast<double>(scale)), -127.0, 127.0);
+  };
+  std::uint64_t zeros = 0;
+  for (std::uint64_t i = 0; i < 6; ++i)
+    for (std::uint64_t j = 0; j < 9; ++j) {
+      double largest_a = 0, largest_b = 0;
+      for (std::uint64_t k = 0; k < 200; ++k) {
+        largest_a = std::max(largest_a, std::fabs(problem.a[i * 200 + k]));
+        largest_b = std::max(largest_b, std::fabs(problem.b[k * 9 + j]));
+      }
+      const auto a = static_cast<float>(largest_a / 127), b = static_cast<float>(largest_b / 127);
+      ASSERT_EQ(x.converted.a.factor(i), a);
+      ASSERT_EQ(x.converted.b.factor(j), b);
+      std::int32_t sum = 0;
+      for (std::uint64_t k = 0; k < 200; ++k) {
+        const double of_a = rounded(problem.a[i * 200 + k], a), of_b = rounded(problem.b[k * 9 + j], b);
+        ASSERT_EQ(x.converted.a.values[i * 200 + k], of_a);
+        sum += static_cast<std::int32_t>(of_a * of_b);
+        zeros += j == 0 && of_a == 0 ? 1 : 0;
+      }
+      const float by_token = static_cast<float>(sum) * a;
+      EXPECT_EQ(x.elements.result[i * 9 + j], static_cast<double>(by_token * b));
+    }
+  EXPECT_EQ(x.converted.a.counts.underflow, zeros);
+  EXPECT_EQ(x.converted.a.counts.saturated + x.converted.a.counts.subnormal, 0U);
+  EXPECT_EQ(x.errors.compared, 54U);
+  EXPECT_LT(x.errors.total, 0.02);
+  EXPECT_LT(x.errors.accumulation, 1e-15);  // sums of integers are exact
+}
+
 TEST(GemmErrors, CountsWhatIsLost) {
   const Computed small =
       computed(combination("hopper", "e4m3", scalings::none, "plain"), filled(2, 2, 64, 1e-6, 1e-6));

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -47,28 +48,44 @@ class FastCast {
   bool simple_ = false;
 };
 
-/// The numbers that elements in memory spell.
+/// decode_value(); of at most 8 bits the numbers are looked up.
 class FastDecode {
  public:
-  explicit FastDecode(const FormatSpec& format) : format_(format), bytes_(format.storage_bytes()) {}
+  explicit FastDecode(const FormatSpec& format) : format_(format) {
+    for (std::uint64_t bits = 0; format.storage_bits == 8 && bits < 256; ++bits)
+      table_.push_back(decode_value(bits, format));
+  }
 
-  /// decode_value() of element `index`.
-  [[nodiscard]] double operator()(const void* elements, std::uint64_t index) const {
+  [[nodiscard]] double operator()(std::uint64_t bits) const {
+    if (!table_.empty()) return table_[bits];
     double x = 0;
     switch (format_.id) {
       case Format::f64:
-        x = std::bit_cast<double>(load_word(elements, 8, index));
+        x = std::bit_cast<double>(bits);
         break;
       case Format::f32:
-        x = float_of(load_word(elements, 4, index));
+        x = float_of(bits);
         break;
       case Format::bf16:
-        x = float_of(load_word(elements, 2, index) << 16);
+        x = float_of(bits << 16);
         break;
       default:
-        return decode_value(load_word(elements, bytes_, index), format_);
+        return decode_value(bits, format_);
     }
     return x == x ? x : std::numeric_limits<double>::quiet_NaN();
+  }
+  /// Element `index` of `elements`.
+  [[nodiscard]] double at(const void* elements, std::uint64_t index) const {
+    switch (format_.storage_bits) {  // of a known width the copy is fast
+      case 8:
+        return (*this)(load_word(elements, 1, index));
+      case 16:
+        return (*this)(load_word(elements, 2, index));
+      case 32:
+        return (*this)(load_word(elements, 4, index));
+      default:
+        return (*this)(load_word(elements, 8, index));
+    }
   }
 
  private:
@@ -76,7 +93,24 @@ class FastDecode {
     return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   }
   FormatSpec format_;
-  std::size_t bytes_;
+  std::vector<double> table_;
 };
+
+/// What: `count` elements of `from` as elements of `to`, cast_bits() each; each(value, bits) is called with
+/// the number that was and the bits that it became. `result` may be `source` where the two are as wide.
+template <typename Each>
+void cast_elements(const void* source, const FormatSpec& from, void* result, const FormatSpec& to,
+                   CastRule rule, std::uint64_t count, const Each& each) {
+  const FastDecode decode(from);
+  const FastCast cast(to, rule);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double value = decode.at(source, i);
+    // A NaN may keep bits of its own.
+    const std::uint64_t bits =
+        value == value ? cast(value) : cast_bits(load_word(source, from.storage_bytes(), i), from, to, rule);
+    store_word(result, to.storage_bytes(), i, bits);
+    each(value, bits);
+  }
+}
 
 }  // namespace mmaudit

@@ -105,7 +105,7 @@ void scaled_matmul(const Instruction& instruction, const Datapath& datapath, con
   matmul(instruction, datapath, plain, options);
   const FastDecode sum_of(format);
   for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
-    const auto sum = static_cast<float>(sum_of(sums.data(), e));
+    const auto sum = static_cast<float>(sum_of.at(sums.data(), e));
     write(problem, scaled_sum(sum, factors.a.at(matrix, i, 0), factors.b.at(matrix, j, 0), factors.order), e);
   });
 }

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "element_values.hpp"
 #include "mmaudit/detail/quantize_loop.hpp"
 #include "stages.hpp"
 
@@ -60,7 +59,7 @@ class Counter {
 
  private:
   FormatSpec format_;
-  ElementValues decode_;
+  FastDecode decode_;
   double least_normal_;
   double overflow_;  ///< what is larger rounds to a number that the format lacks
   std::uint64_t pieces_;

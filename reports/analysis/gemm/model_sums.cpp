@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "element_values.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/matmul.hpp"
@@ -23,7 +22,7 @@ std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, 
   if (path.instruction.scale != Format::none)
     problem.scale_a = x.a.scales.data(), problem.scale_b = x.b.scales.data();
   matmul(path.instruction, path.entry->datapath, problem, how);
-  const ElementValues values(format);
+  const FastDecode values(format);
   std::vector<double> out(x.m * x.n);
   for (std::uint64_t e = 0; e < out.size(); ++e) out[e] = values.at(d.data(), e);
   return out;
@@ -68,7 +67,7 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
   const Format to = combination.output == Format::none ? combination.dtype.output : combination.output;
   const FormatSpec output = spec_of(to);
   const FastCast cast(output, CastRule{});
-  const ElementValues values(output);
+  const FastDecode values(output);
   const bool scales = !combination.scaling.along_k();
   detail::parallel_for(x.m, how.threads, [&](std::uint64_t i) {
     const float factor_a = scales ? x.a.factor(i) : 1.0F;

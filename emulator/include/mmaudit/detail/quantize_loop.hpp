@@ -60,7 +60,7 @@ class QuantizeLoop {
   }
 
   [[nodiscard]] double number(std::uint64_t matrix, std::uint64_t lane, std::uint64_t k) const {
-    return decode_(work_.x, matrix * work_.batch_stride + lane * work_.lane_stride + k * work_.k_stride);
+    return decode_.at(work_.x, matrix * work_.batch_stride + lane * work_.lane_stride + k * work_.k_stride);
   }
 
   /// Largest finite magnitudes of every `length` of k (0: all) of some lanes: (lanes, blocks), where lanes
