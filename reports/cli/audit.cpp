@@ -197,7 +197,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
 
 /// Returns --b-transposed, which may be left out.
 Option add_tensor_options(Command& command, TensorOptions& options) {
-  const auto add = [&](const char* name, auto& value, const char* text) {
+  const auto add = [&](const char* name, auto& value, const std::string& text) {
     return command.option(name, value, text).group(kTensorGroup);
   };
   report::TensorAuditRequest& request = options.request;

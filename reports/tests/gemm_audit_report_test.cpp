@@ -117,7 +117,7 @@ TEST(GemmAudit, EveryCauseIsSaidOnce) {
   Fixture fixture;
   fixture.request.combinations.clear();
   for (const char* dtype : {"e4m3", "e5m2", "bf16"})
-    for (const Scaling scaling : {scalings::none, scalings::tensor, scalings::row})
+    for (const Scaling& scaling : {scalings::none, scalings::tensor, scalings::row})
       for (const char* policy : {"plain", "promote:128"})
         fixture.request.combinations.push_back(combination(dtype, scaling, policy));
   const std::string text = to_console(audit_gemm(fixture.request));

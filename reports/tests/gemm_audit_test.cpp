@@ -33,7 +33,7 @@ TEST(GemmAudit, JudgesAndAdvises) {
 }
 
 TEST(GemmAudit, ATypeThatNeedsNoScaleTakesNone) {
-  for (const Scaling scaling : {scalings::tensor, scalings::row, scalings::blocks, scalings::mx_floor})
+  for (const Scaling& scaling : {scalings::tensor, scalings::row, scalings::blocks, scalings::mx_floor})
     EXPECT_EQ(combination("bf16", scaling, "plain").scaling, scalings::none);
 }
 
