@@ -78,7 +78,8 @@ struct Quantization {
   std::uint64_t batch_stride = 0, lane_stride = 0, k_stride = 0;  ///< of x, in elements
   /// Largest finite magnitudes: of the tensor, where one_factor(); and of what a scale or a factor covers,
   /// (batch, lanes, blocks) with scales, (batch, lanes, factor blocks) with factors per lane. Null: found in
-  /// x, and rounded to binary32 unless `exact_largest`.
+  /// x, and rounded to binary32; on the host not with `exact_largest`, and with what is known of the tensor
+  /// that x is a part of.
   const float* tensor_largest = nullptr;
   const float* largest = nullptr;
   bool exact_largest = false;
