@@ -1,6 +1,7 @@
 #pragma once
-// INT8 of weights and activations: a factor per token and one per output channel, both of the largest magnitude
-// over 127; sums of 32-bit integers, which the factor of the token and then that of the channel multiply.
+// INT8 of weights and activations: a factor per token and one per output channel, both of the largest
+// magnitude over 127; sums of 32-bit integers, which the factor of the token and then that of the channel
+// multiply.
 #include "mmaudit/recipe.hpp"
 
 namespace mmaudit::recipes_of {
