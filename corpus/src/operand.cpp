@@ -9,6 +9,7 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/fast_cast.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -17,10 +18,7 @@ void convert_elements(Tensor& tensor, const FormatSpec& to, const CastRule& rule
   const FormatSpec from = spec_of(format_of(tensor.dtype));
   const std::size_t elements = tensor.data.size() / from.storage_bytes();
   std::vector<std::byte> converted(elements * to.storage_bytes());
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t bits = load_bits(tensor.data, from.storage_bytes(), i);
-    store_bits(converted, to.storage_bytes(), i, cast_bits(bits, from, to, rule));
-  }
+  cast_elements(tensor.data.data(), from, converted.data(), to, rule, elements, [](double, std::uint64_t) {});
   tensor.data = std::move(converted);
   tensor.dtype = value_type(to.id);
 }

@@ -9,6 +9,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 
 __device__ float number(Format format, std::uint64_t bits) {
+  if (format == Format::s32) return __int2float_rn(static_cast<int>(bits));
   if (format == Format::f16) return float_of_half(static_cast<std::uint16_t>(bits));
   return __uint_as_float(static_cast<std::uint32_t>(format == Format::bf16 ? bits << 16 : bits));
 }
@@ -34,13 +35,14 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
   const bool factors = args.factors.any() && args.factors.block == 0;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * kThreads) {
-    const float sum = number(args.sum_format, load(args.sums, args.sum_format == Format::f16 ? 2 : 4, i));
+    float sum = number(args.sum_format, load(args.sums, args.sum_format == Format::f16 ? 2 : 4, i));
     const float addend = args.c != nullptr ? number(epilogue.output, load(args.c, bytes, i)) : 0.0F;
     float alpha = epilogue.alpha;
     if (factors) {
       const std::uint64_t matrix = i / args.n / args.m;
-      alpha = __fmul_rn(args.factors.a.at(matrix, i / args.n % args.m, 0),
-                        args.factors.b.at(matrix, i % args.n, 0));
+      const ScaledSum scaled = scaled_sum(sum, args.factors.a.at(matrix, i / args.n % args.m, 0),
+                                          args.factors.b.at(matrix, i % args.n, 0), args.factors.order);
+      sum = scaled.sum, alpha = scaled.factor;
     }
     const float result =
         epilogue.beta == 0 ? __fmul_rn(alpha, sum) : __fmaf_rn(alpha, sum, __fmul_rn(epilogue.beta, addend));

@@ -64,7 +64,7 @@ std::optional<Value> chosen_one(std::string_view option, const std::string& name
 bool can_be_computed(const TensorAuditRequest& request, const GemmDtype& dtype) {
   return std::any_of(
       request.architectures.begin(), request.architectures.end(), [&](const Architecture* one) {
-        return find_path(settled({one, dtype, usual_scaling(dtype), {}, Format::none, {}})).entry != nullptr;
+        return find_path(settled({one, dtype, *dtype.usual, {}, Format::none, {}})).entry != nullptr;
       });
 }
 
@@ -118,7 +118,7 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   std::vector<GemmCombination> out;
   for (const Architecture* architecture : request.architectures)
     for (const GemmDtype& dtype : dtypes)
-      for (const Scaling scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
+      for (const Scaling& scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
         for (const Accumulation& how : accumulations)
           out.push_back(settled({architecture, dtype, scaling, how, output, unit}));
   return out;
@@ -135,9 +135,9 @@ std::string untried_by(const TensorAuditRequest& request, const std::vector<Gemm
       dtypes.emplace_back(dtype.name);
   if (!dtypes.empty()) parts.push_back(fmt::format("--dtype {}", fmt::join(dtypes, ",")));
   if (request.scales.empty() && is_tried([](const GemmCombination& one) { return one.dtype.scalable; }))
-    for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::blocks, Scaling::tiles})
+    for (const Scaling& scaling : software_scalings())
       if (!is_tried([&](const GemmCombination& one) { return one.scaling == scaling; }))
-        scales.emplace_back(name_of(scaling));
+        scales.emplace_back(scaling.name);
   if (!scales.empty()) parts.push_back(fmt::format("--scale {}", fmt::join(scales, ",")));
   return parts.empty() ? "" : fmt::format("Not tried: {}.", fmt::join(parts, "; "));
 }
@@ -237,7 +237,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   const std::uint64_t m = a.rows(), n = b.columns(), k = a.columns();
   SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
   const bool tiles = std::any_of(whole.combinations.begin(), whole.combinations.end(),
-                                 [](const GemmCombination& one) { return one.scaling == Scaling::tiles; });
+                                 [](const GemmCombination& one) { return one.scaling.b.lanes > 1; });
   // A factor of 128 x 128 needs its 128 columns: all columns, and fewer rows.
   if (tiles && size.columns < n) size = {std::max<std::uint64_t>(1, size.rows * size.columns / n), n};
   const std::vector<std::uint64_t> rows = sampled(size.rows, m, 2 * request.seed);

@@ -223,8 +223,8 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2");
   add("--dtype-b DTYPE", request.dtype_b, "of B");
   add("--scale SCALE", request.scales,
-      "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
-      "dtype")
+      fmt::format("of {} (mx is both of the last); default: what is usual for the dtype",
+                  fmt::join(scaling_names(), ", ")))
       .comma_separated();
   add("--policy POLICY", request.policies,
       "of plain, promote:P, split-k:S, half; default: plain and promote:128")

@@ -10,7 +10,7 @@
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/cvt.hpp"
-#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -146,13 +146,9 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   const std::size_t elements = source.data.size() / from.storage_bytes();
   result.data.resize(elements * to.storage_bytes());
   Counts counts;
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t stored = gen::load_bits(source.data, from.storage_bytes(), i);
-    const double value = decode_value(stored, from);
-    const std::uint64_t bits = cast_bits(stored, from, to, rule);
-    counts.add(outcome_of_cast(value, bits, to, rule));
-    gen::store_bits(result.data, to.storage_bytes(), i, bits);
-  }
+  cast_elements(
+      source.data.data(), from, result.data.data(), to, rule, elements,
+      [&](double value, std::uint64_t bits) { counts.add(outcome_of_cast(value, bits, to, rule)); });
   corpus::save_tensor(options.out, result);
   if (options.json) {
     nlohmann::json out = json_of(options, to, counts);

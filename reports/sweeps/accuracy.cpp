@@ -85,7 +85,7 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
       combination.architecture = architecture;
       combination.dtype = dtype;
       // Sums of binary16 overflow where operands are scaled up to the format's largest number.
-      combination.scaling = accumulation.half ? Scaling::none : usual_scaling(dtype);
+      combination.scaling = accumulation.half ? scalings::none : *dtype.usual;
       combination.accumulation = accumulation;
       combination.output = accumulation.half ? Format::f16 : dtype.output;
       combination = settled(combination);

@@ -72,7 +72,7 @@ class Product(_Sized):
         ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
         ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
         ("scale_a", In), ("scale_b", In), ("metadata", In), ("scale_layout", c_char_p), ("factor_a", In),
-        ("factor_b", In), ("factor_block", c_uint64),
+        ("factor_b", In), ("factor_block", c_uint64), ("factor_order", c_char_p),
     ]
 
 
@@ -82,6 +82,7 @@ class GemmPath(_Sized):
         ("inst", c_char * 96), ("taken_scaling", c_char * 16), ("a", c_char_p), ("b", c_char_p), ("d", c_char_p),
         ("scale", c_char_p), ("output", c_char_p), ("scale_block", c_uint64), ("factor_block", c_uint64),
         ("factor_per_lane", c_int32), ("factor_per_tensor", c_int32), ("promote", c_uint64), ("split_k", c_uint64),
+        ("factor_order", c_char_p), ("activations", c_char_p),
     ]
 
 
@@ -90,7 +91,7 @@ class Quantization(_Sized):
         ("size", c_size_t), ("dtype", c_char_p), ("scaling", c_char_p), ("of_b", c_uint32), ("threads", c_uint32),
         ("batch", c_uint64), ("lanes", c_uint64), ("k", c_uint64), ("from_", c_char_p), ("x", In),
         ("batch_stride", c_uint64), ("lane_stride", c_uint64), ("k_stride", c_uint64), ("tensor_largest", In),
-        ("largest", In), ("elements", Out), ("scales", Out), ("factors", Out),
+        ("largest", In), ("elements", Out), ("scales", Out), ("factors", Out), ("find_largest", c_uint32),
     ]
 
 
@@ -187,6 +188,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "matmul": [POINTER(Product)],
     "matmul_bytes": [POINTER(Product), POINTER(c_uint64)],
     "find_path": [POINTER(GemmPath)],
+    "recipes": [POINTER(c_void_p)],
     "quantize": [POINTER(Quantization)],
     "gemm_predict": [POINTER(Gemm), c_void_p],
     "gemm_tolerance": [POINTER(Product), Out, Out],

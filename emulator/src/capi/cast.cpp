@@ -1,9 +1,8 @@
 // The C interface: numbers from one format to another.
 #include "guard.hpp"
 #include "mmaudit/cast_outcome.hpp"
-#include "mmaudit/convert.hpp"
 #include "mmaudit/cvt.hpp"
-#include "mmaudit/raw_words.hpp"
+#include "mmaudit/fast_cast.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -27,12 +26,10 @@ void run_cast(const mmaudit_cast& work) {
   mmaudit_cast_counts counts{};
   const bool counting = work.counts != nullptr;
   if (counting) give(counts, work.counts);  // refused before anything is written
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t stored = load_word(work.source.data, from.storage_bytes(), i);
-    const std::uint64_t bits = cast_bits(stored, from, to, rule);
-    store_word(work.result.data, to.storage_bytes(), i, bits);
-    if (counting) count_outcome(outcome_of_cast(decode_value(stored, from), bits, to, rule), counts);
-  }
+  cast_elements(work.source.data, from, work.result.data, to, rule, elements,
+                [&](double value, std::uint64_t bits) {
+                  if (counting) count_outcome(outcome_of_cast(value, bits, to, rule), counts);
+                });
   if (counting) give(counts, work.counts);
 }
 

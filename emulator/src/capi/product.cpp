@@ -49,7 +49,10 @@ Product product_of(const mmaudit_product& work) {
     if (!x.options.level || !has_simd_level(*x.options.level))
       refuse("simd: found {}, allowed: {} (on this machine)", work.simd, simd_levels_here());
   }
-  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, x.problem); !why.empty())
+  Matmul sums = x.problem;
+  // Factors finish sums of integers, which have no other epilogue.
+  if (x.inst.d == Format::s32 && (given(work.factor_a) || given(work.factor_b))) sums.epilogue.reset();
+  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, sums); !why.empty())
     throw InputError(why + " with " + name_of(x.inst));
   const auto factors = [&](const char* field, mmaudit_in given_ones, std::uint64_t lanes) {
     LaneFactors out;
@@ -64,9 +67,14 @@ Product product_of(const mmaudit_product& work) {
     return out;
   };
   x.factors = {factors("factor_a", work.factor_a, work.m), factors("factor_b", work.factor_b, work.n),
-               work.factor_block};
-  if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty())
-    throw InputError(why);
+               work.factor_block, FactorOrder::product};
+  if (work.factor_order != nullptr) {
+    const auto order = find_factor_order(work.factor_order);
+    if (!order)
+      refuse("factor_order: found {}, allowed: product, a-first", work.factor_order);
+    x.factors.order = *order;
+  }
+  if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty()) throw InputError(why);
   return x;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mmaudit/names.hpp"
+#include "text/json/writer.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -30,56 +31,96 @@ Accumulation policy_of(const char* name) {
   return *found;
 }
 
-void find(mmaudit_gemm_path* out) {
-  mmaudit_gemm_path path = taken(out);
-  GemmCombination combination;
-  combination.architecture = &architecture_of(path.arch);
-  combination.dtype = dtype_of(path.dtype);
-  combination.scaling = scaling_of(path.scaling, combination.dtype);
-  combination.accumulation = policy_of(path.policy);
-  combination = settled(combination);
-  const GemmPath found = mmaudit::find_path(combination);
-  if (!found.why_not.empty())
-    throw InputError("dtype, scaling, policy: found " + std::string(combination.dtype.name) + ", " +
-                     std::string(name_of(combination.scaling)) + ", " + name_of(combination.accumulation) +
-                     ", which can't be computed: " + found.why_not);
-  const QuantizeRule rule = quantize_rule(combination.dtype, combination.scaling, false);
-  put(name_of(found.instruction), path.inst);
-  put(std::string(name_of(combination.scaling)), path.taken_scaling);
-  const auto named = [](Format format) { return format == Format::none ? nullptr : name_of(format).data(); };
-  path.a = named(found.instruction.a), path.b = named(found.instruction.b),
-  path.d = named(found.instruction.d);
-  path.scale = named(found.instruction.scale);
-  path.output = named(combination.output);
-  path.scale_block = rule.scale_block;
-  path.factor_block = rule.factor_block;
-  path.factor_per_lane = rule.factor_per_lane ? 1 : 0;
-  path.factor_per_tensor = rule.one_factor() ? 1 : 0;
-  path.promote = combination.accumulation.promote;
-  path.split_k = combination.accumulation.split_k;
-  give(path, out);
-}
-
-}  // namespace
-
 GemmDtype dtype_of(const char* name) {
   if (name != nullptr)
     if (const GemmDtype* row = find_gemm_dtype(name)) return *row;
   refuse_name("dtype", name, names_of(gemm_dtypes()));
 }
 
+/// `name` null: the usual one of these operands.
 Scaling scaling_of(const char* name, const GemmDtype& dtype) {
-  if (name == nullptr) return usual_scaling(dtype);
+  if (name == nullptr) return *dtype.usual;
   const std::vector<Scaling> found = find_scalings(name);
   if (found.empty()) refuse_name("scaling", name, scaling_names());
   return found[0];
 }
 
+GemmCombination combination_of(const char* dtype, const char* scaling) {
+  GemmCombination out;
+  out.dtype = dtype_of(dtype);
+  out.scaling = scaling_of(scaling, out.dtype);
+  return settled(out);
+}
+
+void find(mmaudit_gemm_path* out) {
+  mmaudit_gemm_path path = taken(out);
+  GemmCombination combination = combination_of(path.dtype, path.scaling);
+  combination.architecture = &architecture_of(path.arch);
+  combination.accumulation = policy_of(path.policy);
+  const GemmPath found = mmaudit::find_path(combination);
+  if (!found.why_not.empty())
+    throw InputError("dtype, scaling, policy: found " + std::string(combination.dtype.name) + ", " +
+                     std::string(combination.scaling.name) + ", " + name_of(combination.accumulation) +
+                     ", which can't be computed: " + found.why_not);
+  const QuantizeRule rule = quantize_rule(combination.dtype, combination.scaling, false);
+  put(name_of(found.instruction), path.inst);
+  put(std::string(combination.scaling.name), path.taken_scaling);
+  const auto named = [](Format format) { return format == Format::none ? nullptr : name_of(format).data(); };
+  path.a = named(found.instruction.a), path.b = named(found.instruction.b),
+  path.d = named(found.instruction.d);
+  path.scale = named(found.instruction.scale);
+  path.output = named(combination.output);
+  path.scale_block = rule.scale_block();
+  path.factor_block = rule.factor_block();
+  path.factor_per_lane = rule.factor_per_lane() ? 1 : 0;
+  path.factor_per_tensor = rule.one_factor() ? 1 : 0;
+  path.promote = combination.accumulation.promote;
+  path.split_k = combination.accumulation.split_k;
+  path.factor_order = name_of(combination.scaling.order).data();
+  path.activations =
+      combination.scaling.activations.empty() ? nullptr : combination.scaling.activations.data();
+  give(path, out);
+}
+
+std::string recipes_json() {
+  json::Writer out;
+  const auto granularity = [&](std::string_view name, const Granularity& x) {
+    out.key(name).begin_object().field("lanes", x.lanes).field("k", x.k).end_object();
+  };
+  const auto text = [&](std::string_view name, std::string_view x) {
+    out.key(name);
+    if (x.empty())
+      out.json("null");
+    else
+      out.value(x);
+  };
+  out.begin_object().field("schema", "mmaudit.recipes/1").key("recipes").begin_array();
+  for (const Recipe& each : recipes()) {
+    const GemmCombination taken_as = combination_of(each.dtype.data(), each.scaling.data());
+    const auto& [dtype, scaling] = std::tie(taken_as.dtype, taken_as.scaling);
+    const QuantizeRule a = quantize_rule(dtype, scaling, false), b = quantize_rule(dtype, scaling, true);
+    out.begin_object().field("name", each.name).field("arch", each.arch).field("dtype", each.dtype);
+    text("scaling", each.scaling);
+    out.field("policy", each.policy);
+    text("gradient", each.gradient);
+    out.field("history", each.history).field("source", each.source);
+    out.field("a", name_of(dtype.element)).field("b", name_of(dtype.element_b()));
+    text("scale", a.scaled() ? name_of(dtype.scale) : a.factors ? "f32" : "");
+    granularity("scale_a", a.covers);
+    granularity("scale_b", b.covers);
+    out.field("scaled_by", name_of(scaling.by)).field("scale_rounding", name_of(scaling.rounding));
+    out.field("second_level", scaling.second_level).field("factor_order", name_of(scaling.order));
+    out.field("arithmetic", name_of(scaling.arithmetic));
+    text("scale_source", scaling.source);
+    out.end_object();
+  }
+  return out.end_array().end_object().text();
+}
+
+}  // namespace
+
 Quantization quantization_of(const mmaudit_quantization& work) {
-  GemmCombination combination;
-  combination.dtype = dtype_of(work.dtype);
-  combination.scaling = scaling_of(work.scaling, combination.dtype);
-  combination = settled(combination);
+  const GemmCombination combination = combination_of(work.dtype, work.scaling);
   const bool of_b = work.of_b != 0;
   Quantization out;
   out.rule = quantize_rule(combination.dtype, combination.scaling, of_b);
@@ -108,8 +149,13 @@ Quantization quantization_of(const mmaudit_quantization& work) {
       refuse("x: found {} bytes, allowed: those up to element {}", work.x.bytes, last);
   }
   const Axis blocks{"blocks", out.rule.scaled() ? out.scale_blocks() : out.factor_blocks()};
-  if (out.rule.one_factor()) require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);
-  if (out.largest_count() != 0) require("largest", work.largest, {batch, lanes, blocks}, f32);
+  if (work.find_largest > 1)
+    refuse("find_largest: found {}, allowed: 0, 1", work.find_largest);
+  const bool find = work.find_largest == 1;
+  if (out.rule.one_factor() && !(find && !given(work.tensor_largest)))
+    require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);
+  if (out.largest_count() != 0 && !(find && !given(work.largest)))
+    require("largest", work.largest, {batch, lanes, blocks}, f32);
   require("elements", work.elements, {batch, lanes, depth}, out.rule.element);
   if (out.rule.scaled()) require("scales", work.scales, {batch, lanes, blocks}, kByte);
   if (out.factor_count() != 0) require("factors", work.factors, {{"factors", out.factor_count()}}, f32);
@@ -127,6 +173,10 @@ Quantization quantization_of(const mmaudit_quantization& work) {
 using namespace mmaudit::capi;
 
 extern "C" {
+
+int mmaudit_recipes(char** json) {
+  return guarded([&] { give_text(json, recipes_json); });
+}
 
 int mmaudit_find_path(mmaudit_gemm_path* path) {
   return guarded([&] { find(path); });

@@ -52,14 +52,14 @@ std::vector<PathedCombination> computable(const GemmAuditRequest& request,
   std::vector<PathedCombination> out;
   std::set<std::string> seen;
   for (const GemmCombination& c : request.combinations) {
-    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, name_of(c.scaling),
+    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, c.scaling.name,
                                         name_of(c.accumulation));
     if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
     PathedCombination one{c, find_path(c)};
     if (!one.path.why_not.empty()) {
       if (absent != nullptr)
         absent->push_back({std::string(c.architecture->name), std::string(c.dtype.name),
-                           std::string(name_of(c.scaling)), name_of(c.accumulation), one.path.why_not,
+                           std::string(c.scaling.name), name_of(c.accumulation), one.path.why_not,
                            one.path.lacks_dtype});
       continue;
     }
@@ -112,7 +112,7 @@ std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditReques
     if (row.dtype == bf16.name && row.errors.compared != 0)
       return has_figures(row.errors) ? std::optional(row.errors.total) : std::nullopt;
   for (const GemmCombination& each : request.combinations) {
-    const GemmCombination c = settled({each.architecture, bf16, Scaling::none, {}, Format::none, {}});
+    const GemmCombination c = settled({each.architecture, bf16, scalings::none, {}, Format::none, {}});
     const GemmPath path = find_path(c);
     if (!path.why_not.empty()) continue;
     const MatmulOptions quiet = {.threads = how.threads, .level = how.level, .progress = {}};
@@ -211,7 +211,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   const GemmCombination* last = nullptr;
   for (const PathedCombination& one : all) {
     const GemmCombination& c = one.combination;
-    const bool fast = is_fast(one.path) || c.scaling == Scaling::tiles;  // tiles of the whole B
+    const bool fast = is_fast(one.path) || c.scaling.b.lanes > 1;  // tiles of the whole B
     if (!fast && !part) {
       part = first_part(x, slow_size(x));
       part->exact = exact_product(part->operands);

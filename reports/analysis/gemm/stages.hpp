@@ -43,7 +43,7 @@ std::optional<WorstElement> worst_element(const GemmErrors& errors, const GemmCo
                                           const GemmElements& elements);
 
 /// convert_operands() without the product of what they became, which stays empty.
-ConvertedOperands convert_alone(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+ConvertedOperands convert_alone(const GemmDtype& dtype, const Scaling& scaling, const GemmOperands& operands,
                                 const MatmulOptions& how, const ConvertedOperand* b = nullptr);
 
 /// errors_of().total alone; NaN where no element is compared.

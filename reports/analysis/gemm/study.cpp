@@ -24,14 +24,14 @@ struct Measured : PathedCombination {
 /// All accumulations of one dtype under one scaling.
 struct Group {
   GemmDtype dtype;
-  Scaling scaling = Scaling::none;
+  Scaling scaling = scalings::none;
   bool fast = true;
   std::vector<Measured> curves;
 };
 
 /// With binary16 sums the largest numbers of FP8 would overflow at once: no scaling then.
 Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
-  return how.half && usual_scaling(dtype) == Scaling::tensor ? Scaling::none : usual_scaling(dtype);
+  return how.half && dtype.usual->by_software() ? scalings::none : *dtype.usual;
 }
 
 void add_curves(GemmStudy& study, const Measured& one) {
@@ -47,7 +47,8 @@ std::vector<Group> groups_of(const Architecture& architecture, GemmStudy& study)
   std::vector<Group> groups;
   for (const GemmDtype& dtype : gemm_dtypes()) {
     if (dtype.cast.rounding == CastRounding::toward_zero) continue;  // TF32 again, but for the conversion
-    GemmCombination plainest = settled({&architecture, dtype, Scaling::none, {}, Format::none, {}});
+    if (dtype.integer()) continue;                                   // sums are exact
+    GemmCombination plainest = settled({&architecture, dtype, scalings::none, {}, Format::none, {}});
     if (const std::string why = find_path(plainest).why_not; !why.empty()) {
       study.left_out.push_back(fmt::format("{}: {}", dtype.title, why));
       continue;

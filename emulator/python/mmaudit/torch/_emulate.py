@@ -245,9 +245,7 @@ class Emulation:
             pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
-        scaling_b = path.scaling
-        if path.scaling == "128x128" and b not in self._parameters:
-            scaling_b = "1x128"  # only weights have tiles
+        scaling_b = path.scaling if b in self._parameters else path.activations
         largest_a = largest_b = None
         if recipe.history:
             role = "none" if gradient is None else str(gradient)

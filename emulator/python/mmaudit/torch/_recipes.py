@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from torch import nn
 
+from .. import _library
 from . import _checked
 from .._refuse import listed, refused
 from ._checked import named_modules
@@ -46,28 +47,17 @@ class Recipe:
         return self
 
 
+def _known() -> Dict[str, Recipe]:
+    """The library's own recipes, in its order."""
+    names = [one.name for one in fields(Recipe)]
+    out: Dict[str, Recipe] = {}
+    for row in json.loads(_library.text_from(_library.lib.mmaudit_recipes))["recipes"]:
+        out[row["name"]] = Recipe(**{name: row[name] for name in names})
+    return out
+
+
 #: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
-RECIPES: Dict[str, Recipe] = {
-    "bf16": Recipe("hopper", "bf16", source="torch.autocast with bfloat16 on an H100"),
-    "tf32": Recipe("ampere", "tf32", source="torch.backends.cuda.matmul.allow_tf32 on an A100"),
-    "bf16-ampere": Recipe("ampere", "bf16", source="torch.autocast with bfloat16 on an A100"),
-    "fp16-volta": Recipe("volta", "f16", "none", source="torch.autocast with float16 on a V100"),
-    "fp8-tensor": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2",
-                         source="current scaling, fast accumulation (Transformer Engine Float8CurrentScaling; "
-                                "torch._scaled_mm with use_fast_accum)"),
-    "fp8-tensor-promoted": Recipe("hopper", "e4m3", "tensor", "promote:128", "e5m2",
-                                  source="the same with every 128 of k added in binary32"),
-    "fp8-delayed": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2", 1024,
-                          source="Transformer Engine DelayedScaling, HYBRID, amax_history_len 1024, their maximum"),
-    "fp8-1x128": Recipe("hopper", "e4m3", "128x128", "promote:128",
-                        source="DeepSeek-V3 (arXiv 2412.19437, section 3.3): 1x128 activations, 128x128 weights"),
-    "mxfp8-floor": Recipe("blackwell", "mxf8", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
-    "mxfp8-ceil": Recipe("blackwell", "mxf8", "mx-ceil",
-                         source="scales rounded up (Transformer Engine, torchao RCEIL)"),
-    "mxfp4": Recipe("blackwell", "mxf4", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
-    "nvfp4": Recipe("blackwell", "nvf4", "mx",
-                    source="ue4m3 scales of 16 under one factor per tensor (Transformer Engine)"),
-}
+RECIPES: Dict[str, Recipe] = _known()
 
 Choice = Union[str, Recipe, Mapping[str, Any], None]
 KEEP = "keep"
