@@ -26,12 +26,12 @@ constexpr DataType kDataTypes[] = {
     {Format::f32, CUDA_R_32F},      {Format::f64, CUDA_R_64F},   {Format::e4m3, CUDA_R_8F_E4M3},
     {Format::e5m2, CUDA_R_8F_E5M2}, {Format::s8, CUDA_R_8I},     {Format::s32, CUDA_R_32I}};
 cudaDataType_t data_type(Format format) {
-  for (const DataType& each : kDataTypes)
+  std::vector<std::string> allowed;
+  for (const DataType& each : kDataTypes) {
     if (each.format == format) return each.number;
-  refuse("type: found {}, allowed: {}", name_of(format), names_of(kFormats, [](const NamedFormat& one) {
-           return std::any_of(std::begin(kDataTypes), std::end(kDataTypes),
-                              [&](const DataType& each) { return each.format == one.spec.id; });
-         }));
+    allowed.emplace_back(name_of(each.format));
+  }
+  refuse("type: found {}, allowed: {}", name_of(format), allowed);
 }
 
 /// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.

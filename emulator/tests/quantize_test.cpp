@@ -354,17 +354,17 @@ TEST(Quantize, TheCInterfaceChecksEverySizeFirst) {
     void (*spoil)(mmaudit_quantization&);
     const char* line;
   };
-  const Case cases[] = {
-      {[](mmaudit_quantization& w) { w.x.bytes = 252; },
-       "x: found 252 bytes, allowed: those up to element 63"},
-      {[](mmaudit_quantization& w) { w.lane_stride = 33; }, "x: found 256 bytes"},
-      {[](mmaudit_quantization& w) { w.k_stride = UINT64_MAX / 2; }, "x strides: found"},
-      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, tf32, bf16, f16"},
-      {[](mmaudit_quantization& w) { w.elements.bytes = 63; }, "elements: found 63 bytes"},
-      {[](mmaudit_quantization& w) { w.factors = {}; }, "factors: found"},
-      {[](mmaudit_quantization& w) { w.tensor_largest = {}; }, "tensor_largest: found"},
-      {[](mmaudit_quantization& w) { w.scaling = "rows"; }, "scaling: found rows"},
-      {[](mmaudit_quantization& w) { w.k = UINT64_MAX / 2; }, "elements: found"}};
+  const Case cases[] = {{[](mmaudit_quantization& w) { w.x.bytes = 252; },
+                         "x: found 252 bytes, allowed: those up to element 63"},
+                        {[](mmaudit_quantization& w) { w.lane_stride = 33; }, "x: found 256 bytes"},
+                        {[](mmaudit_quantization& w) { w.k_stride = UINT64_MAX / 2; }, "x strides: found"},
+                        {[](mmaudit_quantization& w) { w.from = "e4m3"; },
+                         "from: found e4m3, allowed: f64, f32, tf32, bf16, f16"},
+                        {[](mmaudit_quantization& w) { w.elements.bytes = 63; }, "elements: found 63 bytes"},
+                        {[](mmaudit_quantization& w) { w.factors = {}; }, "factors: found"},
+                        {[](mmaudit_quantization& w) { w.tensor_largest = {}; }, "tensor_largest: found"},
+                        {[](mmaudit_quantization& w) { w.scaling = "rows"; }, "scaling: found rows"},
+                        {[](mmaudit_quantization& w) { w.k = UINT64_MAX / 2; }, "elements: found"}};
   for (const Case& one : cases) {
     mmaudit_quantization work = good;
     one.spoil(work);

@@ -166,7 +166,8 @@ void ForeignFunction::refuse_answer(const std::string& found) const {
 }
 
 void ForeignFunction::refuse_end() {
-  if (errno == EAGAIN || errno == EWOULDBLOCK) refuse_answer(fmt::format("no answer within {} s", timeout_s_));
+  if (errno == EAGAIN || errno == EWOULDBLOCK)
+    refuse_answer(fmt::format("no answer within {} s", timeout_s_));
   int status = 0;
   if (child_ <= 0 || waitpid(child_, &status, 0) != child_) refuse_answer("the end of the stream");
   child_ = -1;

@@ -70,6 +70,17 @@ Refusal refuse_no_number(const std::string& text) {
   }
 }
 
+/// Refuses what is no number that `fits` takes; the help shows `shown`.
+CLI::Validator number_that(const std::function<bool(double)>& fits, const std::string& allowed,
+                           const std::string& shown) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0;
+        return CLI::detail::lexical_cast(text, value) && fits(value) ? Refusal() : found_not(text, allowed);
+      },
+      shown);
+}
+
 /// The command inside which parsing ended.
 const CLI::App& innermost(const CLI::App& program) {
   const std::vector<CLI::App*> chosen = program.get_subcommands();
@@ -171,24 +182,13 @@ Option& Option::one_of(const std::vector<std::string>& words) {
 }
 
 Option& Option::range(double low, double high) {
-  option_->check(CLI::Validator(
-      [low, high](const std::string& text) {
-        double value = 0;
-        const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-        return inside ? Refusal() : found_not(text, fmt::format("{} to {}", low, high));
-      },
-      fmt::format("{} to {}", low, high)));
+  const std::string limits = fmt::format("{} to {}", low, high);
+  option_->check(number_that([=](double x) { return x >= low && x <= high; }, limits, limits));
   return *this;
 }
 
 Option& Option::positive() {
-  option_->check(CLI::Validator(
-      [](const std::string& text) {
-        double value = 0;
-        const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
-        return positive ? Refusal() : found_not(text, "a number above 0");
-      },
-      "above 0"));
+  option_->check(number_that([](double x) { return x > 0; }, "a number above 0", "above 0"));
   return *this;
 }
 
@@ -205,13 +205,8 @@ Option& Option::or_percent() {
 }
 
 Option& Option::multiple_of(int divisor) {
-  option_->check(CLI::Validator(
-      [divisor](const std::string& text) {
-        return std::atoi(text.c_str()) % divisor == 0
-                   ? Refusal()
-                   : found_not(text, fmt::format("a multiple of {}", divisor));
-      },
-      ""));
+  option_->check(number_that([=](double x) { return std::fmod(x, divisor) == 0; },
+                             fmt::format("a multiple of {}", divisor), ""));
   return *this;
 }
 

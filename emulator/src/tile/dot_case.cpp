@@ -42,16 +42,13 @@ DotCase dot_at(const Instruction& inst, const TileView& batch, std::size_t tile,
 
 std::string why_bad_dot(const Instruction& inst, const DotCase& dot) {
   const auto [m, n, k, stored, blocks] = TileExtents(inst);
-  const auto found = [](const char* field, std::uint64_t value, std::uint64_t allowed) {
-    return refusal("{}: found {}, allowed: {}", field, value, allowed);
-  };
   const std::size_t metadata = is_sparse(inst.op) ? stored : 0;
   for (const auto& [field, size, allowed] : {std::tuple{"elements of a", dot.a.size(), std::size_t{stored}},
                                              {"elements of b", dot.b.size(), k},
                                              {"elements of metadata", dot.metadata.size(), metadata},
                                              {"scales of a", dot.scale_a.size(), blocks},
                                              {"scales of b", dot.scale_b.size(), blocks}})
-    if (size != allowed) return found(field, size, allowed);
+    if (size != allowed) return refusal("{}: found {}, allowed: {}", field, size, allowed);
   const auto fits = [](std::uint64_t bits, Format format) {
     const int width = spec_of(format).storage_bits;
     return width >= 64 || bits >> width == 0;
