@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "fake_machine.hpp"
-#include "mmaudit/timing/sass.hpp"
+#include "mmaudit/sass/opcode.hpp"
 
 namespace mmaudit::sweeps::test {
 namespace {
@@ -118,15 +118,15 @@ TEST(Sass, CalledFunctionsCountInTheLoop) {
 }
 
 TEST(Sass, ShapesOfOpcodes) {
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.16816.F32"), 16 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.1684.F32.TF32"), 16 * 8 * 4);
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.SP.16832.F32"), 16 * 8 * 32);
-  EXPECT_EQ(timing::multiply_adds_of("IMMA.8816.S8.S8"), 8 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
-  EXPECT_EQ(timing::multiply_adds_of("DMMA.16x8x16"), 16 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("HGMMA.64x256x16.F32"), 64 * 256 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("FADD"), 0);
-  EXPECT_EQ(timing::multiply_adds_of("LDS.128"), 0);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.16816.F32"), 16 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.1684.F32.TF32"), 16 * 8 * 4);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.SP.16832.F32"), 16 * 8 * 32);
+  EXPECT_EQ(sass::multiply_adds_of("IMMA.8816.S8.S8"), 8 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
+  EXPECT_EQ(sass::multiply_adds_of("DMMA.16x8x16"), 16 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("HGMMA.64x256x16.F32"), 64 * 256 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("FADD"), 0);
+  EXPECT_EQ(sass::multiply_adds_of("LDS.128"), 0);
 }
 
 TEST(Sass, AGpuRunsTheNewestCodeOfItsMajorVersion) {

@@ -6,10 +6,14 @@
 #include <stdexcept>
 
 #include "kernel_memory.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/sass/decode.hpp"
 #include "simulator.hpp"
 
 namespace mmaudit::timing {
 namespace {
+
+using sass::Step;
 
 /// What an op is to the walk, and how many groups of copies a wait leaves under way.
 struct OpKind {
@@ -51,7 +55,7 @@ struct Place {
 class KernelSimulator : public Simulator<KernelSimulator> {
  public:
   KernelSimulator(const Machine& machine, const Program& program, const WalkedBlock& block,
-                  const KernelLaunch& kernel, const std::vector<OpKind>& kinds, const Launch& launch)
+                  const GridLaunch& kernel, const std::vector<OpKind>& kinds, const Launch& launch)
       : Simulator(machine, program, launch),
         block_(block),
         kernel_(kernel),
@@ -314,7 +318,7 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   }
 
   const WalkedBlock& block_;
-  const KernelLaunch& kernel_;
+  const GridLaunch& kernel_;
   const std::vector<OpKind>& kinds_;
   KernelMemory memory_;
   int warps_of_block_;
@@ -330,15 +334,15 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   std::uint64_t next_block_ = 0;
 };
 
-std::vector<OpKind> kinds_of(const SassFunction& function) {
+std::vector<OpKind> kinds_of(const sass::Function& function) {
   std::vector<OpKind> kinds;
   kinds.reserve(function.lines.size());
-  for (const SassLine& line : function.lines) {
-    OpKind kind{step_of(line), 0, -1};
+  for (const sass::Line& line : function.lines) {
+    OpKind kind{sass::opcode_of(line.opcode).step, 0, -1};
     if (kind.step == Step::commit) kind.barrier = int{line.control.write_barrier};
     if (kind.step == Step::wait_copies) {
-      const auto parts = sass_operands(line.operands);
-      kind.groups = parts.size() > 1 ? sass_number(parts[1]) : 0;
+      const std::vector<sass::Operand> parts = sass::decode(line).operands;
+      kind.groups = parts.size() > 1 ? static_cast<int>(parts[1].value) : 0;
     }
     kinds.push_back(kind);
   }
@@ -357,13 +361,12 @@ void require_memory(const Machine& machine) {
   std::string allowed;
   for (const Machine& one : machines())
     if (!lacks(one)) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
-  throw std::invalid_argument(
-      "machine: found " + std::string(machine.name) +
-      ", which has no numbers of L2 and memory for whole kernels, allowed: " + allowed);
+  throw InputError("machine: found " + std::string(machine.name) +
+                   ", which has no numbers of L2 and memory for whole kernels, allowed: " + allowed);
 }
 
-KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
-                             const KernelLaunch& launch) {
+KernelTiming simulate_kernel(const Machine& machine, const sass::Function& function, const WalkedBlock& block,
+                             const GridLaunch& launch) {
   require_memory(machine);
   Program program = whole_program_of(machine, function);
   for (TimedOp& op : program.ops) {

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/timing/chain.hpp"
 #include "mmaudit/timing/drawing.hpp"
@@ -180,12 +181,12 @@ TEST(Simulate, TheSameInEveryRun) {
 
 TEST(Simulate, RefusesWhatCannotRun) {
   Program program;
-  EXPECT_THROW(simulate(hopper(), program, {}), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), program, {}), InputError);
   TimedOp op;
   op.flow = Flow::jump;
   op.target = 7;
   program.add(op, "BRA");
-  EXPECT_THROW(simulate(hopper(), program, {}), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), program, {}), InputError);
   Program waits;
   TimedOp load = multiply(8, 0);
   load.unit = Unit::shared;
@@ -194,7 +195,7 @@ TEST(Simulate, RefusesWhatCannotRun) {
   waits.add(load, "LDS");
   Launch launch;
   launch.warps = 65;
-  EXPECT_THROW(simulate(hopper(), waits, launch), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), waits, launch), InputError);
 }
 
 TEST(Machines, EachNumberHasASourceAndEachMachineAName) {

@@ -1,13 +1,12 @@
-#include "walk_operand.hpp"
+#include "mmaudit/sass/decode.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <iterator>
 
-namespace mmaudit::timing {
+namespace mmaudit::sass {
 namespace {
-
-using Kind = WalkOperand::Kind;
 
 int digits(std::string_view text) {
   int value = -1;
@@ -45,8 +44,8 @@ int predicate_of(std::string_view text) {
 }
 
 /// "R36.64+UR4+0x80" of an address.
-void read_address(std::string_view text, WalkOperand& operand) {
-  operand.kind = Kind::address;
+void read_address(std::string_view text, Operand& operand) {
+  operand.kind = OperandKind::address;
   operand.index = kZero;
   bool first = true;
   while (!text.empty()) {
@@ -61,20 +60,20 @@ void read_address(std::string_view text, WalkOperand& operand) {
         operand.second = static_cast<std::int16_t>(reg);
       }
     } else {
-      operand.value += sass_number(part);
+      operand.value += number_of(part);
     }
     first = false;
   }
 }
 
-WalkOperand operand_of(std::string_view text) {
-  WalkOperand operand;
+Operand operand_of(std::string_view text) {
+  Operand operand;
   if (text.starts_with("desc[")) text.remove_prefix(std::min(text.find(']') + 1, text.size()));
   if (text.starts_with('[')) {
     read_address(text.substr(1, text.find(']') - 1), operand);
     return operand;
   }
-  if (text.starts_with('-') && text.size() > 1 && (text[1] == 'R' || text[1] == 'U' || text[1] == 'c')) {
+  if (text.starts_with('-') && text.size() > 1 && holds("RUc|", text.substr(1, 1))) {
     operand.negative = true;
     text.remove_prefix(1);
   }
@@ -82,50 +81,27 @@ WalkOperand operand_of(std::string_view text) {
     operand.inverted = true;
     text.remove_prefix(1);
   }
+  if (text.starts_with('|')) text.remove_prefix(1);
   if (text.starts_with("c[0x0][")) {
-    operand.kind = Kind::constant;
-    operand.value = sass_number(text.substr(7));
+    operand.kind = OperandKind::constant;
+    operand.value = number_of(text.substr(7));
     return operand;
   }
   const std::string_view plain = text.substr(0, text.find('.'));
   if (const int reg = register_of(plain); reg >= 0) {
-    operand.kind = Kind::reg;
+    operand.kind = OperandKind::reg;
     operand.index = static_cast<std::int16_t>(reg);
   } else if (const int predicate = predicate_of(plain); predicate >= 0) {
-    operand.kind = Kind::predicate;
+    operand.kind = OperandKind::predicate;
     operand.index = static_cast<std::int16_t>(predicate);
-  } else if (text.starts_with("SR") || text.starts_with("SB")) {
-    operand.kind = Kind::special;
+  } else if (text.starts_with("SR") || text.starts_with("SB") || text == "PR") {
+    operand.kind = OperandKind::special;
     operand.text = text;
   } else if (!text.empty()) {
-    operand.kind = Kind::number;
-    operand.value = sass_number(text);
+    operand.kind = OperandKind::number;
+    operand.value = number_of(text);
   }
   return operand;
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> all) {
-  for (const std::string_view one : all)
-    if (text == one) return true;
-  return false;
-}
-
-Work work_of(std::string_view base) {
-  struct Named {
-    std::string_view name;
-    Work work;
-  };
-  constexpr Named kAll[] = {
-      {"IMAD", Work::multiply},  {"IADD3", Work::add},    {"VIADD", Work::add},     {"IADD", Work::add},
-      {"SHF", Work::shift},      {"LEA", Work::scale},    {"ISETP", Work::compare}, {"PLOP3", Work::combine},
-      {"LDL", Work::from_local}, {"STL", Work::to_local}, {"MOV", Work::move},      {"S2R", Work::move},
-      {"S2UR", Work::move},      {"2UR", Work::move},     {"R2UR", Work::first},    {"CS2R", Work::zero},
-      {"LDC", Work::constant},   {"LOP3", Work::logic},   {"SEL", Work::select},    {"IMNMX", Work::least},
-      {"VIMNMX", Work::least},   {"HFMA2", Work::half},
-  };
-  for (const Named& one : kAll)
-    if (base == one.name) return one.work;
-  return Work::none;
 }
 
 std::uint16_t marks_of(std::string_view opcode) {
@@ -147,61 +123,64 @@ std::uint16_t marks_of(std::string_view opcode) {
 }
 
 Relation relation_of(std::string_view opcode) {
-  const std::string_view text = opcode.substr(std::min(opcode.find('.'), opcode.size()));
+  const std::string_view text = opcode.substr(base_of(opcode).size());
   constexpr std::string_view kAll[] = {".GE", ".GT", ".LE", ".LT", ".EQ", ".NE"};
   for (std::size_t i = 0; i < std::size(kAll); ++i)
     if (text.starts_with(kAll[i])) return static_cast<Relation>(i + 1);
   return Relation::none;
 }
 
-int bytes_of(std::string_view opcode) {
-  const auto holds = [opcode](std::string_view part) { return opcode.find(part) != std::string_view::npos; };
-  if (holds(".128")) return 16;
-  if (holds(".64")) return 8;
-  if (holds(".U16") || holds(".S16")) return 2;
-  return holds(".U8") || holds(".S8") ? 1 : 4;
-}
-
 }  // namespace
 
-Step step_of(const SassLine& line) {
-  const std::string_view base = std::string_view(line.opcode).substr(0, line.opcode.find('.'));
-  if (is_one_of(base, {"LDS", "STS", "LDSM", "STSM", "ATOMS"})) return Step::shared;
-  if (is_one_of(base, {"LDG", "LD", "LDL"})) return Step::load;
-  if (is_one_of(base, {"STG", "ST", "RED", "STL"})) return Step::store;
-  if (base == "LDGSTS") return Step::copy;
-  if (base == "LDGDEPBAR") return Step::commit;
-  if (base == "DEPBAR") return Step::wait_copies;
-  if (base == "BAR") return Step::barrier;
-  if (base == "EXIT") return Step::exit;
-  return Step::plain;
+std::int32_t number_of(std::string_view text) {
+  const bool minus = text.starts_with('-');
+  if (minus) text.remove_prefix(1);
+  if (!text.starts_with("0x")) return 0;
+  std::uint32_t value = 0;
+  std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  return static_cast<std::int32_t>(minus ? 0U - value : value);
 }
 
-WalkLine walk_line(const SassLine& line) {
-  WalkLine out;
+Decoded decode(const Line& line) {
+  Decoded out;
   out.opcode = line.opcode;
-  out.base = out.opcode.substr(0, out.opcode.find('.'));
-  out.step = step_of(line);
-  if (out.base.size() > 2 && out.base[0] == 'U' && out.base != "UMMA") out.base.remove_prefix(1);
-  out.work = work_of(out.base);
-  out.marks = marks_of(out.opcode);
-  out.relation = relation_of(out.opcode);
-  out.bytes = bytes_of(out.opcode);
-  out.is_branch = out.base == "BRA";
-  out.is_local = out.base == "LDL" || out.base == "STL";
+  out.row = opcode_of(line.opcode);
+  out.marks = marks_of(line.opcode);
+  out.relation = relation_of(line.opcode);
+  out.bytes = lane_bytes(line.opcode);
   std::string_view predicate = line.predicate;
   if (predicate.starts_with('!')) {
     out.not_predicate = true;
     predicate.remove_prefix(1);
   }
   if (const int index = predicate_of(predicate); index >= 0) out.predicate = index;
-  if (out.base == "BRA") {
-    const std::size_t at = line.operands.find("0x");
-    if (at != std::string::npos) out.target = sass_number(std::string_view(line.operands).substr(at));
+  if (out.row.kind == Kind::branch) {
+    out.target = line.target();
     return out;
   }
-  for (const std::string_view part : sass_operands(line.operands)) out.operands.push_back(operand_of(part));
+  std::string_view text = line.operands;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    out.operands.push_back(operand_of(trimmed(text.substr(0, comma))));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
   return out;
 }
 
-}  // namespace mmaudit::timing
+std::int32_t counter_step(const Line& line) {
+  const Opcode row = opcode_of(line.opcode);
+  const bool adds = row.work == Work::add && line.opcode == base_of(line.opcode);
+  if (!adds && line.opcode != "IMAD.IADD") return 0;
+  std::vector<Operand> parts = decode(line).operands;
+  // Blackwell names the carries too: UIADD3 UR4, UPT, UPT, UR4, 0x10, URZ.
+  std::erase_if(parts, [](const Operand& one) {
+    return one.kind == OperandKind::predicate && one.index % kUniformPredicates == kTrue && !one.inverted;
+  });
+  if (parts.size() < 3 || parts[0].kind != OperandKind::reg || parts[2].kind != OperandKind::number) return 0;
+  const Operand& from = parts[1];
+  if (from.kind != OperandKind::reg || from.index != parts[0].index || from.negative || from.inverted)
+    return 0;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(std::abs(parts[2].value), INT32_MAX));
+}
+
+}  // namespace mmaudit::sass
