@@ -55,9 +55,9 @@ std::string listing() {
 }
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
-sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machine,
+sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& target,
                              const sweeps::SweepOptions& plan) {
-  const Provenance gpu = machine.provenance();
+  const Provenance gpu = target.provenance();
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
     result = sweeps::from_json(text_of_file(options.resume), options.resume);
@@ -71,7 +71,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machi
                       options.resume, found.gpu, found.driver, gpu.gpu, gpu.driver));
   }
   result.provenance = gpu;
-  result.properties = machine.properties();
+  result.properties = target.properties();
   name_program(result.provenance);
   result.rule = plan.rule;
   result.axes = plan.axes;
@@ -103,8 +103,8 @@ int sweep(const SweepOptions& options, const Context& context) {
     plan.rule.most = plan.rule.least;
     plan.rule.gpu_milliseconds = 1;
   }
-  const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
-  sweeps::SweepResult result = start_of(options, *machine, plan);
+  const std::unique_ptr<sweeps::BenchTarget> target = sweeps::gpu_target(require_device());
+  sweeps::SweepResult result = start_of(options, *target, plan);
   std::string no_code;
   plan.code =
       sweeps::sass_of_this_program(sweeps::symbols_of(plan), result.provenance.compute_capability, no_code);
@@ -126,7 +126,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     if (!options.no_files)
       progress.will_write(
           {options.out + "/sweep.json", options.out + "/sweep.md", options.out + "/sweep.csv"});
-    sweeps::run_sweep(*machine, plan,
+    sweeps::run_sweep(*target, plan,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
                                        std::size_t) { progress.advance(done == 0 ? 0 : 1, name); },

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
-#include "mmaudit/sweeps/machine.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
 #include "sweeps/engine/readings.hpp"
@@ -215,7 +215,7 @@ class Products {
 
 GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options) {
   GemmResult result;
-  result.provenance = gpu_machine(device)->provenance();
+  result.provenance = gpu_target(device)->provenance();
   Cublas cublas;
   result.ceiling = cublas.why_not().empty() ? cublas.name() : cublas.why_not();
   for (const int size : options.sizes) {
