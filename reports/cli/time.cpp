@@ -33,8 +33,7 @@ struct TimeOptions : MachineChoice {
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const Machine& machine : machines()) {
-    names.emplace_back(machine.name);
-    for (const std::string_view alias : machine.aliases) names.emplace_back(alias);
+    for (const std::string_view name : machine.names()) names.emplace_back(name);
   }
   return names;
 }
@@ -78,8 +77,7 @@ Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const L
                                  printable(options.instruction)));
   if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
   const Instruction inst = require_instruction(options.instruction);
-  if (const Architecture* architecture = find_architecture(machine.compute_capability))
-    require_datapath(*architecture, inst);
+  require_datapath(machine.architecture(), inst);
   if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
       inst.a == Format::f16)  // one chain: the paper's
     return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), 1};
@@ -261,7 +259,7 @@ int list_machines(const TimeOptions& options) {
   } else if (options.machine.empty() && options.file.empty()) {
     for (const Machine& machine : machines())
       text += fmt::format("{:<8} {:<14} sm_{:<4} {} numbers\n", machine.name, machine.gpu,
-                          machine.compute_capability, machine.numbers.size());
+                          machine.architecture().compute_capability, machine.numbers.size());
   } else {
     const Machine machine = machine_of(options);
     for (const Number& number : machine.numbers) {

@@ -105,20 +105,11 @@ Operand operand_of(std::string_view text) {
 }
 
 std::uint16_t marks_of(std::string_view opcode) {
-  struct Named {
-    std::string_view name;
-    Mark mark;
-  };
-  constexpr Named kAll[] = {
-      {".WIDE", Mark::wide},      {"C.64", Mark::pair},   {".32", Mark::has_32},
-      {"64", Mark::has_64},       {".MMA", Mark::mma},    {".U32", Mark::is_unsigned},
-      {".S32", Mark::is_signed},  {".X", Mark::extended}, {".HI", Mark::high},
-      {".SX32", Mark::sx32},      {".L", Mark::left},     {".EX", Mark::ex},
-      {".OR", Mark::joins_by_or},
-  };
+  constexpr std::string_view kAll[] = {".WIDE", "C.64", ".32",   "64", ".MMA", ".U32", ".S32",
+                                       ".X",    ".HI",  ".SX32", ".L", ".EX",  ".OR"};
   unsigned marks = 0;
-  for (const Named& one : kAll)
-    if (opcode.find(one.name) != std::string_view::npos) marks |= static_cast<unsigned>(one.mark);
+  for (std::size_t i = 0; i < std::size(kAll); ++i)
+    if (holds(opcode, kAll[i])) marks |= 1U << i;
   return static_cast<std::uint16_t>(marks);
 }
 

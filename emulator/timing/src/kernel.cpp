@@ -83,7 +83,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     const Time now = run_all();
     KernelTiming timing;
     timing.cycles = static_cast<double>(now);
-    timing.detail = summary(now);
+    timing.detail.cycles = now;
+    add_shares(timing.detail, static_cast<double>(std::max<Time>(1, now)), kSubcores, 1);
     timing.instructions = static_cast<double>(instructions_);
     timing.blocks = lives_;
     timing.l1_hits = memory_.asked > 0 ? memory_.hits / memory_.asked : 0;
@@ -299,22 +300,6 @@ class KernelSimulator : public Simulator<KernelSimulator> {
       look_at(other, now + 1);
     }
     alive_ += warps_of_block_;
-  }
-
-  Timing summary(Time now) const {
-    Timing timing;
-    const auto all = static_cast<double>(std::max<Time>(1, now));
-    for (const Subcore& subcore : subcores_) {
-      for (std::size_t unit = 0; unit < kUnits; ++unit)
-        timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / kSubcores;
-      timing.issue_busy += static_cast<double>(subcore.issued) / all / kSubcores;
-    }
-    timing.shared_busy = static_cast<double>(shared_busy_) / all;
-    for (std::size_t wait = 0; wait < kWaits; ++wait)
-      timing.waits[wait] = static_cast<double>(waits_[wait]) / static_cast<double>(own_.size());
-    timing.cycles = now;
-    timing.instructions = instructions_;
-    return timing;
   }
 
   const WalkedBlock& block_;

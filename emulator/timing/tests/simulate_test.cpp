@@ -207,7 +207,17 @@ TEST(Machines, EachNumberHasASourceAndEachMachineAName) {
     for (const Number& number : machine.numbers) EXPECT_GE(number.source.size(), 4U) << machine.name;
   }
   EXPECT_EQ(find_machine("H200"), find_machine("sm_90a"));
-  EXPECT_EQ(find_machine("pascal"), nullptr);
+  // By the names of its generation; other GPUs of that are not this machine.
+  constexpr std::pair<std::string_view, std::string_view> kGenerations[] = {
+      {"volta", "v100"},   {"sm_70", "v100"},  {"Turing", "tu102"}, {"sm_75", "tu102"},
+      {"ampere", "ga100"}, {"sm_80", "ga100"}, {"ga10x", "ga104"},  {"sm_86", "ga104"},
+      {"ada", "ad102"},    {"sm_89", "ad102"}, {"sm_90", "hopper"}, {"sm_90a", "hopper"}};
+  for (const auto& [generation, name] : kGenerations) {
+    ASSERT_NE(find_machine(generation), nullptr) << generation;
+    EXPECT_EQ(find_machine(generation)->name, name) << generation;
+  }
+  for (const char* other : {"pascal", "sm_72", "sm_87", "t4", "h20", "sm_100"})
+    EXPECT_EQ(find_machine(other), nullptr) << other;
   EXPECT_LT((*find_machine("h100"))[Parameter::dram_bytes], (*find_machine("h200"))[Parameter::dram_bytes]);
   EXPECT_EQ((*find_machine("h100"))[Parameter::l2_bytes], (*find_machine("h200"))[Parameter::l2_bytes]);
 }

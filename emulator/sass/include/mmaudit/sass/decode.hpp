@@ -26,21 +26,21 @@ struct Operand {
   [[nodiscard]] int lane_register() const { return kind == OperandKind::reg && index < kZero ? index : -1; }
 };
 
-/// Parts of an opcode, as bits.
-enum class Mark : std::uint16_t {
-  wide = 1,            ///< .WIDE
-  pair = 2,            ///< C.64
-  has_32 = 4,          ///< .32
-  has_64 = 8,          ///< 64
-  mma = 16,            ///< .MMA
-  is_unsigned = 32,    ///< .U32
-  is_signed = 64,      ///< .S32
-  extended = 128,      ///< .X
-  high = 256,          ///< .HI
-  sx32 = 512,          ///< .SX32
-  left = 1024,         ///< .L
-  ex = 2048,           ///< .EX
-  joins_by_or = 4096,  ///< .OR
+/// Parts of an opcode.
+enum class Mark : std::uint8_t {
+  wide,         ///< .WIDE
+  pair,         ///< C.64
+  has_32,       ///< .32
+  has_64,       ///< 64
+  mma,          ///< .MMA
+  is_unsigned,  ///< .U32
+  is_signed,    ///< .S32
+  extended,     ///< .X
+  high,         ///< .HI
+  sx32,         ///< .SX32
+  left,         ///< .L
+  ex,           ///< .EX
+  joins_by_or,  ///< .OR
 };
 enum class Relation : std::uint8_t { none, ge, gt, le, lt, eq, ne };
 
@@ -51,11 +51,11 @@ struct Decoded {
   std::vector<Operand> operands;  ///< of a branch none
   int predicate = kTrue;
   bool not_predicate = false;
-  std::uint16_t marks = 0;
+  std::uint16_t marks = 0;  ///< a bit each
   Relation relation = Relation::none;
   int bytes = 4;             ///< of a lane's access
   std::int64_t target = -1;  ///< address of a branch
-  [[nodiscard]] bool has(Mark mark) const { return (marks & static_cast<unsigned>(mark)) != 0; }
+  [[nodiscard]] bool has(Mark mark) const { return (marks >> static_cast<unsigned>(mark) & 1U) != 0; }
 };
 Decoded decode(const Line& line);
 
