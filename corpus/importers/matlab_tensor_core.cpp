@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "input_file.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
+#include "mmaudit/whole_number.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
@@ -52,7 +53,7 @@ class Lines {
  public:
   explicit Lines(const fs::path& path) : file_(path) {
     if (file_.size() > kMaxFileBytes)
-      refuse(file_.label(), "size", std::to_string(file_.size()), "at most 1 GiB");
+      refuse("{}: size: found {}, allowed: at most 1 GiB", file_.label(), file_.size());
     bytes_ = file_.read(0, file_.size());
     text_ = {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
   }
@@ -65,8 +66,7 @@ class Lines {
     return true;
   }
   [[noreturn]] void refuse_line(std::string_view found, const std::string& allowed) const {
-    refuse(file_.label(), fmt::format("line {}", number_), fmt::format("\"{}\"", printable(found, 60)),
-           allowed);
+    refuse("{}: line {}: found \"{}\", allowed: {}", file_.label(), number_, printable(found, 60), allowed);
   }
   [[nodiscard]] const std::string& label() const { return file_.label(); }
 
@@ -79,9 +79,9 @@ class Lines {
 
 /// The bits that `digits` spell in base 2 or 16; false unless there are exactly `count` digits.
 bool parse_digits(std::string_view digits, std::size_t count, int base, std::uint32_t& bits) {
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, bits, base);
-  return digits.size() == count && error == std::errc() && end == last;
+  const auto found = whole_number<std::uint32_t>(digits, base);
+  bits = found.value_or(0);
+  return digits.size() == count && found.has_value();
 }
 
 /// The value of binary32 `bits` as bits of `format`; false when the format does not hold it.
@@ -121,7 +121,7 @@ std::vector<std::uint64_t> read_operand(const fs::path& path, Format format, std
                                                              ? fmt::format("1 to {} values", kMaxK)
                                                              : fmt::format("{} values, as in line 1", k));
   }
-  if (values.empty()) refuse(lines.label(), "rows", "none", "at least one line");
+  if (values.empty()) refuse("{}: rows: found none, allowed: at least one line", lines.label());
   return values;
 }
 
@@ -155,11 +155,10 @@ std::vector<DatasetCase> find_dataset(const fs::path& folder) {
     const std::string gpu = gpu_folder.filename().string();
     for (const fs::path& format_folder : folders_of(gpu_folder)) {
       const std::string format = format_folder.filename().string();
-      const auto* known = std::find_if(std::begin(kFormatFolders), std::end(kFormatFolders),
-                                       [&](const FolderName& row) { return row.name == format; });
-      if (known == std::end(kFormatFolders))
-        refuse(label_of(gpu_folder), "format", fmt::format("\"{}\"", printable(format)),
-               "fp16, bf16, tf32, E4M3, E5M2");
+      const FolderName* const known = find_named(kFormatFolders, format);
+      if (known == nullptr)
+        refuse("{}: format: found {}, allowed: {}", label_of(gpu_folder), in_quotes(format),
+               names_of(kFormatFolders));
       for (const FolderName& output : kOutputs) {
         DatasetCase one;
         one.gpu = gpu;
@@ -180,7 +179,8 @@ std::vector<DatasetCase> find_dataset(const fs::path& folder) {
     }
   }
   if (cases.empty())
-    refuse(label_of(folder), "results", "none", "<GPU>/<format>/d_<GPU>_fp32.txt, as in MATLAB-tensor-core");
+    refuse("{}: results: found none, allowed: <GPU>/<format>/d_<GPU>_fp32.txt, as in MATLAB-tensor-core",
+           label_of(folder));
   return cases;
 }
 
@@ -194,7 +194,7 @@ DatasetRows read_dataset(const DatasetCase& one) {
   rows.rows = rows.a.size() / rows.k;
   const auto same = [](const fs::path& file, const char* field, std::size_t found, std::size_t allowed) {
     if (found != allowed)
-      refuse(label_of(file), field, std::to_string(found), fmt::format("{}, as in the file of A", allowed));
+      refuse("{}: {}: found {}, allowed: {}, as in the file of A", label_of(file), field, found, allowed);
   };
   same(one.b, "values a line", k_of_b, rows.k);
   same(one.b, "rows", rows.b.size() / k_of_b, rows.rows);

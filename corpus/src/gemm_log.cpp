@@ -9,6 +9,7 @@
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/library_log.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::corpus {
@@ -37,17 +38,6 @@ constexpr LogEpilogue kEpilogues[] = {
     {"EPILOGUE_RELU", false, GemmActivation::relu},    {"EPILOGUE_RELU_BIAS", true, GemmActivation::relu},
     {"EPILOGUE_GELU", false, GemmActivation::gelu},    {"EPILOGUE_GELU_BIAS", true, GemmActivation::gelu}};
 
-template <typename Named, std::size_t Count>
-std::string names_of(const Named (&all)[Count]) {
-  std::string out;
-  for (const Named& each : all) out.append(out.empty() ? "" : ", ").append(each.name);
-  return out;
-}
-
-std::string why_not(std::string_view field, std::string_view found, std::string_view allowed) {
-  return fmt::format("{}: found {}, allowed: {}", field, printable(found, 40), allowed);
-}
-
 Format type_in(std::string_view layout) {
   const auto name = value_in(layout, "type");
   for (const LogType& each : kTypes)
@@ -64,27 +54,28 @@ std::string problem_of_log(std::string_view line, GemmProblem& out) {
   const auto of_b = value_in(line, "Adesc"), of_a = value_in(line, "Bdesc"), of_d = value_in(line, "Ddesc");
   const auto how = value_in(line, "computeDesc");
   if (!of_a || !of_b || !of_d || !how)
-    return "found a part of a line, allowed: Adesc, Bdesc, Ddesc, computeDesc";
+    return refusal("found a part of a line, allowed: Adesc, Bdesc, Ddesc, computeDesc");
   out.api = line.find("[cublasLtMatmul]") != std::string_view::npos ? GemmApi::cublaslt : GemmApi::cublas;
   for (const std::string_view layout : {*of_b, *of_a, *of_d})
     if (type_in(layout) == Format::none)
-      return why_not("type", value_in(layout, "type").value_or("none"), names_of(kTypes));
+      return refusal("type: found {}, allowed: {}", printable(value_in(layout, "type").value_or("none"), 40),
+                     names_of(kTypes));
   out.type = type_in(*of_a);
   if (type_in(*of_b) != b_type_of(out))
-    return why_not("types of B and A",
-                   fmt::format("{} and {}", name_of(type_in(*of_a)), name_of(type_in(*of_b))),
-                   "the same, or e5m2 and e4m3");
+    return refusal("types of B and A: found {}, allowed: the same, or e5m2 and e4m3",
+                   printable(fmt::format("{} and {}", name_of(type_in(*of_a)), name_of(type_in(*of_b))), 40));
   out.d = type_in(*of_d) == Format::tf32 ? Format::f32 : type_in(*of_d);
   if (out.type == Format::tf32) {
     const auto compute = value_in(*how, "computeType");
     if (compute != "COMPUTE_32F_FAST_TF32" && compute != "COMPUTE_32F")
-      return why_not("computeType", compute.value_or("none"), "COMPUTE_32F, COMPUTE_32F_FAST_TF32");
+      return refusal("computeType: found {}, allowed: COMPUTE_32F, COMPUTE_32F_FAST_TF32",
+                     printable(compute.value_or("none"), 40));
     if (compute == "COMPUTE_32F") out.type = Format::f32;
   }
   const std::string_view epilogue = value_in(*how, "epilogue").value_or(kEpilogues[0].name);
-  const auto* const known = std::find_if(std::begin(kEpilogues), std::end(kEpilogues),
-                                         [&](const LogEpilogue& each) { return each.name == epilogue; });
-  if (known == std::end(kEpilogues)) return why_not("epilogue", epilogue, names_of(kEpilogues));
+  const LogEpilogue* const known = find_named(kEpilogues, epilogue);
+  if (known == nullptr)
+    return refusal("epilogue: found {}, allowed: {}", printable(epilogue, 40), names_of(kEpilogues));
   out.bias = known->bias;
   out.activation = known->activation;
   out.transposed_b = value_in(*how, "transa") == "OP_T";
@@ -136,8 +127,7 @@ std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::st
     if (one.starts_with('[')) {
       // "[time][cublasLt]..." is no JSON.
       if (one.find("][") == std::string_view::npos && (first || nlohmann::json::accept(one)))
-        throw InputError(where +
-                         ": found a list, allowed: one object per line, or a log of CUBLASLT_LOG_LEVEL=5");
+        refuse("{}: found a list, allowed: one object per line, or a log of CUBLASLT_LOG_LEVEL=5", where);
       first = false;
       if (!is_traced_product(one)) continue;
       if (const std::string why = problem_of_log(one, found); !why.empty()) {
@@ -154,10 +144,10 @@ std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::st
                                           : fmt::format("{} product{} of the log left out, first {}", unread,
                                                         unread == 1 ? "" : "s", first_unread);
   if (out.empty())
-    throw InputError(
-        fmt::format("{}: {}", file,
-                    unread == 0 ? "found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5"
-                                : counted + "; no product is left"));
+    throw InputError(fmt::format(
+        "{}: {}", file,
+        unread == 0 ? refusal("found no product, allowed: JSON lines, or a log of CUBLASLT_LOG_LEVEL=5")
+                    : counted + "; no product is left"));
   if (left_out != nullptr) *left_out = unread == 0 ? "" : fmt::format("{}: {}", file, counted);
   return out;
 }

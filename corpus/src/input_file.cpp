@@ -51,37 +51,41 @@ InputFile::InputFile(const std::filesystem::path& path)
   }
   ::close(fd_);
   if (error != 0) cannot_read(label_, error);
-  refuse(label_, "file", S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket", "a regular file");
+  refuse("{}: file: found {}, allowed: a regular file", label_,
+         S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket");
 }
 
 InputFile::~InputFile() { ::close(fd_); }
 
 void InputFile::decompress() {
   if (size_ > kMostContent)
-    refuse(label_, "size", fmt::format("{} bytes", size_), fmt::format("at most {}", kMostContent));
+    refuse("{}: size: found {} bytes, allowed: at most {}", label_, size_, kMostContent);
   const std::vector<std::byte> frame = read(0, size_);
   const std::uint64_t size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR) refuse(label_, "content", "no zstd frame", "one");
-  if (size == ZSTD_CONTENTSIZE_UNKNOWN) refuse(label_, "content", "a frame without its size", "one with it");
+  if (size == ZSTD_CONTENTSIZE_ERROR) refuse("{}: content: found no zstd frame, allowed: one", label_);
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN)
+    refuse("{}: content: found a frame without its size, allowed: one with it", label_);
   if (size > kMostContent)
-    refuse(label_, "content", fmt::format("{} bytes", size), fmt::format("at most {}", kMostContent));
+    refuse("{}: content: found {} bytes, allowed: at most {}", label_, size, kMostContent);
   const std::size_t whole = ZSTD_findFrameCompressedSize(frame.data(), frame.size());
-  if (ZSTD_isError(whole) != 0U) refuse(label_, "content", ZSTD_getErrorName(whole), "one whole zstd frame");
+  if (ZSTD_isError(whole) != 0U)
+    refuse("{}: content: found {}, allowed: one whole zstd frame", label_, ZSTD_getErrorName(whole));
   if (const std::uint64_t most = whole / kBlockHeader * kMostOfBlock; size > most)
-    refuse(label_, "content", fmt::format("{} bytes", size), fmt::format("the {} that {} hold", most, whole));
+    refuse("{}: content: found {} bytes, allowed: the {} that {} hold", label_, size, most, whole);
   content_.resize(static_cast<std::size_t>(size));
   const std::size_t done = ZSTD_decompress(content_.data(), content_.size(), frame.data(), frame.size());
-  if (ZSTD_isError(done) != 0U) refuse(label_, "content", ZSTD_getErrorName(done), "one whole zstd frame");
+  if (ZSTD_isError(done) != 0U)
+    refuse("{}: content: found {}, allowed: one whole zstd frame", label_, ZSTD_getErrorName(done));
   if (done != content_.size())
-    refuse(label_, "content", fmt::format("{} bytes", done), fmt::format("{}, as it says", size));
+    refuse("{}: content: found {} bytes, allowed: {}, as it says", label_, done, size);
   size_ = size;
   compressed_ = true;
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
   if (offset > size_ || bytes.size() > size_ - offset)
-    refuse(label_, "size", fmt::format("{} bytes", size_),
-           fmt::format("at least {} bytes from byte {} on", bytes.size(), offset));
+    refuse("{}: size: found {} bytes, allowed: at least {} bytes from byte {} on", label_, size_,
+           bytes.size(), offset);
   if (compressed_) {
     std::copy_n(content_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
     return;
@@ -92,8 +96,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) cannot_read(label_, errno);
     if (done == 0)
-      refuse(label_, "size", fmt::format("an end at byte {}", offset),
-             fmt::format("{} bytes, as opened", size_));
+      refuse("{}: size: found an end at byte {}, allowed: {} bytes, as opened", label_, offset, size_);
     offset += static_cast<std::uint64_t>(done);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
@@ -101,10 +104,10 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> bytes) const {
 
 std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t count) const {
   if (offset > size_ || count > size_ - offset)
-    refuse(label_, "size", fmt::format("{} bytes", size_),
-           fmt::format("at least {} bytes from byte {} on", count, offset));
+    refuse("{}: size: found {} bytes, allowed: at least {} bytes from byte {} on", label_, size_, count,
+           offset);
   const auto no_memory = [&] {
-    refuse(label_, "size", fmt::format("{} bytes", count), "what fits into memory");
+    refuse("{}: size: found {} bytes, allowed: what fits into memory", label_, count);
   };
   std::vector<std::byte> bytes;
   try {
@@ -121,7 +124,7 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t count
 std::string text_of_file(const std::filesystem::path& path, std::uint64_t most) {
   const InputFile file(path);
   if (file.size() > most)
-    refuse(file.label(), "size", fmt::format("{} bytes", file.size()), fmt::format("at most {}", most));
+    refuse("{}: size: found {} bytes, allowed: at most {}", file.label(), file.size(), most);
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   return text;

@@ -67,16 +67,16 @@ Tensor read_npy(const std::filesystem::path& path) {
   constexpr std::array<unsigned char, 6> kMagic{0x93, 'N', 'U', 'M', 'P', 'Y'};
   const auto same = [](unsigned char a, std::byte b) { return std::byte{a} == b; };
   if (!std::equal(kMagic.begin(), kMagic.end(), magic.begin(), same))
-    refuse(label, "magic", "other bytes", "the magic of a .npy file");
+    refuse("{}: magic: found other bytes, allowed: the magic of a .npy file", label);
   const auto major = std::to_integer<unsigned>(magic[kMagic.size()]);
   const auto minor = std::to_integer<unsigned>(magic[kMagic.size() + 1]);
   if (major < 1 || major > 3 || minor != 0)
-    refuse(label, "version", fmt::format("{}.{}", major, minor), "1.0, 2.0 or 3.0");
+    refuse("{}: version: found {}.{}, allowed: 1.0, 2.0 or 3.0", label, major, minor);
 
   const std::size_t length_bytes = major == 1 ? sizeof(std::uint16_t) : sizeof(std::uint32_t);
   const std::uint64_t header_bytes = little_endian(file.read(kMagicBytes, length_bytes));
   if (header_bytes > kMaxHeaderBytes)
-    refuse(label, "header length", std::to_string(header_bytes), fmt::format("at most {}", kMaxHeaderBytes));
+    refuse("{}: header length: found {}, allowed: at most {}", label, header_bytes, kMaxHeaderBytes);
   const std::vector<std::byte> text = file.read(kMagicBytes + length_bytes, header_bytes);
   NpyHeader header = parse_npy_header({reinterpret_cast<const char*>(text.data()), text.size()}, label);
 
@@ -85,8 +85,8 @@ Tensor read_npy(const std::filesystem::path& path) {
   const auto needed = byte_count(header.dtype, header.shape);
   if (!needed || *needed != available) {
     const std::string allowed = needed ? fmt::format("{}", *needed) : "fewer than 2^64";
-    refuse(label, "data", fmt::format("{} bytes", available),
-           fmt::format("{} bytes for {} {}", allowed, to_string(header.shape), npy_name(header.dtype)));
+    refuse("{}: data: found {} bytes, allowed: {} bytes for {} {}", label, available, allowed,
+           to_string(header.shape), npy_name(header.dtype));
   }
   std::vector<std::byte> data =
       header.fortran_order ? read_fortran(file, data_start, header.shape, bytes_of(header.dtype), available)

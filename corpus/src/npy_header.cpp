@@ -34,9 +34,9 @@ class HeaderParser {
     const std::optional<DType> named = comment();
     skip_space();
     if (at_ != text_.size()) unexpected("only white space after the dict");
-    if (!dtype_) refuse(file_, "descr", "no such key", "a dtype");
-    if (!fortran_order_) refuse(file_, "fortran_order", "no such key", "True or False");
-    if (!shape_) refuse(file_, "shape", "no such key", "a tuple");
+    if (!dtype_) refuse("{}: descr: found no such key, allowed: a dtype", file_);
+    if (!fortran_order_) refuse("{}: fortran_order: found no such key, allowed: True or False", file_);
+    if (!shape_) refuse("{}: shape: found no such key, allowed: a tuple", file_);
     // numpy has no name of its own for the small floats: the comment says which of that width it is.
     if (named && npy_name(*named).substr(1) == void_name_) dtype_ = named;
     return {*dtype_, *fortran_order_, *std::move(shape_)};
@@ -46,7 +46,7 @@ class HeaderParser {
   void entry(std::string_view key) {
     const bool repeated = (key == "descr" && dtype_) || (key == "fortran_order" && fortran_order_) ||
                           (key == "shape" && shape_);
-    if (repeated) refuse(file_, key, "the key twice", "once");
+    if (repeated) refuse("{}: {}: found the key twice, allowed: once", file_, key);
     if (key == "descr") {
       dtype_ = descr();
     } else if (key == "fortran_order") {
@@ -54,7 +54,7 @@ class HeaderParser {
     } else if (key == "shape") {
       shape_ = tuple();
     } else {
-      refuse(file_, "header key", fmt::format("'{}'", printable(key)), "descr, fortran_order or shape");
+      refuse("{}: header key: found '{}', allowed: descr, fortran_order or shape", file_, printable(key));
     }
   }
 
@@ -71,7 +71,7 @@ class HeaderParser {
   DType descr() {
     skip_space();
     if (at_ < text_.size() && (text_[at_] == '[' || text_[at_] == '('))
-      refuse(file_, "descr", "a structured dtype", kDTypesAllowed);
+      refuse("{}: descr: found a structured dtype, allowed: {}", file_, kDTypesAllowed);
     const std::string_view name = quoted("descr");
     const auto dtype = dtype_from_npy(name);
     if (dtype && name[1] == 'V') void_name_ = name.substr(1);
@@ -79,7 +79,7 @@ class HeaderParser {
     std::string_view kind;
     if (name.starts_with('>')) kind = " (big-endian)";
     if (name.size() > 1 && name[1] == 'O') kind = " (Python objects)";
-    refuse(file_, "descr", fmt::format("'{}'{}", printable(name), kind), kDTypesAllowed);
+    refuse("{}: descr: found '{}'{}, allowed: {}", file_, printable(name), kind, kDTypesAllowed);
   }
 
   bool boolean() {
@@ -95,13 +95,13 @@ class HeaderParser {
     while (!accept(')')) {
       if (!comma) unexpected("',' or ')'");
       if (shape.size() == kMaxRank)
-        refuse(file_, "shape", fmt::format("over {} dimensions", kMaxRank),
-               fmt::format("at most {}", kMaxRank));
+        refuse("{}: shape: found over {} dimensions, allowed: at most {}", file_, kMaxRank, kMaxRank);
       shape.push_back(number());
       comma = accept(',');
     }
     // Python reads (3) as a number, so numpy refuses it too.
-    if (shape.size() == 1 && !comma) refuse(file_, "shape", "a number in brackets", "a tuple, such as (3,)");
+    if (shape.size() == 1 && !comma)
+      refuse("{}: shape: found a number in brackets, allowed: a tuple, such as (3,)", file_);
     return shape;
   }
 
@@ -111,7 +111,7 @@ class HeaderParser {
     const char* const begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error == std::errc::result_out_of_range)
-      refuse(file_, "shape", "an extent over 2^64", "64 bits at most");
+      refuse("{}: shape: found an extent over 2^64, allowed: 64 bits at most", file_);
     if (error != std::errc()) unexpected("an extent of 0 or more");
     at_ += static_cast<std::size_t>(end - begin);
     return value;
@@ -126,7 +126,7 @@ class HeaderParser {
     if (end == std::string_view::npos) unexpected("a closed string");
     const std::string_view inside = text_.substr(begin, end - begin);
     if (inside.find('\\') != std::string_view::npos)
-      refuse(file_, field, fmt::format("an escape in '{}'", printable(inside)), "plain text");
+      refuse("{}: {}: found an escape in '{}', allowed: plain text", file_, field, printable(inside));
     at_ = end + 1;
     return inside;
   }
@@ -158,7 +158,7 @@ class HeaderParser {
     constexpr std::size_t kShown = 16;
     const std::string found =
         at_ < text_.size() ? fmt::format("'{}'", printable(text_.substr(at_), kShown)) : "its end";
-    refuse(file_, "header", fmt::format("{} at character {}", found, at_), allowed);
+    refuse("{}: header: found {} at character {}, allowed: {}", file_, found, at_, allowed);
   }
 
   std::string_view text_;

@@ -9,6 +9,7 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/fast_cast.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -17,10 +18,7 @@ void convert_elements(Tensor& tensor, const FormatSpec& to, const CastRule& rule
   const FormatSpec from = spec_of(format_of(tensor.dtype));
   const std::size_t elements = tensor.data.size() / from.storage_bytes();
   std::vector<std::byte> converted(elements * to.storage_bytes());
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t bits = load_bits(tensor.data, from.storage_bytes(), i);
-    store_bits(converted, to.storage_bytes(), i, cast_bits(bits, from, to, rule));
-  }
+  cast_elements(tensor.data.data(), from, converted.data(), to, rule, elements, [](double, std::uint64_t) {});
   tensor.data = std::move(converted);
   tensor.dtype = value_type(to.id);
 }
@@ -38,9 +36,8 @@ void require_shape(const char* option, const std::string& file, Tensor& tensor, 
   if (fits) return;
   const bool exchanged = tensor.shape.size() == 3 && (wanted.rows == 0 || tensor.shape[2] == wanted.rows) &&
                          (wanted.columns == 0 || tensor.shape[1] == wanted.columns);
-  throw InputError(fmt::format("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns){}", file,
-                               option, to_string(tensor.shape), fmt::join(allowed, ", "),
-                               exchanged ? "; with rows and columns exchanged it fits" : ""));
+  refuse("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns){}", file, option,
+         to_string(tensor.shape), allowed, exchanged ? "; with rows and columns exchanged it fits" : "");
 }
 
 }  // namespace
@@ -64,11 +61,10 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
   const bool fits_type = operand.raw || tensor.dtype == value_type(format.id);
   const bool is_float = format_of(tensor.dtype) != Format::none && !format.integer();
   if (!fits_type && (cast == nullptr || !is_float))
-    throw InputError(
-        fmt::format("{}: {} dtype: found {}, allowed: {}{}", file, option, safetensors_name(tensor.dtype),
-                    types_text(format),
-                    is_float ? fmt::format(" (`mmaudit convert --to {}` converts it)", name_of(format.id))
-                             : std::string()));
+    refuse("{}: {} dtype: found {}, allowed: {}{}", file, option, safetensors_name(tensor.dtype),
+           types_text(format),
+           is_float ? fmt::format(" (`mmaudit convert --to {}` converts it)", name_of(format.id))
+                    : std::string());
   if (!fits_type) convert_elements(tensor, format, *cast);
   operand.batched = tensor.shape.size() == 3;
   require_shape(option, file, tensor, wanted);
@@ -102,18 +98,16 @@ std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const s
                                                      std::uint64_t blocks, bool blocked) {
   if (file.empty()) return std::nullopt;
   if (instruction.scale == Format::none)
-    throw InputError(
-        fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
-                    name_of(instruction)));
+    refuse("{}: found with {}, allowed: with block-scaled instructions only (kind_mx...)", option,
+           name_of(instruction));
   // A ue4m3 is an e4m3 without a sign, and files of checkpoints call it that.
   const bool as_e4m3 = instruction.scale == Format::ue4m3;
   const auto require_type = [&](DType found) {
     if (found == raw_type(spec_of(instruction.scale)) || (as_e4m3 && found == value_type(Format::e4m3)))
       return;
-    throw InputError(fmt::format("{}: {} dtype: found {}, allowed {} (raw bits of {}){}", file, option,
-                                 safetensors_name(found),
-                                 safetensors_name(raw_type(spec_of(instruction.scale))),
-                                 name_of(instruction.scale), as_e4m3 ? " or F8_E4M3" : ""));
+    refuse("{}: {} dtype: found {}, allowed: {} (raw bits of {}){}", file, option, safetensors_name(found),
+           safetensors_name(raw_type(spec_of(instruction.scale))), name_of(instruction.scale),
+           as_e4m3 ? " or F8_E4M3" : "");
   };
   Tensor tensor = load_tensor(file);
   require_type(tensor.dtype);
@@ -125,19 +119,18 @@ std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const s
   }
   const std::uint64_t wanted = count * blocked_scale_bytes(rows, blocks);
   if (tensor.data.size() != wanted)
-    throw InputError(fmt::format(
-        "{}: {}: found {} bytes, allowed: {} of the blocked layout ({} rows of {} blocks in "
-        "tiles of {} x {})",
-        file, option, tensor.data.size(), wanted, rows, blocks, kScaleTileRows, kScaleTileBlocks));
+    refuse(
+        "{}: {}: found {} bytes, allowed: {} of the blocked layout ({} rows of {} blocks in tiles of {} x "
+        "{})",
+        file, option, tensor.data.size(), wanted, rows, blocks, kScaleTileRows, kScaleTileBlocks);
   return plain_scales(reinterpret_cast<const std::uint8_t*>(tensor.data.data()), owner, count, rows, blocks);
 }
 
 std::vector<std::uint8_t> load_metadata(const std::string& file, const Instruction& instruction,
                                         const MatrixShape& shape, const char* of) {
   if (file.empty() != !is_sparse(instruction.op))
-    throw InputError(
-        fmt::format("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
-                    file.empty() ? "none" : "some", name_of(instruction)));
+    refuse("--metadata: found {} with {}, allowed: with sparse instructions, which need it",
+           file.empty() ? "none" : "some", name_of(instruction));
   if (file.empty()) return {};
   std::vector<std::uint8_t> metadata =
       bytes_of(load_operand("--metadata", file, spec_of(Format::u8), shape).tensor);
@@ -155,7 +148,7 @@ TileOperands load_tile_operands(const TileFiles& files, const Instruction& inst,
   TileOperands out;
   out.a = load_operand("--a", files.a, spec_of(inst.a), {0, m, stored});
   const std::uint64_t tiles = out.tiles = out.a.count();
-  if (tiles == 0) throw InputError(fmt::format("{}: --a: found no tiles, allowed: at least one", files.a));
+  if (tiles == 0) refuse("{}: --a: found no tiles, allowed: at least one", files.a);
   out.b = load_operand("--b", files.b, spec_of(inst.b), {tiles, k, n});
   if (!files.c.empty()) out.c = load_operand("--c", files.c, spec_of(inst.c), {tiles, m, n});
   out.scale_a = load_scales("--scale-a", files.scale_a, inst, ScaleOwner::a, tiles, m, blocks);

@@ -87,9 +87,11 @@ void check_tile_tensor(const TensorView& tensor, std::span<const std::uint64_t> 
   const bool raw = tensor.dtype == DType::u8 || tensor.dtype == DType::u16 || tensor.dtype == DType::u32 ||
                    tensor.dtype == DType::u64;
   if (!raw)
-    refuse(file, fmt::format("{} dtype", tensor.name), safetensors_name(tensor.dtype), "U8, U16, U32 or U64");
+    refuse("{}: {} dtype: found {}, allowed: U8, U16, U32 or U64", file, tensor.name,
+           safetensors_name(tensor.dtype));
   if (!std::equal(tensor.shape.begin(), tensor.shape.end(), expected.begin(), expected.end()))
-    refuse(file, fmt::format("{} shape", tensor.name), to_string(tensor.shape), to_string(expected));
+    refuse("{}: {} shape: found {}, allowed: {}", file, tensor.name, to_string(tensor.shape),
+           to_string(expected));
   check_writable(tensor, file);
 }
 
@@ -98,13 +100,13 @@ void check_positions(const Recording& recording, const std::string& file) {
   const auto instruction = find_instruction(recording.instruction);
   const bool sparse = instruction && is_sparse(instruction->op);
   if (!sparse && !recording.metadata.empty())
-    refuse(file, "metadata", "some", "none: the instruction is not sparse");
+    refuse("{}: metadata: found some, allowed: none: the instruction is not sparse", file);
   if (!sparse) return;
   const auto& shape = recording.a.shape;
   if (shape[1] != static_cast<std::uint64_t>(instruction->m) ||
       shape[2] != static_cast<std::uint64_t>(instruction->stored_k()))
-    refuse(file, "A shape", to_string(shape),
-           fmt::format("[{}, {}, {}]", recording.tiles, instruction->m, instruction->stored_k()));
+    refuse("{}: A shape: found {}, allowed: [{}, {}, {}]", file, to_string(shape), recording.tiles,
+           instruction->m, instruction->stored_k());
   const std::string reason = why_bad_metadata(*instruction, recording.metadata, recording.tiles);
   if (!reason.empty()) throw InputError(fmt::format("{}: metadata: {}", file, reason));
 }
@@ -116,14 +118,15 @@ void check_scales(const Recording& recording, const std::string& file) {
     for (const auto& [name, scales] :
          {std::pair{"scale_a", &recording.scale_a}, {"scale_b", &recording.scale_b}})
       if (is_present(*scales))
-        refuse(file, name, "some", "none: the instruction is not a known block-scaled one");
+        refuse("{}: {}: found some, allowed: none: the instruction is not a known block-scaled one", file,
+               name);
     return;
   }
   const std::uint64_t tiles = recording.tiles;
   const TileExtents each(*inst);
   const auto require = [&](const TensorView& tensor, std::uint64_t rows, std::uint64_t columns, bool bytes) {
     if (bytes && tensor.dtype != DType::u8)
-      refuse(file, fmt::format("{} dtype", tensor.name), safetensors_name(tensor.dtype), "U8");
+      refuse("{}: {} dtype: found {}, allowed: U8", file, tensor.name, safetensors_name(tensor.dtype));
     check_tile_tensor(tensor, std::array{tiles, rows, columns}, file);
   };
   require(view_of("A", recording.a), each.m, each.stored, false);
@@ -138,12 +141,12 @@ void check_recording(const Recording& recording, const std::string& file) {
   const auto& a = recording.a.shape;
   const auto& b = recording.b.shape;
   const std::uint64_t tiles = recording.tiles;
-  if (tiles == 0) refuse(file, "tiles", "0", "at least 1");
+  if (tiles == 0) refuse("{}: tiles: found 0, allowed: at least 1", file);
   if (a.size() != 3 || a[1] == 0 || a[2] == 0)
-    refuse(file, "A shape", to_string(a), fmt::format("[{}, M, K] of at least 1", tiles));
+    refuse("{}: A shape: found {}, allowed: [{}, M, K] of at least 1", file, to_string(a), tiles);
   const std::uint64_t depth = recording.metadata.empty() ? a[2] : 2 * a[2];
   if (b.size() != 3 || b[2] == 0)
-    refuse(file, "B shape", to_string(b), fmt::format("[{}, {}, N]", tiles, depth));
+    refuse("{}: B shape: found {}, allowed: [{}, {}, N]", file, to_string(b), tiles, depth);
   const std::array<std::uint64_t, 1> modifiers_shape{recording.modifiers.size()};
   const Views views = views_of(recording, modifiers_shape);
   const std::array<std::uint64_t, 3> result{tiles, a[1], b[2]};
@@ -154,8 +157,8 @@ void check_recording(const Recording& recording, const std::string& file) {
   check_tile_tensor(views[kModifiers], std::array{tiles}, file);
   for (const std::uint8_t modifier : recording.modifiers) {
     if ((modifier & ~kModifierBits) != 0)
-      refuse(file, "modifiers", fmt::format("{:#04x}", modifier),
-             fmt::format("bits of {:#04x}", kModifierBits));
+      refuse("{}: modifiers: found {}, allowed: bits of {}", file, fmt::format("{:#04x}", modifier),
+             fmt::format("{:#04x}", kModifierBits));
   }
   check_positions(recording, file);
   check_scales(recording, file);
@@ -224,10 +227,12 @@ Recording read_recording(const fs::path& path) {
   SafetensorsFile file = read_safetensors(path);
   Metadata metadata = std::move(file.metadata);
   const std::string& format = metadata_value(metadata, kFormatKey, label);
-  if (format != kFormat) refuse(label, kFormatKey, fmt::format("'{}'", printable(format)), kFormat);
+  if (format != kFormat)
+    refuse("{}: {}: found '{}', allowed: {}", label, kFormatKey, printable(format), kFormat);
   // Before the checksum, which another version may compute otherwise.
   const std::string& version = metadata_value(metadata, kVersionKey, label);
-  if (version != kVersion) refuse(label, kVersionKey, fmt::format("'{}'", printable(version)), kVersion);
+  if (version != kVersion)
+    refuse("{}: {}: found '{}', allowed: {}", label, kVersionKey, printable(version), kVersion);
 
   const std::string expected = metadata_value(metadata, kChecksumKey, label);
   metadata.erase(kChecksumKey);
@@ -240,8 +245,10 @@ Recording read_recording(const fs::path& path) {
   if (views.size() != file.tensors.size()) {
     std::vector<std::string_view> names;
     for (const Tensor& tensor : file.tensors) names.push_back(tensor.name);
-    refuse(label, "tensors", list_names(names),
-           "A, B, C, D, modifiers; metadata if it is sparse; scale_a, scale_b if it is block-scaled");
+    refuse(
+        "{}: tensors: found {}, allowed: A, B, C, D, modifiers; metadata if it is sparse; scale_a, scale_b "
+        "if it is block-scaled",
+        label, list_names(names));
   }
   const std::string found = checksum_over(metadata, views);
   if (found != expected)
@@ -251,22 +258,20 @@ Recording read_recording(const fs::path& path) {
   Recording recording;
   parse_metadata(metadata, label, recording);
   if (metadata != metadata_of(recording))
-    refuse(label, "metadata", fmt::format("{} fields", metadata.size()),
-           "the fields of a recording and no others");
+    refuse("{}: metadata: found {} fields, allowed: the fields of a recording and no others", label,
+           metadata.size());
   const TensorView& modifiers = views[kModifiers];
   if (modifiers.dtype != DType::u8 || modifiers.shape.size() != 1)
-    refuse(label, "modifiers",
-           fmt::format("{} {}", safetensors_name(modifiers.dtype), to_string(modifiers.shape)),
-           "U8, one a tile");
+    refuse("{}: modifiers: found {} {}, allowed: U8, one a tile", label, safetensors_name(modifiers.dtype),
+           to_string(modifiers.shape));
   recording.modifiers = bytes_of(modifiers);
   if (sides[0] != nullptr) {
     const TensorView positions = view_of(kSideNames[0], *sides[0]);
     if (positions.dtype != DType::u8 || positions.data.empty() ||
         !std::equal(positions.shape.begin(), positions.shape.end(), views[0].shape.begin(),
                     views[0].shape.end()))
-      refuse(label, "metadata",
-             fmt::format("{} {}", safetensors_name(positions.dtype), to_string(positions.shape)),
-             "U8 of A's shape");
+      refuse("{}: metadata: found {} {}, allowed: U8 of A's shape", label, safetensors_name(positions.dtype),
+             to_string(positions.shape));
     recording.metadata = bytes_of(positions);
   }
   for (const auto& [name, member] : {std::pair{"A", &Recording::a},
@@ -295,7 +300,7 @@ std::vector<fs::path> find_recordings(const fs::path& folder) {
   }
   if (error) throw InputError(fmt::format("{}: cannot read the folder: {}", label, error.message()));
   if (found.empty())
-    refuse(label, "folder", "no *.safetensors or *.safetensors.zst", "at least one recording");
+    refuse("{}: folder: found no *.safetensors or *.safetensors.zst, allowed: at least one recording", label);
   std::sort(found.begin(), found.end());
   return found;
 }

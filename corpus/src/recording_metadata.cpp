@@ -28,9 +28,9 @@ constexpr const char* kFamiliesForm = R"([{"name":TEXT,"tiles":NUMBER},...] with
 /// Control characters are JSON escapes, and an escape has several spellings: a flipped bit that turns \u001f
 /// into \u001F would pass as data. They would also break listings.
 void check_text(const std::string& text, std::string_view field, const std::string& file) {
-  if (text.empty()) refuse(file, field, "no text", "some ('unknown' if it is)");
+  if (text.empty()) refuse("{}: {}: found no text, allowed: some ('unknown' if it is)", file, field);
   if (has_control_characters(text))
-    refuse(file, field, fmt::format("'{}'", printable(text)), "one printable line");
+    refuse("{}: {}: found '{}', allowed: one printable line", file, field, printable(text));
 }
 
 std::string families_text(const std::vector<FamilyRange>& families) {
@@ -53,7 +53,7 @@ bool is_utf8(const std::string& text) {
 std::vector<FamilyRange> parse_families(const Metadata& metadata, const std::string& file) {
   const std::string& text = metadata_value(metadata, kFamiliesKey, file);
   const auto malformed = [&] {
-    refuse(file, kFamiliesKey, fmt::format("'{}'", printable(text)), kFamiliesForm);
+    refuse("{}: {}: found '{}', allowed: {}", file, kFamiliesKey, printable(text), kFamiliesForm);
   };
   const auto shallow = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& /*value*/) {
     using Event = nlohmann::json::parse_event_t;
@@ -77,13 +77,14 @@ void check_families(const std::vector<FamilyRange>& families, std::uint64_t tile
   std::uint64_t sum = 0;
   for (const FamilyRange& family : families) {
     check_text(family.name, kFamiliesKey, file);
-    if (!is_utf8(family.name)) refuse(file, kFamiliesKey, "a name of other bytes", "UTF-8");
+    if (!is_utf8(family.name))
+      refuse("{}: {}: found a name of other bytes, allowed: UTF-8", file, kFamiliesKey);
     if (family.tiles == 0 || family.tiles > tiles - sum)
-      refuse(file, kFamiliesKey, fmt::format("{} tiles of '{}'", family.tiles, printable(family.name)),
-             fmt::format("1 to {} of {} in all", tiles - sum, tiles));
+      refuse("{}: {}: found {} tiles of '{}', allowed: 1 to {} of {} in all", file, kFamiliesKey,
+             family.tiles, printable(family.name), tiles - sum, tiles);
     sum += family.tiles;
   }
-  if (sum != tiles) refuse(file, kFamiliesKey, fmt::format("{} tiles", sum), fmt::format("{}", tiles));
+  if (sum != tiles) refuse("{}: {}: found {} tiles, allowed: {}", file, kFamiliesKey, sum, tiles);
 }
 
 bool is_unknown(const ProvenanceKey& key, std::string_view text) {
@@ -113,7 +114,8 @@ Metadata metadata_of(const Recording& recording) {
 
 const std::string& metadata_value(const Metadata& metadata, std::string_view key, const std::string& file) {
   const auto found = metadata.find(std::string(key));
-  if (found == metadata.end()) refuse(file, key, "no such field", "one in every recording's metadata");
+  if (found == metadata.end())
+    refuse("{}: {}: found no such field, allowed: one in every recording's metadata", file, key);
   return found->second;
 }
 
@@ -122,7 +124,7 @@ void parse_metadata(const Metadata& metadata, const std::string& file, Recording
     const std::string& text = metadata_value(metadata, key.key, file);
     if (is_unknown(key, text)) continue;
     if (const std::string_view allowed = set_text(recording.provenance, key, text); !allowed.empty())
-      refuse(file, key.key, fmt::format("'{}'", printable(text)), allowed);
+      refuse("{}: {}: found '{}', allowed: {}", file, key.key, printable(text), allowed);
   }
   for (const auto& [key, text] : kTextKeys) recording.*text = metadata_value(metadata, key, file);
   if (const auto form = metadata.find(kFormKey); form != metadata.end()) recording.form = form->second;
@@ -132,7 +134,7 @@ void parse_metadata(const Metadata& metadata, const std::string& file, Recording
 void check_metadata(const Recording& recording, const std::string& file) {
   for_each_text(recording, [&](std::string_view key, const std::string& text) {
     check_text(text, key, file);
-    if (!is_utf8(text)) refuse(file, key, "other bytes", "UTF-8");
+    if (!is_utf8(text)) refuse("{}: {}: found other bytes, allowed: UTF-8", file, key);
   });
   check_families(recording.families, recording.tiles, file);
 }

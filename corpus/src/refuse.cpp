@@ -1,10 +1,6 @@
 #include "refuse.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
-
-#include "mmaudit/error.hpp"
 
 namespace mmaudit::corpus {
 std::string label_of(const std::filesystem::path& path) {
@@ -12,7 +8,7 @@ std::string label_of(const std::filesystem::path& path) {
 }
 
 void refuse(std::string_view file, std::string_view field, std::string_view found, std::string_view allowed) {
-  throw InputError(fmt::format("{}: {}: found {}, allowed {}", file, field, found, allowed));
+  mmaudit::refuse("{}: {}: found {}, allowed: {}", file, field, found, allowed);
 }
 
 }  // namespace mmaudit::corpus

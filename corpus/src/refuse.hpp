@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::corpus {
@@ -14,7 +15,8 @@ inline constexpr std::size_t kMaxHeaderBytes = std::size_t{16} << 20;
 /// A path for a message: printable and uncut.
 std::string label_of(const std::filesystem::path& path);
 
-/// Throws InputError("<file>: <field>: found <found>, allowed <allowed>").
+using mmaudit::refuse;
+/// Throws InputError("<file>: <field>: found <found>, allowed: <allowed>").
 [[noreturn]] void refuse(std::string_view file, std::string_view field, std::string_view found,
                          std::string_view allowed);
 

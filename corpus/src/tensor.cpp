@@ -118,20 +118,20 @@ std::string to_string(std::span<const std::uint64_t> shape) {
 
 std::uint64_t Tensor::elements() const {
   const auto count = element_count(shape);
-  if (!count) refuse(printable(name), "shape", to_string(shape), "fewer than 2^64 elements");
+  if (!count)
+    refuse("{}: shape: found {}, allowed: fewer than 2^64 elements", printable(name), to_string(shape));
   return *count;
 }
 
 std::size_t Tensor::checked_elements(std::size_t bytes_of_t) const {
   if (bytes_of_t != bytes_of(dtype))
-    refuse(printable(name), "element size",
-           fmt::format("{} bytes ({})", bytes_of(dtype), safetensors_name(dtype)),
-           fmt::format("{} bytes", bytes_of_t));
+    refuse("{}: element size: found {} bytes ({}), allowed: {} bytes", printable(name), bytes_of(dtype),
+           safetensors_name(dtype), bytes_of_t);
   const std::uint64_t count = elements();
   const auto bytes = multiply(count, bytes_of_t);
   if (bytes != std::optional<std::uint64_t>(data.size()))
-    refuse(printable(name), "data", fmt::format("{} bytes", data.size()),
-           fmt::format("{} elements of {} bytes, shape {}", count, bytes_of_t, to_string(shape)));
+    refuse("{}: data: found {} bytes, allowed: {} elements of {} bytes, shape {}", printable(name),
+           data.size(), count, bytes_of_t, to_string(shape));
   return static_cast<std::size_t>(count);
 }
 

@@ -30,7 +30,7 @@ std::string found_extension(const std::filesystem::path& path) {
 bool is_npy_target(const std::filesystem::path& target) {
   if (target.extension() == kNpy) return true;
   if (target.extension() == kSafetensors) return false;
-  refuse(label_of(target), "extension", found_extension(target), ".npy or .safetensors");
+  refuse("{}: extension: found {}, allowed: .npy or .safetensors", label_of(target), found_extension(target));
 }
 
 Tensor load_only_tensor(const std::filesystem::path& path) {
@@ -38,8 +38,8 @@ Tensor load_only_tensor(const std::filesystem::path& path) {
   if (header.tensors.size() != 1) {
     std::vector<std::string_view> names;
     for (const TensorInfo& tensor : header.tensors) names.emplace_back(tensor.name);
-    refuse(label_of(path), "tensor", fmt::format("{} tensors ({})", names.size(), list_names(names)),
-           "one, or FILE.safetensors:NAME");
+    refuse("{}: tensor: found {} tensors ({}), allowed: one, or FILE.safetensors:NAME", label_of(path),
+           names.size(), list_names(names));
   }
   return read_safetensors_tensor(path, header.tensors.front().name);
 }
@@ -55,14 +55,15 @@ Tensor load_tensor(const std::string& spec) {
   if (const std::string file = file_of(spec); file.size() != spec.size()) {
     const std::filesystem::path path = file;
     const std::string name = spec.substr(file.size() + 1);
-    if (name.empty()) refuse(label_of(spec), "tensor", "no name after ':'", "FILE.safetensors:NAME");
+    if (name.empty())
+      refuse("{}: tensor: found no name after ':', allowed: FILE.safetensors:NAME", label_of(spec));
     return read_safetensors_tensor(path, name);
   }
   const std::filesystem::path path = spec;
   if (path.extension() == kNpy) return read_npy(path);
   if (path.extension() == kSafetensors) return load_only_tensor(path);
-  refuse(label_of(path), "extension", found_extension(path),
-         ".npy or .safetensors, with :NAME for one tensor of several");
+  refuse("{}: extension: found {}, allowed: .npy or .safetensors, with :NAME for one tensor of several",
+         label_of(path), found_extension(path));
 }
 
 std::uint64_t tensor_bytes(const std::string& spec) {

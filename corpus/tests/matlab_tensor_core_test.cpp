@@ -81,23 +81,23 @@ TEST_F(MatlabTensorCore, RefusesWhatIsNotTheLayout) {
   const std::string a = "A100/fp16/a_A100_fp16.txt", c = "A100/fp16/c_A100_fp32.txt";
   const std::string d = "A100/fp16/d_A100_fp16.txt";
   expect_error(a, "3f800000 4000000g \n3f800000 bf800000 \n", "line 1: found \"4000000g\"");
-  expect_error(a, "3f800000 40000000 \n3f800000 \n", "line 2: found \"1 values\", allowed 2 values");
+  expect_error(a, "3f800000 40000000 \n3f800000 \n", "line 2: found \"1 values\", allowed: 2 values");
   expect_error(a, "3f800000 40000000 \n\n", "line 2: found \"0 values\"");
   expect_error(a, "3f800001 40000000 \n3f800000 bf800000 \n",
-               "line 1: found \"3f800001\", allowed a value that f16");
+               "line 1: found \"3f800001\", allowed: a value that f16");
   expect_error(a, "7fc00000 40000000 \n3f800000 bf800000 \n", "line 1: found \"7fc00000\"");
   expect_error(a, "3f800000  40000000 \n", "line 1: found \"\"");
   expect_error(a, "", "found none");
   expect_error(c, std::string(kOne) + "0011111110000000000000000000000\n", "line 2: found");
   expect_error(c, std::string(kOne) + "00111111100000000000000000000002\n", "line 2: found");
   expect_error(c, std::string("\x1b[2J\n") + kOne, "\\x1b");
-  expect_error(c, kOne, "rows: found 1, allowed 2");
+  expect_error(c, kOne, "rows: found 1, allowed: 2");
   expect_error(d, std::string(kOne) + kThird, "line 2: found");
 }
 
 TEST_F(MatlabTensorCore, RefusesFoldersItDoesNotKnow) {
   write("A100/fp4/d_A100_fp32.txt", kOne);
-  EXPECT_NE(error().find("format: found \"fp4\", allowed fp16"), std::string::npos) << error();
+  EXPECT_NE(error().find("format: found \"fp4\", allowed: fp16"), std::string::npos) << error();
   fs::remove_all(folder_ / "A100");
   EXPECT_NE(error().find("results: found none"), std::string::npos) << error();
   fs::remove_all(folder_);

@@ -139,7 +139,7 @@ TEST(Npy, RefusesToWriteWhatItWouldNotRead) {
 
 TEST(Npy, RefusesOtherDtypes) {
   expect_refused([] { parsed(from_hex(numpy_files::kBigEndian)); },
-                 "descr: found '>f4' (big-endian), allowed a little");
+                 "descr: found '>f4' (big-endian), allowed: a little");
   expect_refused([] { parsed(from_hex(numpy_files::kStructured)); }, "descr: found a structured dtype");
   expect_refused([] { parsed(from_hex(numpy_files::kComplex)); }, "descr: found '<c8'");
   expect_refused([] { parsed(from_hex(numpy_files::kObject)); }, "descr: found '|O' (Python objects)");
@@ -189,15 +189,15 @@ TEST(Npy, RefusesMalformedHeaders) {
 TEST(Npy, RefusesOtherVersionsAndFiles) {
   std::string bytes = from_hex(numpy_files::kMatrixF32);
   bytes[6] = 4;
-  expect_refused([&] { parsed(bytes); }, "version: found 4.0, allowed 1.0, 2.0 or 3.0");
+  expect_refused([&] { parsed(bytes); }, "version: found 4.0, allowed: 1.0, 2.0 or 3.0");
   bytes[6] = 1;
   bytes[7] = 1;
   expect_refused([&] { parsed(bytes); }, "version: found 1.1");
   bytes[0] = 'x';
   expect_refused([&] { parsed(bytes); }, "magic: found");
   const ScratchFolder folder;
-  expect_refused([&] { read_npy(folder.path()); }, "a folder, allowed a regular file");
-  expect_refused([] { read_npy("/dev/zero"); }, "a device, pipe or socket, allowed a regular file");
+  expect_refused([&] { read_npy(folder.path()); }, "a folder, allowed: a regular file");
+  expect_refused([] { read_npy("/dev/zero"); }, "a device, pipe or socket, allowed: a regular file");
 }
 
 TEST(Npy, ChecksTheHeaderLengthBeforeReadingIt) {

@@ -90,15 +90,15 @@ TEST(Recording, CompressedFilesAreReadWithTheirSizeCheckedFirst) {
   };
   refused(plain, "content: found no zstd frame");
   refused("", "content: found no zstd frame");
-  refused(std::string_view(frame).substr(0, frame.size() - 5), "allowed one whole zstd frame");
+  refused(std::string_view(frame).substr(0, frame.size() - 5), "allowed: one whole zstd frame");
   refused(std::string_view(frame).substr(0, 8), "content: found");
   // A frame of one segment that claims 2^60 bytes: magic, descriptor with an 8-byte size, the size.
   std::string huge("\x28\xB5\x2F\xFD\xE0", 5);
   huge += std::string("\0\0\0\0\0\0\0\x10", 8) + std::string(16, '\0');
-  refused(huge, "content: found 1152921504606846976 bytes, allowed at most");
+  refused(huge, "content: found 1152921504606846976 bytes, allowed: at most");
   // 200 MiB out of one block: an empty last one, behind a 4-byte size.
   refused(std::string("\x28\xB5\x2F\xFD\xA0\x00\x00\x80\x0C\x01\x00\x00", 12),
-          "content: found 209715200 bytes, allowed the 524288 that 12 hold");
+          "content: found 209715200 bytes, allowed: the 524288 that 12 hold");
   refused(std::string("\x28\xB5\x2F\xFD\x00\x58", 6) + std::string(16, '\0'), "a frame without its size");
 }
 
@@ -166,17 +166,17 @@ TEST(Recording, OtherFilesAreRefused) {
     const std::string message = refusal_after(change);
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  refused([](auto& f) { f.metadata["format_version"] = "2"; }, "format_version: found '2', allowed 1");
-  refused([](auto& f) { f.metadata["format"] = "x"; }, "format: found 'x', allowed mmaudit.recording");
+  refused([](auto& f) { f.metadata["format_version"] = "2"; }, "format_version: found '2', allowed: 1");
+  refused([](auto& f) { f.metadata["format"] = "x"; }, "format: found 'x', allowed: mmaudit.recording");
   refused([](auto& f) { f.metadata.clear(); }, "format: found no such field");
   refused([](auto& f) { f.metadata.erase("checksum"); }, "checksum: found no such field");
-  refused([](auto& f) { f.tensors.pop_back(); }, "tensor: found no 'modifiers', allowed A, B, C, D");
+  refused([](auto& f) { f.tensors.pop_back(); }, "tensor: found no 'modifiers', allowed: A, B, C, D");
   refused([](auto& f) { f.tensors[1].name = "X"; }, "tensor: found no 'B'");
   refused(
       [](auto& f) {
         f.tensors.push_back({"E", DType::u8, {0}, {}});
       },
-      "tensors: found A, B, C, D, modifiers, E, allowed A, B, C, D, modifiers; metadata if it is sparse; "
+      "tensors: found A, B, C, D, modifiers, E, allowed: A, B, C, D, modifiers; metadata if it is sparse; "
       "scale_a, scale_b if it is block-scaled");
 }
 
@@ -191,23 +191,23 @@ TEST(Recording, IncompleteProvenanceIsRefusedByName) {
   refused([](Recording& r) { r.provenance.gpu = ""; }, "r.safetensors: gpu: found no text");
   refused([](Recording& r) { r.provenance.driver = ""; }, "driver: found no text");
   refused([](Recording& r) { r.provenance.date = "a\nb"; },
-          "date: found 'a\\x0ab', allowed one printable line");
-  refused([](Recording& r) { r.provenance.cuda = "\xFF"; }, "cuda: found other bytes, allowed UTF-8");
+          "date: found 'a\\x0ab', allowed: one printable line");
+  refused([](Recording& r) { r.provenance.cuda = "\xFF"; }, "cuda: found other bytes, allowed: UTF-8");
   refused([](Recording& r) { r.families[0].name = "\xFF"; }, "families: found a name of other bytes");
   refused([](Recording& r) { r.families[0].name = ""; }, "families: found no text");
   refused([](Recording& r) { r.families[0].tiles = 0; }, "families: found 0 tiles of 'normal'");
-  refused([](Recording& r) { r.families.pop_back(); }, "families: found 1 tiles, allowed 2");
+  refused([](Recording& r) { r.families.pop_back(); }, "families: found 1 tiles, allowed: 2");
   refused([](Recording& r) { r.families[1].tiles = ~std::uint64_t{0}; },
           "families: found 18446744073709551615 tiles");
-  refused([](Recording& r) { r.tiles = 3; }, "families: found 2 tiles, allowed 3");
-  refused([](Recording& r) { r.modifiers[1] = 0x80; }, "modifiers: found 0x80, allowed bits of 0x7f");
-  refused([](Recording& r) { r.modifiers.pop_back(); }, "modifiers shape: found [1], allowed [2]");
-  refused([](Recording& r) { r.a.shape = {2, 8}; }, "A shape: found [2, 8], allowed [2, M, K]");
-  refused([](Recording& r) { r.a.shape = {2, 4, 2}; }, "B shape: found [2, 4, 3], allowed [2, 2, 3]");
-  refused([](Recording& r) { r.b.shape = {2, 4, 0}; }, "B shape: found [2, 4, 0], allowed [2, 4, N]");
-  refused([](Recording& r) { r.d.shape = {2, 3, 2}; }, "D shape: found [2, 3, 2], allowed [2, 2, 3]");
-  refused([](Recording& r) { r.c.dtype = DType::f32; }, "C dtype: found F32, allowed U8, U16, U32 or U64");
-  refused([](Recording& r) { r.c.data.pop_back(); }, "tensor 'C': found 47 bytes, allowed 48");
+  refused([](Recording& r) { r.tiles = 3; }, "families: found 2 tiles, allowed: 3");
+  refused([](Recording& r) { r.modifiers[1] = 0x80; }, "modifiers: found 0x80, allowed: bits of 0x7f");
+  refused([](Recording& r) { r.modifiers.pop_back(); }, "modifiers shape: found [1], allowed: [2]");
+  refused([](Recording& r) { r.a.shape = {2, 8}; }, "A shape: found [2, 8], allowed: [2, M, K]");
+  refused([](Recording& r) { r.a.shape = {2, 4, 2}; }, "B shape: found [2, 4, 3], allowed: [2, 2, 3]");
+  refused([](Recording& r) { r.b.shape = {2, 4, 0}; }, "B shape: found [2, 4, 0], allowed: [2, 4, N]");
+  refused([](Recording& r) { r.d.shape = {2, 3, 2}; }, "D shape: found [2, 3, 2], allowed: [2, 2, 3]");
+  refused([](Recording& r) { r.c.dtype = DType::f32; }, "C dtype: found F32, allowed: U8, U16, U32 or U64");
+  refused([](Recording& r) { r.c.data.pop_back(); }, "tensor 'C': found 47 bytes, allowed: 48");
   refused([](Recording& r) { r = Recording{}; }, "gpu: found no text");
 }
 

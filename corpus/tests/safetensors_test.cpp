@@ -82,7 +82,7 @@ TEST(Safetensors, ReadsHeadersAndSingleTensors) {
   EXPECT_EQ(header.data_start % 8, 0U);
   EXPECT_EQ(read_safetensors_tensor(path, "a").data, two_tensors().tensors[2].data);
   expect_refused([&] { read_safetensors_tensor(path, "b"); },
-                 "tensor: found no 'b', allowed z \"\\x0a\xE2\x82\xAC, empty, a");
+                 "tensor: found no 'b', allowed: z \"\\x0a\xE2\x82\xAC, empty, a");
   const SafetensorsFile file = two_tensors();
   EXPECT_EQ(file.at("a", "x").shape, Shape{});
   expect_refused([&] { static_cast<void>(file.at("b", "x")); }, "x: tensor: found no 'b'");
@@ -106,7 +106,7 @@ TEST(Safetensors, RefusesEveryTruncation) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THROW(parsed_file(whole.substr(0, size)), InputError) << size;
   }
-  expect_refused([&] { parsed_file(whole + "x"); }, "data: found 8 bytes, allowed 7");
+  expect_refused([&] { parsed_file(whole + "x"); }, "data: found 8 bytes, allowed: 7");
 }
 
 TEST(Safetensors, RefusesMalformedEntries) {
@@ -175,7 +175,7 @@ TEST(Safetensors, RefusesMalformedHeaders) {
 TEST(Safetensors, RefusesHostileSizesAndDepthsQuickly) {
   const std::string huge("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
   expect_refused([&] { parsed_file(huge); },
-                 "header length: found 9223372036854775807, allowed at most 16777216");
+                 "header length: found 9223372036854775807, allowed: at most 16777216");
   expect_refused([&] { parsed_file(std::string("\x03\0\0\0\0\0\0\0{}", 10)); }, "size: found 10 bytes");
   const std::string deep(8 << 20, '[');
   expect_refused([&] { parsed_file(safetensors_bytes("{\"a\":" + deep)); }, "header key 'a': found an array");
@@ -189,11 +189,12 @@ TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {
   const auto write = [&](const SafetensorsFile& file) {
     return [&path, file] { write_safetensors(path, file); };
   };
-  expect_refused(write({{}, {one, one}}), "tensor: found 't', allowed names used once");
+  expect_refused(write({{}, {one, one}}), "tensor: found 't', allowed: names used once");
   expect_refused(write({{}, {{"__metadata__", DType::u8, {0}, {}}}}), "found '__metadata__'");
-  expect_refused(write({{}, {{"t", DType::u8, {2}, {}}}}), "tensor 't': found 0 bytes, allowed 2 for [2] U8");
-  expect_refused(write({{}, {{"\xFF", DType::u8, {0}, {}}}}), "allowed UTF-8");
-  expect_refused(write({{{"k", "\xFF"}}, {}}), "allowed UTF-8");
+  expect_refused(write({{}, {{"t", DType::u8, {2}, {}}}}),
+                 "tensor 't': found 0 bytes, allowed: 2 for [2] U8");
+  expect_refused(write({{}, {{"\xFF", DType::u8, {0}, {}}}}), "allowed: UTF-8");
+  expect_refused(write({{{"k", "\xFF"}}, {}}), "allowed: UTF-8");
   expect_refused(write({{{"k", std::string(17 << 20, 'x')}}, {}}), "header: found");
   EXPECT_TRUE(folder.names().empty());
 }

@@ -93,18 +93,19 @@ TEST(ScaledRecording, OtherScalesAreRefused) {
     expect_refused([&] { write_recording(folder / "r.safetensors", recording); }, part);
     EXPECT_TRUE(folder.names().empty());
   };
-  refused([](Recording& r) { r.scale_a = {}; }, "scale_a shape: found [], allowed [3, 16, 4]");
-  refused([](Recording& r) { r.scale_b = {}; }, "scale_b shape: found [], allowed [3, 4, 8]");
+  refused([](Recording& r) { r.scale_a = {}; }, "scale_a shape: found [], allowed: [3, 16, 4]");
+  refused([](Recording& r) { r.scale_b = {}; }, "scale_b shape: found [], allowed: [3, 4, 8]");
   refused([](Recording& r) { std::swap(r.scale_a, r.scale_b); },
-          "scale_a shape: found [3, 4, 8], allowed [3, 16, 4]");
+          "scale_a shape: found [3, 4, 8], allowed: [3, 16, 4]");
   refused(
       [](Recording& r) {
         r.scale_a.shape = {3, 16, 1ULL << 62};
       },
-      "scale_a shape: found [3, 16, 4611686018427387904], allowed [3, 16, 4]");
+      "scale_a shape: found [3, 16, 4611686018427387904], allowed: [3, 16, 4]");
   refused([](Recording& r) { r.scale_a.shape = {3, 64}; }, "scale_a shape: found [3, 64]");
-  refused([](Recording& r) { r.scale_b.data.pop_back(); }, "tensor 'scale_b': found 95 bytes, allowed 96");
-  refused([](Recording& r) { r.scale_b.dtype = DType::f8_e4m3; }, "scale_b dtype: found F8_E4M3, allowed U8");
+  refused([](Recording& r) { r.scale_b.data.pop_back(); }, "tensor 'scale_b': found 95 bytes, allowed: 96");
+  refused([](Recording& r) { r.scale_b.dtype = DType::f8_e4m3; },
+          "scale_b dtype: found F8_E4M3, allowed: U8");
   refused(
       [](Recording& r) {
         r.a.shape = {3, 32, 64};
@@ -114,15 +115,15 @@ TEST(ScaledRecording, OtherScalesAreRefused) {
           one->data.resize(2 * one->data.size());
         }
       },
-      "A shape: found [3, 32, 64], allowed [3, 16, 64]");
+      "A shape: found [3, 32, 64], allowed: [3, 16, 64]");
   refused([](Recording& r) { r.instruction = "mma.m16n8k32.kind_f8f6f4.f32.e2m1.e2m1.f32"; },
-          "scale_a: found some, allowed none: the instruction is not a known block-scaled one");
+          "scale_a: found some, allowed: none: the instruction is not a known block-scaled one");
   refused(
       [](Recording& r) {
         r.instruction = "frob";
         r.scale_a = {};
       },
-      "scale_b: found some, allowed none");
+      "scale_b: found some, allowed: none");
 }
 
 /// A file whose checksum is right and whose tensors are not what its instruction has.
@@ -139,7 +140,7 @@ TEST(ScaledRecording, AFileWithoutItsScalesIsRefusedWhenRead) {
   file.tensors.resize(5);
   file.metadata["checksum"] = checksum_of(without);
   write_safetensors(path, file);
-  expect_refused([&] { read_recording(path); }, "scale_a shape: found [], allowed [3, 16, 4]");
+  expect_refused([&] { read_recording(path); }, "scale_a shape: found [], allowed: [3, 16, 4]");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(Tensor, AsChecksSizes) {
   expect_refused([&] { static_cast<void>(tensor.as<std::uint32_t>()); }, "element size: found 2 bytes (F16)");
   tensor.shape = {2, 4};
   expect_refused([&] { static_cast<void>(tensor.as<std::uint16_t>()); },
-                 "data: found 12 bytes, allowed 8 elements");
+                 "data: found 12 bytes, allowed: 8 elements");
   tensor.shape = {kMax, kMax};
   expect_refused([&] { static_cast<void>(tensor.as<std::uint16_t>()); }, "shape: found");
   expect_refused([] { make_tensor("y", DType::u16, {7}, std::span<const std::uint16_t>(kSix)); }, "y: data");
@@ -73,7 +73,7 @@ TEST(TensorFile, LoadsWhatTheSpecNames) {
   EXPECT_EQ(load_tensor(npy).name, "x");
   EXPECT_EQ(load_tensor(one).data, tensor.data);
   EXPECT_EQ(load_tensor(one + ":w.npy:1").name, "w.npy:1");
-  expect_refused([&] { load_tensor(one + ":z"); }, "one.safetensors: tensor: found no 'z', allowed w.npy:1");
+  expect_refused([&] { load_tensor(one + ":z"); }, "one.safetensors: tensor: found no 'z', allowed: w.npy:1");
   expect_refused([&] { load_tensor(one + ":"); }, "no name after ':'");
   expect_refused([&] { load_tensor(folder / "x.txt"); }, "extension: found '.txt'");
   expect_refused([&] { load_tensor(""); }, "extension: found none");

@@ -3,6 +3,7 @@
 
 #include "capi/product.hpp"
 #include "capi/quantize.hpp"
+#include "mmaudit/error.hpp"
 #include "model/product.hpp"
 #include "model/quantize.hpp"
 
@@ -11,8 +12,8 @@ namespace {
 
 Product on_device(const mmaudit_product& work) {
   Product x = product_of(work);
-  if (x.blocked) refuse("scale_layout", "found blocked with device pointers, allowed: rows");
-  if (given(work.metadata)) refuse("metadata", "found with device pointers, allowed: dense instructions");
+  if (x.blocked) refuse("scale_layout: found blocked with device pointers, allowed: rows");
+  if (given(work.metadata)) refuse("metadata: found with device pointers, allowed: dense instructions");
   return x;
 }
 
@@ -25,6 +26,7 @@ device::DeviceProduct product_on_device(const Product& x) {
 }  // namespace mmaudit::capi
 
 using namespace mmaudit::capi;
+using mmaudit::refuse;
 
 extern "C" {
 
@@ -32,7 +34,7 @@ const char* mmaudit_cuda_last_error(void) { return mmaudit_last_error(); }
 
 int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* bytes) {
   return guarded([&] {
-    if (bytes == nullptr) refuse("bytes", "found null, allowed: where to put the number");
+    if (bytes == nullptr) refuse("bytes: found null, allowed: where to put the number");
     *bytes = product_on_device(on_device(taken(work))).workspace();
   });
 }
@@ -44,8 +46,7 @@ int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out w
     take_operands(given_one, x, true);
     const auto product = product_on_device(x);
     if (workspace.bytes < product.workspace() || (workspace.data == nullptr && product.workspace() != 0))
-      refuse("workspace", "found " + std::to_string(workspace.bytes) +
-                              " bytes, allowed: " + std::to_string(product.workspace()) + " or more");
+      refuse("workspace: found {} bytes, allowed: {} or more", workspace.bytes, product.workspace());
     product.launch(workspace.data, static_cast<mmaudit::device::Stream>(stream));
   });
 }

@@ -46,7 +46,6 @@ class TileProductCheck::Work {
         scale_a_(pool_ * bytes_.scale_a),
         scale_b_(pool_ * bytes_.scale_b),
         hardware_(pool_ * side_ * bytes_.d),
-        total_(sizeof(unsigned long long)),
         found_(kMostMismatchesKept * sizeof(Found)) {
     const auto m = static_cast<std::uint32_t>(instruction.m), n = static_cast<std::uint32_t>(instruction.n),
                k = static_cast<std::uint32_t>(instruction.k);
@@ -99,15 +98,12 @@ class TileProductCheck::Work {
     require_kernel(device_, instruction_, item.modifiers.value_or(0));
     const std::uint64_t blocks = item.blocks != 0 ? std::min(item.blocks, blocks_) : blocks_;
     const std::uint64_t tiles = blocks * side_ * side_, dots = blocks * dots_of_block(instruction_);
-    cuda_check(cudaMemset(total_.data(), 0, sizeof(unsigned long long)), "clearing the counter");
+    total_.clear();
     poison(hardware_.data(), tiles * bytes_.d);  // seen in the first batch
     for (std::uint64_t i = 0; i < item.batches; ++i)
       start_batch(item, blocks, item.first_batch + i, i * dots);
-    WorkResult result{.dots = item.batches * dots, .first = {}};
-    unsigned long long total = 0;
-    copy_out(&total, total_.data(), sizeof(total));
-    result.mismatches = total;
-    std::vector<Found> found(std::min<std::uint64_t>(total, kMostMismatchesKept));
+    WorkResult result{.dots = item.batches * dots, .mismatches = total_.read(), .first = {}};
+    std::vector<Found> found(std::min<std::uint64_t>(result.mismatches, kMostMismatchesKept));
     if (!found.empty()) copy_out(found.data(), found_.data(), found.size() * sizeof(Found));
     std::sort(found.begin(), found.end(),
               [](const Found& x, const Found& y) { return x.element < y.element; });
@@ -151,17 +147,10 @@ class TileProductCheck::Work {
                      .tiles_of_shape = side_});
     const KernelArgs on_hardware = products(item, blocks, batch);
     launch(device_, kernel_, on_hardware);
-    TileProductArgs args = tile_product_args(instruction_);
-    args.a = a_.data();
-    args.b = b_.data();
-    args.c = c_.data();
-    args.metadata = metadata_.data<std::uint8_t>();
-    args.scale_a = on_hardware.scale_a;
-    args.scale_b = on_hardware.scale_b;
+    TileProductArgs args = tile_product_args(instruction_, on_hardware);
     args.hardware = hardware_.data();
     args.blocks = static_cast<std::uint32_t>(blocks);
-    args.side = side_;
-    args.total = total_.data<unsigned long long>();
+    args.total = total_.place();
     args.found = found_.data<Found>();
     args.most = static_cast<std::uint32_t>(kMostMismatchesKept);
     args.first_element = first_element;
@@ -239,7 +228,8 @@ class TileProductCheck::Work {
   std::uint32_t side_;
   std::uint64_t pool_;  ///< tiles of A, B and C each in a batch
   UnpackSource from_a_, from_b_;
-  Buffer a_, b_, c_, metadata_, scale_a_, scale_b_, hardware_, total_, found_, words_a_, words_b_;
+  Buffer a_, b_, c_, metadata_, scale_a_, scale_b_, hardware_, found_, words_a_, words_b_;
+  Counter total_;
 };
 
 TileProductCheck::TileProductCheck(const DeviceInfo& device, const Instruction& instruction,

@@ -20,36 +20,29 @@ struct GenerateArgs {
   void* out;
 };
 
-/// A block in y fills the tiles of one shape, and decides once what they share.
+/// A block in y fills the tiles of one shape, and decides once what they share. Metadata share nothing.
+template <bool kMetadata>
 __global__ void __launch_bounds__(kThreads) generate_kernel(const GenerateArgs args) {
-  __shared__ gen::detail::TileShape shape;
+  [[maybe_unused]] __shared__ gen::detail::TileShape shape;
   const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
   const unsigned of_shape = of_tile * args.tiles_of_shape;
   for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
     const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
-    __syncthreads();
-    if (threadIdx.x == 0) shape = gen::tile_shape(args.generator, args.input_class, args.seed, index);
-    __syncthreads();
-    for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
-      const unsigned tile = i / of_tile, within = i % of_tile;
-      store(args.out, args.bytes, std::uint64_t{y} * of_shape + i,
-            gen::generate(args.generator, args.input_class, args.seed, args.which,
-                          index * args.tiles_of_shape + tile, static_cast<int>(within / cols),
-                          static_cast<int>(within % cols), index, shape));
+    if constexpr (!kMetadata) {
+      __syncthreads();
+      if (threadIdx.x == 0) shape = gen::tile_shape(args.generator, args.input_class, args.seed, index);
+      __syncthreads();
     }
-  }
-}
-
-__global__ void __launch_bounds__(kThreads) generate_metadata_kernel(const GenerateArgs args) {
-  const auto cols = static_cast<unsigned>(args.cols), of_tile = static_cast<unsigned>(args.rows) * cols;
-  const unsigned of_shape = of_tile * args.tiles_of_shape;
-  for (unsigned y = blockIdx.y; y < args.tiles / args.tiles_of_shape; y += gridDim.y) {
-    const std::uint64_t index = args.first_tile / args.tiles_of_shape + y;
     for (unsigned i = blockIdx.x * kThreads + threadIdx.x; i < of_shape; i += gridDim.x * kThreads) {
-      const unsigned tile = i / of_tile, within = i % of_tile;
-      static_cast<std::uint8_t*>(args.out)[std::uint64_t{y} * of_shape + i] = gen::generate_metadata(
-          args.generator, args.input_class, args.seed, index * args.tiles_of_shape + tile,
-          static_cast<int>(within / cols), static_cast<int>(within % cols), index);
+      const std::uint64_t tile = index * args.tiles_of_shape + i / of_tile;
+      const auto row = static_cast<int>(i % of_tile / cols), col = static_cast<int>(i % of_tile % cols);
+      std::uint64_t bits = 0;
+      if constexpr (kMetadata)
+        bits = gen::generate_metadata(args.generator, args.input_class, args.seed, tile, row, col, index);
+      else
+        bits = gen::generate(args.generator, args.input_class, args.seed, args.which, tile, row, col, index,
+                             shape);
+      store(args.out, args.bytes, std::uint64_t{y} * of_shape + i, bits);
     }
   }
 }
@@ -64,10 +57,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_negate(const FormatSpec& format, void* elements, std::uint64_t count) {
-  constexpr std::uint64_t kMostBlocks = 1U << 16;
-  const std::uint64_t blocks = std::min((count + kThreads - 1) / kThreads, kMostBlocks);
-  negate_kernel<<<static_cast<unsigned>(blocks), kThreads>>>(elements, format.storage_bits / 8,
-                                                             format.sign_bit(), count);
+  negate_kernel<<<blocks_for(count, kThreads), kThreads>>>(elements, format.storage_bits / 8,
+                                                           format.sign_bit(), count);
   cuda_check(cudaGetLastError(), "launching the negation");
 }
 
@@ -84,13 +75,13 @@ void launch_generate(const gen::GeneratorSpec& generator, const Instruction& ins
                                 rows, cols, bits / 8, out});
   };
   const int m = instruction.m, n = instruction.n, stored = instruction.stored_k();
-  fill(generate_kernel, gen::Matrix::a, generator.a.storage_bits, m, stored, to.a);
-  fill(generate_kernel, gen::Matrix::b, generator.b.storage_bits, instruction.k, n, to.b);
-  fill(generate_kernel, gen::Matrix::c, generator.c.storage_bits, m, n, to.c);
-  if (to.metadata != nullptr) fill(generate_metadata_kernel, gen::Matrix::a, 8, m, stored, to.metadata);
+  fill(generate_kernel<false>, gen::Matrix::a, generator.a.storage_bits, m, stored, to.a);
+  fill(generate_kernel<false>, gen::Matrix::b, generator.b.storage_bits, instruction.k, n, to.b);
+  fill(generate_kernel<false>, gen::Matrix::c, generator.c.storage_bits, m, n, to.c);
+  if (to.metadata != nullptr) fill(generate_kernel<true>, gen::Matrix::a, 8, m, stored, to.metadata);
   const int blocks = scales_of(instruction);
-  if (to.scale_a != nullptr) fill(generate_kernel, gen::Matrix::scale_a, 8, m, blocks, to.scale_a);
-  if (to.scale_b != nullptr) fill(generate_kernel, gen::Matrix::scale_b, 8, blocks, n, to.scale_b);
+  if (to.scale_a != nullptr) fill(generate_kernel<false>, gen::Matrix::scale_a, 8, m, blocks, to.scale_a);
+  if (to.scale_b != nullptr) fill(generate_kernel<false>, gen::Matrix::scale_b, 8, blocks, n, to.scale_b);
   cuda_check(cudaGetLastError(), "launching the generator");
 }
 

@@ -161,11 +161,9 @@ void launch_integer(const DotSpec& spec, const PackedPair& packed, const TilePro
   const bool bits = spec.a.id == Format::b1;
   const int words = packed_words(bits, args.k);
   const auto fill = [&](const ElementSource& source, const IntegerOperand& rule, std::uint32_t* to) {
-    constexpr unsigned kMost = 1U << 16;
-    const unsigned count = source.elements * static_cast<unsigned>(words);
+    const auto each = static_cast<unsigned>(words);
     const auto kernel = bits ? pack_kernel<32> : pack_kernel<4>;
-    kernel<<<std::min((count + kThreads - 1) / kThreads, kMost), kThreads>>>(source, rule, to,
-                                                                             static_cast<unsigned>(words));
+    kernel<<<blocks_for(source.elements * each, kThreads), kThreads>>>(source, rule, to, each);
   };
   const std::uint32_t tiles = args.blocks * args.side;
   fill({static_cast<const std::uint8_t*>(args.a), args.metadata, spec.sparsity.kept, spec.sparsity.group,

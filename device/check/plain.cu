@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "check/tile_products.cuh"
 #include "mmaudit/tile_batch.hpp"
 #include "model/words.cuh"
@@ -123,15 +121,13 @@ __global__ void __launch_bounds__(kThreads) binary32_kernel(const DotSpec spec, 
   });
 }
 
-/// Starts a kernel of (spec, args, rest...) with a thread per element, up to a limit over which it strides.
+/// Starts a kernel of (spec, args, rest...) for every element.
 template <typename... Rest>
 void start(void (*kernel)(DotSpec, TileProductArgs, Rest...), const DotSpec& spec,
            const TileProductArgs& args, Rest... rest) {
-  constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t work =
       std::uint64_t{args.blocks} * args.side * args.side * static_cast<unsigned>(args.m * args.n);
-  const auto blocks = static_cast<unsigned>(std::min((work + kThreads - 1) / kThreads, kMost));
-  kernel<<<blocks, kThreads>>>(spec, args, rest...);
+  kernel<<<blocks_for(work, kThreads), kThreads>>>(spec, args, rest...);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

@@ -30,7 +30,6 @@ class ProductCheck::Work {
     wide_b_ = all(bytes_.b), wide_scale_b_ = all(bytes_.scale_b);
     const std::size_t each = spec_of(instruction.d).storage_bytes();
     for (Buffer* one : {&wide_c_, &by_kernels_, &by_plain_}) *one = Buffer(dots() * each);
-    total_ = Buffer(sizeof(unsigned long long));
     kernels_.emplace(instruction, kernels, problem(by_kernels_), ProductFactors{}, DeviceModel::fast);
     plain_.emplace(instruction, plain, problem(by_plain_), ProductFactors{}, DeviceModel::plain);
     space_ = Buffer(std::max<std::uint64_t>(1, kernels_->workspace()));
@@ -46,12 +45,10 @@ class ProductCheck::Work {
     poison(by_plain_.data(), dots() * each);
     kernels_->launch(space_.data(), nullptr);
     plain_->launch(plain_space_.data(), nullptr);
-    auto* const total = total_.data<unsigned long long>();
-    cuda_check(cudaMemset(total, 0, sizeof(*total)), "clearing the counter");
-    launch_count_differing(by_kernels_.data(), by_plain_.data(), static_cast<int>(each), dots(), total);
-    unsigned long long out = 0;
-    copy_out(&out, total, sizeof(out));
-    return out;
+    Counter total;
+    launch_count_differing(by_kernels_.data(), by_plain_.data(), static_cast<int>(each), dots(),
+                           total.place());
+    return total.read();
   }
 
  private:
@@ -109,7 +106,7 @@ class ProductCheck::Work {
   TileBytes bytes_;
   std::uint32_t side_, m_, n_;  ///< of a tile product
   Buffer a_, b_, c_, metadata_, scale_a_, scale_b_, wide_b_, wide_scale_b_, wide_c_;
-  Buffer by_kernels_, by_plain_, total_, space_, plain_space_;
+  Buffer by_kernels_, by_plain_, space_, plain_space_;
   std::optional<DeviceProduct> kernels_, plain_;
 };
 

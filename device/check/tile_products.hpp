@@ -33,7 +33,8 @@ struct TileProductArgs {
   std::uint32_t most = 0;
   std::uint64_t first_element = 0;  ///< added to what is found
 };
-TileProductArgs tile_product_args(const Instruction& instruction);
+/// What the instruction says, and where `operands` lie.
+TileProductArgs tile_product_args(const Instruction& instruction, const KernelArgs& operands = {});
 
 /// Operands of the engine `fast`, unpacked (model/unpacked.hpp), one matrix per block.
 struct UnpackedPair {

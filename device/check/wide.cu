@@ -1,9 +1,6 @@
 #include "check/wide.hpp"
 
-#include <algorithm>
-
 #include "check/load.cuh"
-#include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/device/product_check.hpp"
 #include "run/cuda_check.hpp"
 
@@ -12,10 +9,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
-unsigned blocks_for(std::uint64_t count) {
-  constexpr std::uint64_t kMost = 1U << 14;
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(detail::quotient_up(count, kThreads), 1, kMost));
-}
+constexpr std::uint64_t kMost = 1U << 14;  ///< blocks
 
 __global__ void __launch_bounds__(kThreads) widen_kernel(const WideMatrix matrix) {
   const std::uint64_t count = std::uint64_t{matrix.rows} * matrix.columns,
@@ -43,13 +37,14 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_widen(const WideMatrix& matrix) {
-  widen_kernel<<<blocks_for(std::uint64_t{matrix.rows} * matrix.columns), kThreads>>>(matrix);
+  widen_kernel<<<blocks_for(std::uint64_t{matrix.rows} * matrix.columns, kThreads, kMost), kThreads>>>(
+      matrix);
   cuda_check(cudaGetLastError(), "launching the copy of tiles");
 }
 
 void launch_count_differing(const void* x, const void* y, int bytes, std::uint64_t count,
                             unsigned long long* total) {
-  count_kernel<<<blocks_for(count), kThreads>>>(x, y, bytes, count, total);
+  count_kernel<<<blocks_for(count, kThreads, kMost), kThreads>>>(x, y, bytes, count, total);
   cuda_check(cudaGetLastError(), "launching the comparison");
 }
 

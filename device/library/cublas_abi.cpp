@@ -37,7 +37,9 @@ Api found_api() {
   find(lt, "cublasLtLoggerSetFile", out.log_file);
   const SharedLibrary blas{"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
   if (blas.name() == nullptr) return out;
+  out.name = blas.name();
   find(blas, "cublasCreate_v2", out.create);
+  find(blas, "cublasGetVersion_v2", out.version);
   find(blas, "cublasDestroy_v2", out.destroy);
   find(blas, "cublasSetWorkspace_v2", out.set_workspace);
   find(blas, "cublasSetMathMode", out.set_math_mode);

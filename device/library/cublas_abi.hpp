@@ -36,8 +36,9 @@ inline constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8, kScaleA
 inline constexpr int kRelu = 2, kAddBias = 4, kGelu = 32;  ///< of kEpilogue; their sum where there are both
 inline constexpr int kBatchCount = 5, kBatchStride = 6;    ///< of a layout
 inline constexpr int kMaxWorkspace = 1, kAlignA = 5, kAlignB = 6, kAlignC = 7, kAlignD = 8;
-inline constexpr int kNumericalFlags = 15;   ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
-inline constexpr int kDefaultTensorOp = 99;  ///< CUBLAS_GEMM_DEFAULT_TENSOR_OP
+inline constexpr int kNumericalFlags = 15;  ///< CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
+inline constexpr int kDefaultAlgorithm = -1,
+                     kDefaultTensorOp = 99;  ///< of cublasGemmEx: CUBLAS_GEMM_DEFAULT...
 inline constexpr int kLogTrace = 5;
 
 /// An attribute of an algorithm: its name here, its number and its bytes.
@@ -73,6 +74,7 @@ struct Api {
   int (*log_level)(int);
   int (*log_file)(std::FILE*);
   int (*create)(Handle*);
+  int (*version)(Handle, int*);
   int (*destroy)(Handle);
   int (*set_workspace)(Handle, void*, std::size_t);
   int (*set_math_mode)(Handle, int);
@@ -81,7 +83,25 @@ struct Api {
   int (*gemm_batched)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int,
                       long long, const void*, cudaDataType_t, int, long long, const void*, void*,
                       cudaDataType_t, int, long long, int, int, int);
+  std::string name;  ///< of the file of cublasGemmEx: "libcublas.so.13"
   std::string why;
+};
+
+/// Owns what a create function of the library makes.
+class Owned {
+ public:
+  explicit Owned(int (*destroy)(void*)) : destroy_(destroy) {}
+  ~Owned() {
+    if (handle_ != nullptr) destroy_(handle_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  void** put() { return &handle_; }
+  [[nodiscard]] void* get() const { return handle_; }
+
+ private:
+  void* handle_ = nullptr;
+  int (*destroy_)(void*);
 };
 
 /// Found once; cublasGemmEx' own part may be missing: `create` is null then.

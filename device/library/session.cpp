@@ -28,25 +28,11 @@ constexpr DataType kDataTypes[] = {
 cudaDataType_t data_type(Format format) {
   for (const DataType& each : kDataTypes)
     if (each.format == format) return each.number;
-  throw InputError("type: found another one, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
+  refuse("type: found {}, allowed: {}", name_of(format), names_of(kFormats, [](const NamedFormat& one) {
+           return std::any_of(std::begin(kDataTypes), std::end(kDataTypes),
+                              [&](const DataType& each) { return each.format == one.spec.id; });
+         }));
 }
-
-/// Owns what a create function of the library makes.
-class Owned {
- public:
-  explicit Owned(int (*destroy)(void*)) : destroy_(destroy) {}
-  ~Owned() {
-    if (handle_ != nullptr) destroy_(handle_);
-  }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  void** put() { return &handle_; }
-  [[nodiscard]] void* get() const { return handle_; }
-
- private:
-  void* handle_ = nullptr;
-  int (*destroy_)(void*);
-};
 
 /// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
 std::uint32_t alignment_of(std::uint64_t bytes) {
@@ -97,6 +83,8 @@ class Factor {
   float single_;
   std::int32_t integer_;
 };
+
+using cublas::Owned;
 
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
@@ -246,16 +234,14 @@ struct LibrarySession::State {
   } held_a, held_b;
 
   static void hold(Held& held, const void* from, std::size_t bytes) {
-    held.copy = Buffer(bytes);
-    copy_in(held.copy.data(), from, bytes);
+    held.copy = uploaded(from, bytes);
     held.from = from;
     held.bytes = bytes;
   }
   /// The operand on the GPU: a held copy, or `buffer`, made now.
   static const char* on_gpu(const Held& held, const void* from, std::size_t bytes, Buffer& buffer) {
     if (held.from == from && bytes <= held.bytes) return held.copy.data<char>();
-    buffer = Buffer(bytes);
-    copy_in(buffer.data(), from, bytes);
+    buffer = uploaded(from, bytes);
     return buffer.data<char>();
   }
 
@@ -334,7 +320,7 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   const std::size_t bias_bytes =
       problem.bias ? problem.n * spec_of(bias_type_of(problem)).storage_bytes() : 0;
   if ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr))
-    throw InputError("c, bias: found none, allowed: those that " + name_of(problem) + " reads");
+    refuse("c, bias: found none, allowed: those that {} reads", name_of(problem));
   const Buffer bias(bias_bytes);
   if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
   const float factors[] = {problem.scale_b, problem.scale_a};

@@ -6,6 +6,7 @@
 
 #include "mmaudit/detail/truncating_spec.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "mmaudit/refusal.hpp"
 #include "model/groups.hpp"
 #include "model/unpacked.hpp"
 
@@ -143,15 +144,16 @@ std::string why_no_matmul_on_device(const Instruction& instruction, const Datapa
   const auto rules = core_rules(spec);
   const bool one_format = rules && rules->c_half == rules->half && rules->d_half == rules->half;
   if (model == DeviceModel::fast && !one_format && !group_core(spec))
-    return "instruction: found " + name_of(instruction) +
-           ", allowed on a GPU: floating-point operands of at most 19 bits on datapaths that truncate";
+    return refusal(
+        "instruction: found {} on a GPU, allowed: floating-point operands of at most 19 bits on datapaths "
+        "that truncate",
+        name_of(instruction));
   // The limits of a grid: blocks of 64 rows, and of 32 positions.
   constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,
                           kMostPositions = kMostBlocks * 32;
   if (problem.m > kMostRows || problem.n > kMostPositions || problem.k > kMostPositions)
-    return "sizes: found M " + std::to_string(problem.m) + ", N " + std::to_string(problem.n) + ", K " +
-           std::to_string(problem.k) + ", allowed on a GPU: M up to " + std::to_string(kMostRows) +
-           ", N and K up to " + std::to_string(kMostPositions);
+    return refusal("sizes: found M {}, N {}, K {} on a GPU, allowed: M up to {}, N and K up to {}", problem.m,
+                   problem.n, problem.k, kMostRows, kMostPositions);
   return {};
 }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "check/load.cuh"
 #include "model/epilogue.hpp"
 #include "model/words.cuh"
@@ -11,6 +9,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 
 __device__ float number(Format format, std::uint64_t bits) {
+  if (format == Format::s32) return __int2float_rn(static_cast<int>(bits));
   if (format == Format::f16) return float_of_half(static_cast<std::uint16_t>(bits));
   return __uint_as_float(static_cast<std::uint32_t>(format == Format::bf16 ? bits << 16 : bits));
 }
@@ -36,13 +35,14 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
   const bool factors = args.factors.any() && args.factors.block == 0;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::uint64_t{gridDim.x} * kThreads) {
-    const float sum = number(args.sum_format, load(args.sums, args.sum_format == Format::f16 ? 2 : 4, i));
+    float sum = number(args.sum_format, load(args.sums, args.sum_format == Format::f16 ? 2 : 4, i));
     const float addend = args.c != nullptr ? number(epilogue.output, load(args.c, bytes, i)) : 0.0F;
     float alpha = epilogue.alpha;
     if (factors) {
       const std::uint64_t matrix = i / args.n / args.m;
-      alpha = __fmul_rn(args.factors.a.at(matrix, i / args.n % args.m, 0),
-                        args.factors.b.at(matrix, i % args.n, 0));
+      const ScaledSum scaled = scaled_sum(sum, args.factors.a.at(matrix, i / args.n % args.m, 0),
+                                          args.factors.b.at(matrix, i % args.n, 0), args.factors.order);
+      sum = scaled.sum, alpha = scaled.factor;
     }
     const float result =
         epilogue.beta == 0 ? __fmul_rn(alpha, sum) : __fmaf_rn(alpha, sum, __fmul_rn(epilogue.beta, addend));
@@ -53,10 +53,8 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
 }  // namespace
 
 void launch_epilogue(const EpilogueArgs& args, Stream stream) {
-  constexpr std::uint64_t kMost = 1U << 16;
   const std::uint64_t count = args.batch * args.m * args.n;
-  const auto blocks = static_cast<unsigned>(std::min((count + kThreads - 1) / kThreads, kMost));
-  epilogue_kernel<<<blocks, kThreads, 0, stream>>>(args, count);
+  epilogue_kernel<<<blocks_for(count, kThreads), kThreads, 0, stream>>>(args, count);
   cuda_check(cudaGetLastError(), "launching the epilogue");
 }
 

@@ -97,11 +97,9 @@ __global__ void __launch_bounds__(kThreads)
 
 void start(const GroupCore& core, const Lines& lines, std::uint64_t matrices, const PackedGroups& to,
            Stream stream) {
-  constexpr std::uint64_t kMost = 1U << 20;
-  const std::uint64_t blocks = (packed_sides(matrices, lines.count, lines.k) + kThreads - 1) / kThreads;
+  const unsigned blocks = blocks_for(packed_sides(matrices, lines.count, lines.k), kThreads, 1U << 20);
   if (blocks == 0) return;
-  pack_kernel<<<static_cast<unsigned>(blocks < kMost ? blocks : kMost), kThreads, 0, stream>>>(core, lines,
-                                                                                               matrices, to);
+  pack_kernel<<<blocks, kThreads, 0, stream>>>(core, lines, matrices, to);
   cuda_check(cudaGetLastError(), "launching the packing");
 }
 

@@ -12,8 +12,7 @@ void require_room(std::uint64_t needed) {
   std::size_t free_bytes = 0, all_bytes = 0;
   cuda_check(cudaMemGetInfo(&free_bytes, &all_bytes), "asking for the free memory");
   if (needed > free_bytes)
-    throw InputError("sizes: found " + std::to_string(needed) +
-                     " bytes needed on the GPU, allowed: " + std::to_string(free_bytes) + ", what is free");
+    refuse("sizes: found {} bytes needed on the GPU, allowed: {}, what is free", needed, free_bytes);
 }
 
 /// The operands of a product, copied to device memory, and room for its result.

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "model/plain_dot.cuh"
 #include "model/totals.cuh"
 #include "run/cuda_check.hpp"
@@ -51,9 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void launch_plain_gemm(const DotSpec& spec, const RawProduct& product, const GemmArgs& args) {
-  constexpr std::uint64_t kMost = 1U << 16;
-  const std::uint64_t blocks = (args.batch * args.m * args.n + kThreads - 1) / kThreads;
-  plain_gemm_kernel<<<static_cast<unsigned>(std::min(blocks, kMost)), kThreads, 0, args.stream>>>(
+  plain_gemm_kernel<<<blocks_for(args.batch * args.m * args.n, kThreads), kThreads, 0, args.stream>>>(
       spec, product, args);
   cuda_check(cudaGetLastError(), "launching the plain core");
 }

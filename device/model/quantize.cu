@@ -21,26 +21,103 @@ __device__ void for_each(std::uint64_t count, const Each& each) {
     each(i);
 }
 
+__device__ double number(const Quantization& work, std::uint64_t matrix, std::uint64_t lane,
+                         std::uint64_t k) {
+  return decode_value(load(work.x, static_cast<int>(work.from.storage_bits / 8),
+                           matrix * work.batch_stride + lane * work.lane_stride + k * work.k_stride),
+                      work.from);
+}
+
+/// Its magnitude as bits of binary32, which are in the order of the numbers; 0 where it is not finite.
+__device__ unsigned magnitude_of(double x) {
+  const double size = fabs(x);
+  return size < INFINITY ? __float_as_uint(static_cast<float>(size)) : 0;
+}
+
+/// Lanes that share a factor of their own.
+__device__ std::uint64_t together_of(const QuantizeRule& rule) {
+  return rule.factor_per_lane() ? rule.covers.lanes : 1;
+}
+
+/// Largest magnitudes of what factors cover, in the place of those factors, which are zero; of lanes that
+/// share one in the place of the first of them.
+__global__ void __launch_bounds__(kThreads) largest_kernel(const Quantization work) {
+  constexpr unsigned kLanes = 32, kSteps = kThreads / kLanes;
+  constexpr std::uint64_t kDepth = 512;
+  __shared__ unsigned most[kLanes];
+  const std::uint64_t block = work.rule.factor_block(), length = block == 0 ? kDepth : block;
+  const std::uint64_t chunks = detail::quotient_up(work.k, length),
+                      groups = detail::quotient_up(work.lanes, kLanes);
+  // Neighbours in memory are read by the threads of a warp.
+  const bool k_inside = work.k_stride == 1;
+  const unsigned inner = threadIdx.x % kLanes, outer = threadIdx.x / kLanes;
+  for (std::uint64_t tile = blockIdx.x; tile < work.batch * groups * chunks; tile += gridDim.x) {
+    const std::uint64_t chunk = tile % chunks, first = tile / chunks % groups * kLanes,
+                        matrix = tile / chunks / groups;
+    if (outer == 0) most[inner] = 0;
+    __syncthreads();
+    for (unsigned l = k_inside ? outer : inner; l < kLanes && first + l < work.lanes;
+         l += k_inside ? kSteps : kLanes) {
+      unsigned largest = 0;
+      for (std::uint64_t k = chunk * length + (k_inside ? inner : outer);
+           k < (chunk + 1) * length && k < work.k; k += k_inside ? kLanes : kSteps)
+        largest = max(largest, magnitude_of(number(work, matrix, first + l, k)));
+      atomicMax(&most[l], largest);
+    }
+    __syncthreads();
+    if (outer == 0 && first + inner < work.lanes) {
+      const std::uint64_t lane = (first + inner) / together_of(work.rule) * together_of(work.rule);
+      const std::uint64_t at = work.rule.one_factor() ? 0
+                                                      : (matrix * work.lanes + lane) * work.factor_blocks() +
+                                                            (block == 0 ? 0 : chunk);
+      atomicMax(reinterpret_cast<unsigned*>(work.factors) + at, most[inner]);
+    }
+    __syncthreads();
+  }
+}
+
 __global__ void __launch_bounds__(kThreads) one_factor_kernel(const Quantization work) {
-  *work.factors = factor_of_tensor(work.rule, static_cast<double>(*work.tensor_largest));
+  const float largest = work.tensor_largest != nullptr ? *work.tensor_largest : *work.factors;
+  *work.factors = factor_of_tensor(work.rule, static_cast<double>(largest));
+}
+
+/// A thread for the factors that are one.
+__global__ void __launch_bounds__(kThreads) factor_kernel(const Quantization work) {
+  const std::uint64_t blocks = work.factor_blocks(), together = together_of(work.rule),
+                      leads = detail::quotient_up(work.lanes, together);
+  const float* const from = work.largest != nullptr ? work.largest : work.factors;
+  for_each(work.batch * leads * blocks, [&](std::uint64_t i) {
+    const std::uint64_t matrix = i / blocks / leads, lane = i / blocks % leads * together;
+    const std::uint64_t at = (matrix * work.lanes + lane) * blocks + i % blocks;
+    const float factor = factor_for(static_cast<double>(from[at]), work.rule.most);
+    for (std::uint64_t l = 0; l < together && lane + l < work.lanes; ++l)
+      work.factors[at + l * blocks] = factor;
+  });
 }
 
 __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work) {
-  const std::uint64_t blocks = work.scale_blocks();
+  const std::uint64_t blocks = work.scale_blocks(), block = work.rule.scale_block();
   const double of_tensor = work.rule.one_factor() ? static_cast<double>(*work.factors) : 1.0;
-  for_each(work.largest_count(), [&](std::uint64_t i) {
-    const auto largest = static_cast<double>(work.largest[i]);
-    if (work.rule.factor_per_lane)
-      work.factors[i] = factor_for(largest, work.rule.most);
-    else
-      work.scales[work.scale_at(i / blocks, i % blocks)] = scale_byte(work.rule, largest, of_tensor);
+  const bool k_inside = work.k_stride == 1;
+  for_each(work.batch * work.lanes * blocks, [&](std::uint64_t at) {
+    const std::uint64_t i = k_inside ? at % blocks : at / work.lanes % blocks;
+    const std::uint64_t lane = k_inside ? at / blocks % work.lanes : at % work.lanes;
+    const std::uint64_t matrix = at / blocks / work.lanes, row = matrix * work.lanes + lane;
+    unsigned largest = 0;
+    if (work.largest != nullptr) {
+      largest = __float_as_uint(work.largest[row * blocks + i]);
+    } else {
+      for (std::uint64_t k = i * block; k < (i + 1) * block && k < work.k; ++k)
+        largest = max(largest, magnitude_of(number(work, matrix, lane, k)));
+    }
+    work.scales[work.scale_at(row, i)] =
+        scale_byte(work.rule, static_cast<double>(__uint_as_float(largest)), of_tensor);
   });
 }
 
 /// One element after another as they are written.
 __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization work) {
-  const int from = static_cast<int>(work.from.storage_bits / 8),
-            bytes = static_cast<int>(work.rule.element.storage_bits / 8);
+  const int bytes = static_cast<int>(work.rule.element.storage_bits / 8);
   const double of_tensor = work.rule.one_factor() ? static_cast<double>(*work.factors) : 1.0;
   for_each(work.batch * work.lanes * work.k, [&](std::uint64_t at) {
     const std::uint64_t inner = work.k_outside ? work.lanes : work.k,
@@ -50,14 +127,12 @@ __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization wo
                         row = matrix * work.lanes + lane;
     double by = 1, factor = of_tensor;
     if (work.rule.scaled())
-      by = decode_value(work.scales[work.scale_at(row, k / work.rule.scale_block)], work.rule.scale);
-    if (work.rule.factor_per_lane)
-      factor =
-          static_cast<double>(work.factors[row * work.factor_blocks() +
-                                           (work.rule.factor_block == 0 ? 0 : k / work.rule.factor_block)]);
-    const double x = decode_value(
-        load(work.x, from, matrix * work.batch_stride + lane * work.lane_stride + k * work.k_stride),
-        work.from);
+      by = decode_value(work.scales[work.scale_at(row, k / work.rule.scale_block())], work.rule.scale);
+    if (work.rule.factor_per_lane())
+      factor = static_cast<double>(
+          work.factors[row * work.factor_blocks() +
+                       (work.rule.factor_block() == 0 ? 0 : k / work.rule.factor_block())]);
+    const double x = number(work, matrix, lane, k);
     store(work.elements, bytes, at,
           encode_value(scaled_down(x, by, factor), work.rule.element, work.rule.cast));
   });
@@ -67,8 +142,16 @@ __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization wo
 
 void launch_quantize(const Quantization& work, Stream stream) {
   const std::uint64_t count = work.batch * work.lanes * work.k;
+  const std::uint64_t factors = work.factor_count();
+  const bool found = work.rule.one_factor() ? work.tensor_largest == nullptr : work.largest == nullptr;
+  if (factors != 0 && found) {
+    cuda_check(cudaMemsetAsync(work.factors, 0, factors * sizeof(float), stream), "clearing factors");
+    if (count != 0) largest_kernel<<<blocks_for(count / 16 + 1), kThreads, 0, stream>>>(work);
+  }
   if (work.rule.one_factor()) one_factor_kernel<<<1, 1, 0, stream>>>(work);
-  if (work.largest_count() != 0)
+  if (work.rule.factor_per_lane() && factors != 0)
+    factor_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
+  if (work.rule.scaled() && count != 0)
     scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
   if (count != 0) element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
   cuda_check(cudaGetLastError(), "launching the quantization");

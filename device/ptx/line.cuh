@@ -1,6 +1,14 @@
 #pragma once
 // What one line of ptx/ turns into: a struct with the instruction of kInstructions that the line spells.
-#include "mmaudit/model/instruction.hpp"
+#include <utility>
+
+#include "mmaudit/model/ptx_text.hpp"
+
+// The struct of a line: listed_instruction() of the rest.
+#define MMAUDIT_LINE_STRUCT(NAME, ...)                                           \
+  struct NAME {                                                                  \
+    static constexpr Instruction kInstruction = listed_instruction(__VA_ARGS__); \
+  };
 
 // The qualifier of an integer line: its text, and the value of Instruction::satfinite it stands for.
 #define MMAUDIT_TEXT_wrapping ""
@@ -42,6 +50,15 @@ inline constexpr bool kTargetHasKinds = false;
 template <typename Line>
 inline constexpr bool kTargetHas = kTargetCapability >= Line::kInstruction.min_compute_capability &&
                                    (Line::kInstruction.kind == MmaKind::none || kTargetHasKinds);
+
+/// The text of a line's instruction as inline assembly takes it, an array of its own.
+template <typename Line, typename Places = std::make_index_sequence<ptx_text(Line::kInstruction).size>>
+struct TextOf;
+template <typename Line, std::size_t... kPlaces>
+struct TextOf<Line, std::index_sequence<kPlaces...>> {
+  static constexpr PtxText kWhole = ptx_text(Line::kInstruction);
+  static constexpr char kText[] = {kWhole.text[kPlaces]..., 0};
+};
 
 /// The instruction of kInstructions with this shape, formats and qualifiers. A line that spells no such
 /// instruction does not compile.

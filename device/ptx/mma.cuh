@@ -6,25 +6,21 @@
 #include "ptx/line.cuh"
 
 // X for the list of a family: each line makes a struct.
-#define MMAUDIT_MMA_LINE(M, N, K, D, A, B, C)                                             \
-  struct Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                   \
-    static constexpr Instruction kInstruction =                                           \
-        listed_instruction(Op::mma, M, N, K, Format::D, Format::A, Format::B, Format::C); \
-    static constexpr char kText[] =                                                       \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C;        \
-  };
+#define MMAUDIT_MMA_LINE(M, N, K, D, A, B, C)                                                        \
+  MMAUDIT_LINE_STRUCT(MMAUDIT_MMA_NAME(M, N, K, D, A, B, C), Op::mma, M, N, K, Format::D, Format::A, \
+                      Format::B, Format::C)
 // X for the list of a family: the name of that struct.
 #define MMAUDIT_MMA_NAME(M, N, K, D, A, B, C) Mma_m##M##n##N##k##K##_##D##_##A##_##B##_##C
 
-// D = A * B + D, with ND, NA and NB registers of class CLASS. "C" splices Line::kText in. Accumulators travel
-// as untyped bits, so that no conversion can touch a NaN. Volatile: a timed instruction must not move or
-// vanish.
-#define MMAUDIT_MMA_REGISTERS(WORD, CLASS, ND, NA, NB, TEXT)                                    \
-  template <typename Line>                                                                      \
-  __device__ __forceinline__ void mma(WORD(&d)[ND], const WORD(&a)[NA], const WORD(&b)[NB]) {   \
-    asm volatile(TEXT                                                                           \
-                 : MMAUDIT_READ_##ND("+" CLASS, d)                                              \
-                 : MMAUDIT_READ_##NA(CLASS, a), MMAUDIT_READ_##NB(CLASS, b), "C"(Line::kText)); \
+// D = A * B + D, with ND, NA and NB registers of class CLASS. "C" splices the text of the instruction in.
+// Accumulators travel as untyped bits, so that no conversion can touch a NaN. Volatile: a timed instruction
+// must not move or vanish.
+#define MMAUDIT_MMA_REGISTERS(WORD, CLASS, ND, NA, NB, TEXT)                                            \
+  template <typename Line>                                                                              \
+  __device__ __forceinline__ void mma(WORD(&d)[ND], const WORD(&a)[NA], const WORD(&b)[NB]) {           \
+    asm volatile(TEXT                                                                                   \
+                 : MMAUDIT_READ_##ND("+" CLASS, d)                                                      \
+                 : MMAUDIT_READ_##NA(CLASS, a), MMAUDIT_READ_##NB(CLASS, b), "C"(TextOf<Line>::kText)); \
   }
 
 #ifdef __CUDACC__  // the lists above serve the host too
@@ -57,7 +53,8 @@ __device__ __forceinline__ void mma(std::uint32_t (&d)[8], const std::uint32_t (
                                     const std::uint32_t (&b)[2], const std::uint32_t (&c)[4]) {
   asm volatile("%16 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, {%10,%11}, {%12,%13,%14,%15};"
                : MMAUDIT_READ_8("=r", d)
-               : MMAUDIT_READ_2("r", a), MMAUDIT_READ_2("r", b), MMAUDIT_READ_4("r", c), "C"(Line::kText));
+               : MMAUDIT_READ_2("r", a), MMAUDIT_READ_2("r", b), MMAUDIT_READ_4("r", c),
+                 "C"(TextOf<Line>::kText));
 }
 
 }  // namespace mmaudit::device

@@ -3,23 +3,14 @@
 // D and C are s32.
 #include "ptx/mma.cuh"
 
-#define MMAUDIT_MMA_INT_LINE(M, N, K, Q, A, B)                                                      \
-  struct Mma_m##M##n##N##k##K##_##Q##_##A##_##B {                                                   \
-    static constexpr Instruction kInstruction = listed_instruction(                                 \
-        Op::mma, M, N, K, Format::s32, Format::A, Format::B, Format::s32, MMAUDIT_CLAMPS_##Q);      \
-    static constexpr char kText[] =                                                                 \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32"; \
-  };
+#define MMAUDIT_MMA_INT_LINE(M, N, K, Q, A, B)                                                          \
+  MMAUDIT_LINE_STRUCT(MMAUDIT_MMA_INT_NAME(M, N, K, Q, A, B), Op::mma, M, N, K, Format::s32, Format::A, \
+                      Format::B, Format::s32, MMAUDIT_CLAMPS_##Q)
 #define MMAUDIT_MMA_INT_NAME(M, N, K, Q, A, B) Mma_m##M##n##N##k##K##_##Q##_##A##_##B
 
-#define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                      \
-  struct Mma_m##M##n##N##k##K##_##OPERATION {                                                         \
-    static constexpr Instruction kInstruction =                                                       \
-        listed_instruction(Op::mma, M, N, K, Format::s32, Format::b1, Format::b1, Format::s32, false, \
-                           Multiply::OPERATION##_popc);                                               \
-    static constexpr char kText[] =                                                                   \
-        "mma.sync.aligned.m" #M "n" #N "k" #K ".row.col.s32.b1.b1.s32." #OPERATION ".popc";           \
-  };
+#define MMAUDIT_MMA_BIT_LINE(M, N, K, OPERATION)                                                           \
+  MMAUDIT_LINE_STRUCT(MMAUDIT_MMA_BIT_NAME(M, N, K, OPERATION), Op::mma, M, N, K, Format::s32, Format::b1, \
+                      Format::b1, Format::s32, false, Multiply::OPERATION##_popc)
 #define MMAUDIT_MMA_BIT_NAME(M, N, K, OPERATION) Mma_m##M##n##N##k##K##_##OPERATION
 
 // clang-format off

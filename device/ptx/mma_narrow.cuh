@@ -23,32 +23,21 @@
   X(64, mxf4nvf4, 4X, e2m1, e2m1, ue4m3, 16)
 // clang-format on
 
-// The struct NAME of an instruction with a kind: OP of m16n8kK, OPCODE in PTX.
-#define MMAUDIT_F8F6F4_STRUCT(NAME, OP, OPCODE, K, D, A, B)                                     \
-  struct NAME {                                                                                 \
-    static constexpr Instruction kInstruction =                                                 \
-        listed_instruction(Op::OP, 16, 8, K, Format::D, Format::A, Format::B, Format::D, false, \
-                           Multiply::product, MmaKind::f8f6f4);                                 \
-    static constexpr char kText[] =                                                             \
-        OPCODE ".sync.aligned.m16n8k" #K ".row.col.kind::f8f6f4." #D "." #A "." #B "." #D;      \
-  };
-#define MMAUDIT_SCALED_STRUCT(NAME, OP, OPCODE, K, KIND, VEC, A, B, SCALE, BLOCK)                            \
-  struct NAME {                                                                                              \
-    static constexpr Instruction kInstruction =                                                              \
-        listed_instruction(Op::OP, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false,          \
-                           Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK);                          \
-    static constexpr char kText[] = OPCODE ".sync.aligned.m16n8k" #K ".row.col.kind::" #KIND                 \
-                                           ".block_scale.scale_vec::" #VEC ".f32." #A "." #B ".f32." #SCALE; \
-  };
+// The struct NAME of an instruction with a kind: OP of m16n8kK.
+#define MMAUDIT_F8F6F4_STRUCT(NAME, OP, K, D, A, B)                                              \
+  MMAUDIT_LINE_STRUCT(NAME, Op::OP, 16, 8, K, Format::D, Format::A, Format::B, Format::D, false, \
+                      Multiply::product, MmaKind::f8f6f4)
+#define MMAUDIT_SCALED_STRUCT(NAME, OP, K, KIND, A, B, SCALE, BLOCK)                                 \
+  MMAUDIT_LINE_STRUCT(NAME, Op::OP, 16, 8, K, Format::f32, Format::A, Format::B, Format::f32, false, \
+                      Multiply::product, MmaKind::KIND, Format::SCALE, BLOCK)
 
 // X for the lists: each line makes a struct.
 #define MMAUDIT_F8F6F4_NAME(D, A, B) MmaF8f6f4_##D##_##A##_##B
-#define MMAUDIT_F8F6F4_LINE(D, A, B) \
-  MMAUDIT_F8F6F4_STRUCT(MMAUDIT_F8F6F4_NAME(D, A, B), mma, "mma", 32, D, A, B)
+#define MMAUDIT_F8F6F4_LINE(D, A, B) MMAUDIT_F8F6F4_STRUCT(MMAUDIT_F8F6F4_NAME(D, A, B), mma, 32, D, A, B)
 #define MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK) MmaScaled_##KIND##_##VEC##_##A##_##B##_##SCALE
-#define MMAUDIT_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                               \
-  MMAUDIT_SCALED_STRUCT(MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma, "mma", K, KIND, VEC, A, \
-                        B, SCALE, BLOCK)
+#define MMAUDIT_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                             \
+  MMAUDIT_SCALED_STRUCT(MMAUDIT_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma, K, KIND, A, B, SCALE, \
+                        BLOCK)
 #define MMAUDIT_MX8_LINE(D, A, B) MMAUDIT_SCALED_LINE(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 #define MMAUDIT_MX8_NAME(D, A, B) MMAUDIT_SCALED_NAME(32, mxf8f6f4, 1X, A, B, ue8m0, 32)
 
@@ -64,7 +53,7 @@ __device__ __forceinline__ void mma_scaled(std::uint32_t (&d)[4], const std::uin
   asm volatile(
       "%12 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}, {%10}, {%13, %14}, {%11}, {%15, %16};"
       : MMAUDIT_READ_4("+r", d)
-      : MMAUDIT_READ_4("r", a), MMAUDIT_READ_2("r", b), "r"(scale_a), "r"(scale_b), "C"(Line::kText),
+      : MMAUDIT_READ_4("r", a), MMAUDIT_READ_2("r", b), "r"(scale_a), "r"(scale_b), "C"(TextOf<Line>::kText),
         "n"(kByteA), "n"(kThreadA), "n"(kByteB), "n"(kThreadB));
 }
 

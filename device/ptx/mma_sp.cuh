@@ -6,22 +6,14 @@
 #include "ptx/mma_float.cuh"
 #include "ptx/mma_int.cuh"
 
-#define MMAUDIT_MMA_SP_LINE(M, N, K, D, A, B, C)                                                        \
-  struct MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C {                                               \
-    static constexpr Instruction kInstruction =                                                         \
-        listed_instruction(Op::mma_sp, M, N, K, Format::D, Format::A, Format::B, Format::C);            \
-    static constexpr char kText[] =                                                                     \
-        "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K ".row.col." #D "." #A "." #B "." #C; \
-  };
+#define MMAUDIT_MMA_SP_LINE(M, N, K, D, A, B, C)                                                           \
+  MMAUDIT_LINE_STRUCT(MMAUDIT_MMA_SP_NAME(M, N, K, D, A, B, C), Op::mma_sp, M, N, K, Format::D, Format::A, \
+                      Format::B, Format::C)
 #define MMAUDIT_MMA_SP_NAME(M, N, K, D, A, B, C) MmaSp_m##M##n##N##k##K##_##D##_##A##_##B##_##C
 
-#define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                 \
-  struct MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B {                                               \
-    static constexpr Instruction kInstruction = listed_instruction(                               \
-        Op::mma_sp, M, N, K, Format::s32, Format::A, Format::B, Format::s32, MMAUDIT_CLAMPS_##Q); \
-    static constexpr char kText[] = "mma.sp::ordered_metadata.sync.aligned.m" #M "n" #N "k" #K    \
-                                    ".row.col" MMAUDIT_TEXT_##Q ".s32." #A "." #B ".s32";         \
-  };
+#define MMAUDIT_MMA_SP_INT_LINE(M, N, K, Q, A, B)                                                  \
+  MMAUDIT_LINE_STRUCT(MMAUDIT_MMA_SP_INT_NAME(M, N, K, Q, A, B), Op::mma_sp, M, N, K, Format::s32, \
+                      Format::A, Format::B, Format::s32, MMAUDIT_CLAMPS_##Q)
 #define MMAUDIT_MMA_SP_INT_NAME(M, N, K, Q, A, B) MmaSp_m##M##n##N##k##K##_##Q##_##A##_##B
 
 // clang-format off
@@ -56,7 +48,7 @@
     asm volatile(TEXT                                                                                   \
                  : MMAUDIT_READ_##ND("+r", d)                                                           \
                  : MMAUDIT_READ_##NA("r", a), MMAUDIT_READ_##NB("r", b), "r"(metadata), "n"(kSelector), \
-                   "C"(Line::kText));                                                                   \
+                   "C"(TextOf<Line>::kText));                                                           \
   }
 
 #ifdef __CUDACC__  // the lists above serve the host too

@@ -13,12 +13,12 @@
 // X for MMAUDIT_MMA_F8F6F4, MMAUDIT_MMA_MX8 and the list above: each line makes a struct.
 #define MMAUDIT_SP_F8F6F4_NAME(D, A, B) MmaSpF8f6f4_##D##_##A##_##B
 #define MMAUDIT_SP_F8F6F4_LINE(D, A, B) \
-  MMAUDIT_F8F6F4_STRUCT(MMAUDIT_SP_F8F6F4_NAME(D, A, B), mma_sp, "mma.sp::ordered_metadata", 64, D, A, B)
+  MMAUDIT_F8F6F4_STRUCT(MMAUDIT_SP_F8F6F4_NAME(D, A, B), mma_sp, 64, D, A, B)
 #define MMAUDIT_SP_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK) \
   MmaSpScaled_##KIND##_##VEC##_##A##_##B##_##SCALE
-#define MMAUDIT_SP_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                          \
-  MMAUDIT_SCALED_STRUCT(MMAUDIT_SP_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma_sp, \
-                        "mma.sp::ordered_metadata", K, KIND, VEC, A, B, SCALE, BLOCK)
+#define MMAUDIT_SP_SCALED_LINE(K, KIND, VEC, A, B, SCALE, BLOCK)                                         \
+  MMAUDIT_SCALED_STRUCT(MMAUDIT_SP_SCALED_NAME(K, KIND, VEC, A, B, SCALE, BLOCK), mma_sp, K, KIND, A, B, \
+                        SCALE, BLOCK)
 #define MMAUDIT_SP_MX8_LINE(D, A, B) MMAUDIT_SP_SCALED_LINE(64, mxf8f6f4, 1X, A, B, ue8m0, 64)
 #define MMAUDIT_SP_MX8_NAME(D, A, B) MMAUDIT_SP_SCALED_NAME(64, mxf8f6f4, 1X, A, B, ue8m0, 64)
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ void mma_sp_scaled(std::uint32_t (&d)[4], const std::
       "{%18, %19};"
       : MMAUDIT_READ_4("+r", d)
       : MMAUDIT_READ_4("r", a), MMAUDIT_READ_4("r", b), "r"(metadata), "r"(scale_a), "r"(scale_b),
-        "C"(Line::kText), "n"(kByteA), "n"(kThreadA), "n"(kByteB), "n"(kThreadB));
+        "C"(TextOf<Line>::kText), "n"(kByteA), "n"(kThreadA), "n"(kByteB), "n"(kThreadB));
 }
 
 }  // namespace mmaudit::device

@@ -2,9 +2,12 @@
 // Every CUDA call goes through cuda_check(); memory is owned by a Buffer.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mmaudit/error.hpp"
 
@@ -13,6 +16,11 @@ namespace mmaudit::device {
 inline void cuda_check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   throw EnvironmentError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+}
+
+/// Blocks of so many threads, one thread per element, up to a limit over which the kernel strides.
+inline unsigned blocks_for(std::uint64_t count, unsigned threads, std::uint64_t most = 1U << 16) {
+  return static_cast<unsigned>(std::min((count + threads - 1) / threads, most));
 }
 
 /// Device memory.
@@ -50,5 +58,33 @@ inline void poison(void* data, std::size_t bytes) {
 inline void copy_out(void* to, const void* from, std::size_t bytes) {
   cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copying from the device");
 }
+
+inline Buffer uploaded(const void* from, std::size_t bytes) {
+  Buffer buffer(bytes);
+  copy_in(buffer.data(), from, bytes);
+  return buffer;
+}
+template <typename Element>
+Buffer uploaded(const std::vector<Element>& elements) {
+  return uploaded(elements.data(), elements.size() * sizeof(Element));
+}
+
+/// A number in device memory, 0 at first, that kernels add to.
+class Counter {
+ public:
+  using Number = unsigned long long;
+  Counter() { clear(); }
+  void clear() { cuda_check(cudaMemset(number_.data(), 0, sizeof(Number)), "clearing the counter"); }
+  [[nodiscard]] Number* place() const { return number_.data<Number>(); }
+  [[nodiscard]] std::uint64_t read() const {
+    cuda_check(cudaGetLastError(), "launching what counts");
+    Number found = 0;
+    copy_out(&found, number_.data(), sizeof(found));
+    return found;
+  }
+
+ private:
+  Buffer number_{sizeof(Number)};
+};
 
 }  // namespace mmaudit::device

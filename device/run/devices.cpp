@@ -6,15 +6,10 @@
 
 #include "mmaudit/device/runner.hpp"
 #include "run/cuda_check.hpp"
-#include "run/shared_library.hpp"
+#include "run/versions.hpp"
 
 namespace mmaudit::device {
 namespace {
-
-/// "13.0" from 13000.
-std::string cuda_version(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
 
 /// The first word of the kernel module's line that looks like a version: "NVRM version: ... Module 580.159.04
 /// ...".
@@ -27,22 +22,9 @@ std::string driver_from_proc() {
   return {};
 }
 
-std::string driver_from_nvml() {
-  const SharedLibrary library{"libnvidia-ml.so.1"};
-  int (*init)() = nullptr, (*version)(char*, unsigned) = nullptr, (*shutdown)() = nullptr;
-  if (library.name() == nullptr || !library.find("nvmlInit_v2", init) ||
-      !library.find("nvmlSystemGetDriverVersion", version) || !library.find("nvmlShutdown", shutdown) ||
-      init() != 0)
-    return {};
-  char text[80] = {};
-  if (version(text, sizeof(text) - 1) != 0) text[0] = '\0';
-  shutdown();
-  return text;
-}
-
 std::string driver_version() {
   if (std::string version = driver_from_proc(); !version.empty()) return version;
-  if (std::string version = driver_from_nvml(); !version.empty()) return version;
+  if (std::string version = driver_of({"libnvidia-ml.so.1"}); !version.empty()) return version;
   int number = 0;
   return cudaDriverGetVersion(&number) == cudaSuccess ? cuda_version(number) : "unknown";
 }

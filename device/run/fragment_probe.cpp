@@ -72,7 +72,7 @@ struct Slots {
     b_holder = holders_of(b);
     d_holder = holders_of(d);
     if (static_cast<std::int64_t>(a.size()) * static_cast<std::int64_t>(d.size()) > kMostPairs)
-      throw InputError("--inst: found " + name_of(instruction) + ", allowed: at most 2^26 pairs of slots");
+      refuse("--inst: found {}, allowed: at most 2^26 pairs of slots", name_of(instruction));
   }
   [[nodiscard]] FragmentMeetings empty() const {
     FragmentMeetings none{

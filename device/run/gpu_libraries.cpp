@@ -1,14 +1,9 @@
 #include "mmaudit/device/gpu_libraries.hpp"
 
-#include "run/shared_library.hpp"
+#include "run/versions.hpp"
 
 namespace mmaudit::device {
 namespace {
-
-/// "13.0" from 13000.
-std::string cuda_version(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
 
 std::string driver_version(const SharedLibrary& library) {
   int (*version)(int*) = nullptr;
@@ -18,14 +13,8 @@ std::string driver_version(const SharedLibrary& library) {
 }
 
 std::string nvml_version(const SharedLibrary& library) {
-  int (*init)() = nullptr, (*version)(char*, unsigned) = nullptr, (*shutdown)() = nullptr;
-  char text[80] = {};
-  if (!library.find("nvmlInit_v2", init) || !library.find("nvmlSystemGetDriverVersion", version) ||
-      !library.find("nvmlShutdown", shutdown) || init() != 0)
-    return {};
-  if (version(text, sizeof(text) - 1) != 0) text[0] = '\0';
-  shutdown();
-  return text[0] == '\0' ? "" : std::string("driver ") + text;
+  const std::string driver = driver_of(library);
+  return driver.empty() ? "" : "driver " + driver;
 }
 
 /// 130100 is 13.1.0.

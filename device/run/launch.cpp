@@ -24,8 +24,8 @@ std::string why_no_modifiers(const Instruction& instruction, std::uint8_t modifi
                                        : " reads A by rows and B by columns only, and has no other modifier");
   if (!is_wgmma(instruction.op)) return name_of(instruction) + " has no operand modifiers";
   if (!has_n(instruction))
-    return name_of(instruction) + ": n: found " + std::to_string(instruction.n) +
-           ", allowed 8, 64, 128 and 256: no other sparse wgmma is compiled";
+    return refusal("{}: n: found {}, allowed: 8, 64, 128 and 256: no other sparse wgmma is compiled",
+                   name_of(instruction), instruction.n);
   if (spec_of(instruction.a).integer() && (modifiers & (kNegateA | kNegateB)) != 0)
     return name_of(instruction) + " can't negate A or B: no integer wgmma can";
   const bool transposed = (modifiers & (kTransposeA | kTransposeB)) != 0;

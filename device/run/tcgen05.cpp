@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 #include "run/cuda_check.hpp"
@@ -22,7 +23,7 @@ constexpr std::size_t kPartBytes = std::size_t{64} << 20;
 std::string make_kernel(const DeviceInfo& device, const Instruction& instruction, std::uint8_t modifiers,
                         std::string_view form, tmem::TileKernel& kernel) {
   const tmem::TileForm* const found = tmem::find_tile_form(form);
-  if (found == nullptr) return "form: found " + std::string(form) + ", allowed plain, ws, pair and tmem";
+  if (found == nullptr) return refusal("form: found {}, allowed: {}", form, names_of(tmem::kTileForms));
   const bool b200 = device.compute_capability == 100, b300 = device.compute_capability == 103;
   if (!b200 && !b300)
     return name_of(instruction) + " runs on compute capability 10.0 and 10.3 only, " + device.name + " has " +
@@ -87,7 +88,7 @@ std::string why_not_tcgen05(const DeviceInfo& device, const Instruction& instruc
 
 void run_tcgen05(const DeviceInfo& device, const Instruction& instruction, const TileView& batch,
                  const RunOptions& options) {
-  if (options.repetitions != 1) throw EnvironmentError("tcgen05: found repetitions, allowed one");
+  if (options.repetitions != 1) throw EnvironmentError(refusal("tcgen05: found repetitions, allowed: one"));
   const Groups groups = group_by_modifiers(batch.modifiers, batch.tiles);
   for (std::size_t byte = 0; byte < groups.size(); ++byte) {
     const std::vector<std::uint32_t>& tiles = groups[byte];

@@ -93,12 +93,12 @@ class Spelled {
 
 void require_layout(const Instruction& instruction, WmmaOperand operand, bool column_major) {
   if (instruction.op != Op::wmma)
-    throw InputError("--inst: found " + name_of(instruction) + ", allowed: an instruction of wmma");
+    refuse("--inst: found {}, allowed: an instruction of wmma", name_of(instruction));
   if (wmma_any_layout(instruction)) return;
   if (operand == WmmaOperand::a && column_major)
-    throw InputError("--layout-a: found col, allowed: row: " + name_of(instruction) + " has no other");
+    refuse("--layout-a: found col, allowed: row: {} has no other", name_of(instruction));
   if (operand == WmmaOperand::b && !column_major)
-    throw InputError("--layout-b: found row, allowed: col: " + name_of(instruction) + " has no other");
+    refuse("--layout-b: found row, allowed: col: {} has no other", name_of(instruction));
 }
 
 }  // namespace

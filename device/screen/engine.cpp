@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 using device::Buffer;
 using device::cuda_check;
 using device::Event;
+using device::uploaded;
 
 constexpr int kChainsPerRound = 16, kReruns = 3;
 constexpr std::size_t kMostFindings = 1000;
@@ -39,13 +40,6 @@ constexpr std::uint64_t kBurstPeriods[] = {10'000,     100'000,     1'000'000,
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-template <typename Element>
-Buffer upload(const std::vector<Element>& elements) {
-  Buffer buffer(elements.size() * sizeof(Element));
-  device::copy_in(buffer.data(), elements.data(), elements.size() * sizeof(Element));
-  return buffer;
 }
 
 /// What one launch gave.
@@ -66,8 +60,8 @@ class Screener {
   /// In the step of setting up, and at the end in that of cleaning up.
   void run() {
     for (const Prepared& work : works_)
-      uploads_.push_back({upload(work.images.a), upload(work.images.b), upload(work.images.metadata),
-                          upload(work.expected), 0});
+      uploads_.push_back({uploaded(work.images.a), uploaded(work.images.b), uploaded(work.images.metadata),
+                          uploaded(work.expected), 0});
     constexpr std::size_t kBytes = sizeof(std::uint32_t) * kMostWords * kWarpgroupLanes;
     zeros_ = Buffer(kBytes);
     cuda_check(cudaMemset(zeros_.data(), 0, kBytes), "clearing C");
@@ -238,8 +232,8 @@ class Screener {
     std::vector<sweeps::Stamp> stamps(slots);
     device::copy_out(stamps.data(), stamps_.data(), slots * sizeof(sweeps::Stamp));
     if (const std::size_t missing = unwritten(stamps); missing != 0)
-      throw EnvironmentError(result->work.name() + ": found " + std::to_string(missing) + " of " +
-                             std::to_string(slots) + " warps or warpgroups that did not end, allowed: none");
+      throw EnvironmentError(refusal("{}: found {} of {} warps or warpgroups that did not end, allowed: none",
+                                     result->work.name(), missing, slots));
     for (const sweeps::Stamp& stamp : stamps) slice.multiprocessors.insert(stamp.multiprocessor);
     slice.hz = sweeps::sample_of(stamps, kernel.slots, args.rounds, slice.seconds).hz;
     steps_.end();
@@ -315,9 +309,8 @@ void screen_gpu(const device::DeviceInfo& gpu, const std::vector<Prepared>& work
   if (const auto others = sweeps::EnergyMeter(gpu.ordinal).other_processes();
       !others.empty() && !options.beside_others) {
     steps.end();
-    out.refused = "found process " + std::to_string(others.front()) +
-                  (others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "") +
-                  " on it, allowed: none, or --beside-others";
+    out.refused = refusal("found process {}{} on it, allowed: none, or --beside-others", others.front(),
+                          others.size() > 1 ? " and " + std::to_string(others.size() - 1) + " more" : "");
     return;
   }
   cuda_check(cudaSetDevice(gpu.ordinal), "selecting the device");

@@ -18,8 +18,8 @@ constexpr std::string_view kForms =
 constexpr std::string_view kNames[] = {"accumulator", "shared", "load", "lost"};
 constexpr int kMostMultiprocessors = 9999, kMostTileWords = 65535;
 
-[[noreturn]] void refuse(const std::string& text, std::string_view allowed) {
-  throw InputError("--inject: found " + text + ", allowed: " + std::string(allowed));
+[[noreturn]] void refuse_form(const std::string& text) {
+  refuse("--inject: found {}, allowed: {}", text, kForms);
 }
 
 /// The numbers after the name, from its colon on.
@@ -30,14 +30,13 @@ class Numbers {
   /// The next one, after a colon or a comma.
   std::uint64_t next(std::string_view what, std::uint64_t least, std::uint64_t most, int base = 10) {
     const char* end = text_.data() + text_.size();
-    if (at_ >= text_.size() || (text_[at_] != ',' && text_[at_] != ':')) refuse(text_, kForms);
+    if (at_ >= text_.size() || (text_[at_] != ',' && text_[at_] != ':')) refuse_form(text_);
     std::uint64_t number = 0;
     const auto [read, error] = std::from_chars(text_.data() + at_ + 1, end, number, base);
-    if (error == std::errc::invalid_argument) refuse(text_, kForms);
+    if (error == std::errc::invalid_argument) refuse_form(text_);
     if (error != std::errc{} || number < least || number > most)
-      refuse(text_, base == 16 ? std::string(what) + " from 1 to ffffffff, hexadecimal"
-                               : std::string(what) + " from " + std::to_string(least) + " to " +
-                                     std::to_string(most));
+      refuse("--inject: found {}, allowed: {} from {} to {}", text_, what, least,
+             base == 16 ? "ffffffff, hexadecimal" : std::to_string(most));
     at_ = static_cast<std::size_t>(read - text_.data());
     return number;
   }
@@ -45,7 +44,7 @@ class Numbers {
     return static_cast<int>(next(what, 0, static_cast<std::uint64_t>(most)));
   }
   void require_end() const {
-    if (at_ != text_.size()) refuse(text_, kForms);
+    if (at_ != text_.size()) refuse_form(text_);
   }
 
  private:
@@ -58,7 +57,7 @@ class Numbers {
 Injection injection_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   const auto* name = std::find(std::begin(kNames), std::end(kNames), text.substr(0, colon));
-  if (colon == std::string::npos || name == std::end(kNames)) refuse(text, kForms);
+  if (colon == std::string::npos || name == std::end(kNames)) refuse_form(text);
   Injection one;
   one.fault = static_cast<FaultKind>(name - std::begin(kNames));
   Numbers numbers(text, colon);

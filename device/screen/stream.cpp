@@ -26,9 +26,10 @@ void copy(char* to, const void* from, std::size_t bytes) {
 
 StreamMemory::StreamMemory() : memory_bytes_(bytes_to_take()) {
   if (memory_bytes_ < kLeastBytes)
-    throw EnvironmentError("memory: found a quarter of the free memory to be " +
-                           std::to_string(memory_bytes_ >> 20U) + " MiB, allowed: from " +
-                           std::to_string(kLeastBytes >> 20U) + " MiB, or --feed loads,ldmatrix");
+    throw EnvironmentError(
+        refusal("memory: found a quarter of the free memory to be {} MiB, allowed: from {} MiB, or --feed "
+                "loads,ldmatrix",
+                memory_bytes_ >> 20U, kLeastBytes >> 20U));
   memory_ = device::Buffer(memory_bytes_);
   map_ = device::Buffer(sizeof(CUtensorMap));
 }

@@ -210,7 +210,7 @@ TEST(Tcgen05Run, SaysWhyNot) {
   EXPECT_EQ(why_not_tcgen05(gpu_of(100), f16, 0, "pair"), "");
   EXPECT_NE(why_not_tcgen05(gpu_of(100), f16, 0, "ws").find("f16, ws: N: found 16"), std::string::npos);
   EXPECT_NE(why_not_tcgen05(gpu_of(100), f16, 0, "triple").find("form: found triple"), std::string::npos);
-  EXPECT_NE(why_not_tcgen05(gpu_of(103), i8, 0).find("allowed the target sm_100a"), std::string::npos);
+  EXPECT_NE(why_not_tcgen05(gpu_of(103), i8, 0).find("allowed: the target sm_100a"), std::string::npos);
   EXPECT_THROW(run_tcgen05(gpu_of(90), f16, TileBatch(f16, 1).view(), {}), EnvironmentError);
   RunOptions twice;
   twice.repetitions = 2;

@@ -205,7 +205,7 @@ TEST(CInterface, SparseProductsNeedMetadata) {
   metadata[3] = 0;
   EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
   EXPECT_STREQ(mmaudit_last_error(),
-               "metadata: matrix 0 row 0 group 1: found 0 0, allowed two of 0 to 3, ascending");
+               "metadata: matrix 0 row 0 group 1: found 0 0, allowed: two of 0 to 3, ascending");
 }
 
 TEST(CInterface, BoundsAProductAndChecksOne) {
@@ -380,7 +380,7 @@ TEST(CInterface, AProductOfALibraryHasAnEpilogueAndABatch) {
        {std::pair{"alpha=2 beta=0.25 bias=true batch=2", "a: found 8 bytes"},
         {"beta=1 batch=2 stride_a=0", "bias: found one, allowed: none without beta or bias in the problem"},
         {"beta=x", "problem: beta: found x, allowed: a number"},
-        {"activation=tanh", "problem: activation: found tanh, allowed: a name of docs/gemm.md"},
+        {"activation=tanh", "problem: activation: found tanh, allowed: none, relu, gelu"},
         {"bias=yes", "problem: bias: found yes, allowed: true, false"},
         {"stride_a=0", "stride_a: found 0, allowed: none without a batch"}}) {
     work.problem = problem;

@@ -171,14 +171,14 @@ TEST(Packed, RefusesWhatThePtxIsaLacks) {
   };
   const Case cases[] = {
       {"cvt.rn.e4m3x2.f32", "mandatory", 2},
-      {"cvt.rz.satfinite.e4m3x2.f32", "found rz, allowed rn", 2},
-      {"cvt.rn.satfinite.e4m3x4.f32", "found rn, allowed rs", 4},
-      {"cvt.rn.ue8m0x2.f32", "found rn, allowed rz rp", 2},
+      {"cvt.rz.satfinite.e4m3x2.f32", "found rz, allowed: rn", 2},
+      {"cvt.rn.satfinite.e4m3x4.f32", "found rn, allowed: rs", 4},
+      {"cvt.rn.ue8m0x2.f32", "found rn, allowed: rz rp", 2},
       {"cvt.rz.relu.ue8m0x2.f32", "found relu", 2},
       {"cvt.rn.satfinite.f16x2.e2m1x2", "found satfinite", 1},
       {"cvt.rn.satfinite.e2m1x2.f64", "found f64", 2},
       {"cvt.rn.f32.f16", "found f32", 1},
-      {"cvt.rn.f16x2.f32", "found 3, allowed 2", 3},
+      {"cvt.rn.f16x2.f32", "found 3, allowed: 2", 3},
       {"cvt.rs.satfinite.e2m1x4.f32", "not modelled: .rs to .e2m1x4 (a and b share", 4},
       {"add.f32", "cvt.ROUNDING", 2},
   };

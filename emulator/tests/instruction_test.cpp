@@ -66,7 +66,7 @@ TEST(Instructions, NamesOfIntegerInstructions) {
                            "mma.m16n8k256.satfinite.s32.b1.b1.s32.xor.popc", "wgmma.m64n64k64.s32.s4.s4"})
     EXPECT_FALSE(find_instruction(name)) << name;
   EXPECT_EQ(why_no_instruction("wgmma.m64n40k32.s32.s8.s8"),
-            "n: found 40, allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+            "n: found 40, allowed: 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
 TEST(Instructions, NamesOfTheNarrowKinds) {
@@ -105,21 +105,21 @@ TEST(Instructions, NamesOfTheNarrowKinds) {
         "tcgen05.sp.m128n64k128.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0"})
     EXPECT_FALSE(find_instruction(name)) << name;
   EXPECT_EQ(why_no_instruction("tcgen05.m512n64k16.kind_f16.f32.f16.f16"),
-            "m: found 512, allowed 32, 64, 128 and 256");
+            "m: found 512, allowed: 32, 64, 128 and 256");
   EXPECT_EQ(why_no_instruction("tcgen05.m64n64k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0"),
-            "m: found 64, allowed 128 and 256");
+            "m: found 64, allowed: 128 and 256");
   EXPECT_EQ(why_no_instruction("tcgen05.m32n8k16.kind_f16.f32.f16.f16"),
-            "n: found 8 with m = 32, allowed 64, 128 and 256");
+            "n: found 8 with m = 32, allowed: 64, 128 and 256");
   EXPECT_EQ(why_no_instruction("tcgen05.sp.m32n256k32.kind_f16.f32.f16.f16"),
-            "n: found 256 with m = 32, allowed 64 and 128");
+            "n: found 256 with m = 32, allowed: 64 and 128");
   EXPECT_EQ(why_no_instruction("tcgen05.m256n24k16.kind_f16.f32.f16.f16"),
-            "n: found 24 with m = 256, allowed multiples of 16 up to 256");
+            "n: found 24 with m = 256, allowed: multiples of 16 up to 256");
   EXPECT_EQ(why_no_instruction("tcgen05.sp.m256n48k64.kind_i8.s32.s8.s8"),
-            "n: found 48 with m = 256, allowed multiples of 32 up to 256");
+            "n: found 48 with m = 256, allowed: multiples of 32 up to 256");
   EXPECT_EQ(why_no_instruction("tcgen05.m128n12k16.kind_f16.f32.f16.f16"),
-            "n: found 12, allowed 8 to 256 in steps of 8");
+            "n: found 12, allowed: 8 to 256 in steps of 8");
   EXPECT_EQ(why_no_instruction("tcgen05.m128n40k32.kind_i8.s32.s8.s8"),
-            "n: found 40, allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+            "n: found 40, allowed: 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
 // A hypothesis, and the list says so: a sparse form adds as the dense one of half its k.
@@ -181,7 +181,7 @@ TEST(Instructions, AnImpossibleNIsNamed) {
     const std::string name = std::string("wgmma.m64n") + n + "k16.f32.f16.f16";
     EXPECT_EQ(find_instruction(name), std::nullopt) << name;
     if (n[0] == '0') continue;  // a leading zero is no number
-    EXPECT_EQ(why_no_instruction(name), std::string("n: found ") + n + ", allowed 8 to 256 in steps of 8");
+    EXPECT_EQ(why_no_instruction(name), std::string("n: found ") + n + ", allowed: 8 to 256 in steps of 8");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/model/ptx_text.hpp"
 
 namespace mmaudit {
 namespace {
@@ -61,6 +62,25 @@ TEST(Names, Ptx) {
       {"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", "wmma.m16n16k8.f32.tf32.tf32.f32"},
       {"MMA.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f32"}};
   for (const auto& [pasted, name] : kPasted) EXPECT_EQ(read(pasted), name) << pasted;
+}
+
+TEST(Names, PtxIsSpelledAsTheIsaHasIt) {
+  for (const std::string_view text :
+       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+        "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32",
+        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.satfinite.s32.s4.u4.s32",
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3",
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16",
+        "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16",
+        "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc"}) {
+    const auto found = read_instruction(text);
+    ASSERT_TRUE(found) << text;
+    EXPECT_EQ(ptx_text(*found).text, text);
+  }
 }
 
 TEST(Names, SassAndCutlass) {

@@ -51,9 +51,9 @@ Operand quantized(const char* dtype, Scaling scaling, const std::vector<float>& 
   work.x = x.data(), work.from = spec_of(Format::f32);
   work.lane_stride = k, work.k_stride = 1;
   work.k_outside = of_b;
-  const std::uint64_t length = work.rule.scaled()            ? work.rule.scale_block
-                               : work.rule.factor_block != 0 ? work.rule.factor_block
-                                                             : k;
+  const std::uint64_t length = work.rule.scaled()              ? work.rule.scale_block()
+                               : work.rule.factor_block() != 0 ? work.rule.factor_block()
+                                                               : k;
   const std::vector<float> largest = largest_of(x, k, length), of_tensor = largest_of(x, x.size(), x.size());
   work.largest = largest.data(), work.tensor_largest = of_tensor.data();
   Operand out;
@@ -67,12 +67,12 @@ Operand quantized(const char* dtype, Scaling scaling, const std::vector<float>& 
 
 TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
   const std::vector<float> x = {0.5F, -3.0F, 1.5F, 0.0F};
-  const Operand tensor = quantized("e4m3", Scaling::tensor, x, 2, false);
+  const Operand tensor = quantized("e4m3", scalings::tensor, x, 2, false);
   ASSERT_EQ(tensor.factors.size(), 1U);
   EXPECT_EQ(tensor.factors[0], static_cast<float>(3.0 / 448));
   EXPECT_EQ(tensor.elements[1], 0xFE);  // -448
   EXPECT_EQ(tensor.elements[3], 0);
-  const Operand rows = quantized("e4m3", Scaling::row, x, 2, false);
+  const Operand rows = quantized("e4m3", scalings::row, x, 2, false);
   EXPECT_EQ(rows.factors, (std::vector<float>{static_cast<float>(3.0 / 448), static_cast<float>(1.5 / 448)}));
   EXPECT_EQ(rows.elements[2], 0x7E);
 }
@@ -80,16 +80,16 @@ TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
 TEST(Quantize, ScalesOfBlocksArePowersOfTwoRoundedAsTheRuleSays) {
   std::vector<float> x(32, 0.0F);
   x[3] = 3.9F;  // 3.9 / 448 lies between 2^-7 and 2^-6
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).scales[0], 127 + 1 - 8);
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, x, 32, false).scales[0], 127 - 6);
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_floor, x, 32, false).elements[3], 0x7E);  // saturated
-  EXPECT_EQ(quantized("mxf8", Scaling::mx_ceil, std::vector<float>(32, 0.0F), 32, false).scales[0], 127);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_floor, x, 32, false).scales[0], 127 + 1 - 8);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_ceil, x, 32, false).scales[0], 127 - 6);
+  EXPECT_EQ(quantized("mxf8", scalings::mx_floor, x, 32, false).elements[3], 0x7E);  // saturated
+  EXPECT_EQ(quantized("mxf8", scalings::mx_ceil, std::vector<float>(32, 0.0F), 32, false).scales[0], 127);
 }
 
 TEST(Quantize, NvFp4HasTwoLevels) {
   std::vector<float> x(32, 0.25F);
   x[20] = 12.0F;
-  const Operand found = quantized("nvf4", Scaling::mx, x, 32, false);
+  const Operand found = quantized("nvf4", scalings::mx, x, 32, false);
   ASSERT_EQ(found.factors.size(), 1U);
   EXPECT_EQ(found.factors[0], static_cast<float>(12.0 / (6 * 448)));
   EXPECT_EQ(found.scales[1], 0x7E);    // 448 in ue4m3
@@ -100,7 +100,7 @@ TEST(Quantize, NvFp4HasTwoLevels) {
 TEST(Quantize, OfBIsTheSameTurned) {
   const std::vector<float> x = numbers(std::size_t{5} * 96, 3);
   for (const auto& [dtype, scaling] :
-       {std::pair{"mxf8", Scaling::mx_ceil}, {"nvf4", Scaling::mx}, {"e4m3", Scaling::blocks}}) {
+       {std::pair{"mxf8", scalings::mx_ceil}, {"nvf4", scalings::mx}, {"e4m3", scalings::blocks}}) {
     const Operand a = quantized(dtype, scaling, x, 96, false), b = quantized(dtype, scaling, x, 96, true);
     const std::uint64_t blocks = a.scales.size() / 5;
     for (std::uint64_t lane = 0; lane < 5; ++lane) {
@@ -110,6 +110,160 @@ TEST(Quantize, OfBIsTheSameTurned) {
     }
     EXPECT_EQ(a.factors, b.factors);
   }
+}
+
+/// The same with the largest magnitudes left to quantize(), in any of the two layouts of x in memory.
+Operand found_by_itself(const char* dtype, const Scaling& scaling, const std::vector<float>& x,
+                        std::uint64_t k, bool of_b, bool k_inside) {
+  const std::uint64_t lanes = x.size() / k;
+  std::vector<float> turned(x.size());
+  for (std::uint64_t lane = 0; lane < lanes; ++lane)
+    for (std::uint64_t i = 0; i < k; ++i)
+      turned[k_inside ? lane * k + i : i * lanes + lane] = x[lane * k + i];
+  Quantization work;
+  work.rule = quantize_rule(*find_gemm_dtype(dtype), scaling, of_b);
+  work.lanes = lanes, work.k = k;
+  work.x = turned.data(), work.from = spec_of(Format::f32);
+  work.lane_stride = k_inside ? k : 1, work.k_stride = k_inside ? 1 : lanes;
+  work.k_outside = of_b;
+  Operand out;
+  out.elements.resize(x.size());
+  out.scales.resize(lanes * work.scale_blocks());
+  out.factors.resize(work.factor_count());
+  work.elements = out.elements.data(), work.scales = out.scales.data(), work.factors = out.factors.data();
+  quantize(work, 2);
+  return out;
+}
+
+TEST(Quantize, FindsTheLargestMagnitudesItself) {
+  std::vector<float> x = numbers(std::size_t{37} * 300, 11);
+  x[5] = INFINITY, x[700] = -INFINITY;
+  std::vector<float> finite = x;  // what counts for a scale
+  for (float& each : finite) each = std::isfinite(each) ? each : 0;
+  for (const auto& [dtype, scaling] : {std::pair{"e4m3", scalings::tensor},
+                                       {"e5m2", scalings::row},
+                                       {"e4m3", scalings::blocks},
+                                       {"mxf8", scalings::mx_floor},
+                                       {"mxf4", scalings::mx_ceil},
+                                       {"nvf4", scalings::mx},
+                                       {"e4m3", scalings::none}})
+    for (const bool of_b : {false, true}) {
+      const Operand given = quantized(dtype, scaling, finite, 300, of_b);
+      for (const bool k_inside : {false, true}) {
+        const Operand found = found_by_itself(dtype, scaling, x, 300, of_b, k_inside);
+        EXPECT_EQ(found.factors, given.factors) << dtype << " " << scaling.name;
+        EXPECT_EQ(found.scales, given.scales) << dtype << " " << scaling.name;
+        const Operand again = found_by_itself(dtype, scaling, finite, 300, of_b, k_inside);
+        EXPECT_EQ(again.elements, given.elements) << dtype << " " << scaling.name;
+      }
+    }
+}
+
+TEST(Quantize, LanesOfATileShareTheFactorOfTheirLargest) {
+  const std::vector<float> x = numbers(std::size_t{200} * 300, 12);
+  const Operand found = found_by_itself("e4m3", scalings::tiles, x, 300, true, false);
+  ASSERT_EQ(found.factors.size(), 600U);
+  for (std::uint64_t lane = 0; lane < 200; ++lane)
+    for (std::uint64_t block = 0; block < 3; ++block) {
+      float largest = 0;
+      for (std::uint64_t other = lane / 128 * 128;
+           other < std::min<std::uint64_t>(200, lane / 128 * 128 + 128); ++other)
+        for (std::uint64_t i = block * 128; i < std::min<std::uint64_t>(300, block * 128 + 128); ++i)
+          largest = std::max(largest, std::fabs(x[other * 300 + i]));
+      ASSERT_EQ(found.factors[lane * 3 + block], static_cast<float>(static_cast<double>(largest) / 448));
+    }
+  // Of A every lane has its own.
+  EXPECT_EQ(found_by_itself("e4m3", scalings::tiles, x, 300, false, true).factors,
+            found_by_itself("e4m3", scalings::blocks, x, 300, false, true).factors);
+}
+
+/// INT8 W8A8 in plain integers.
+struct Int8 {
+  std::vector<std::int8_t> elements;
+  std::vector<float> scales;
+};
+Int8 int8_of(const std::vector<float>& x, std::uint64_t k) {
+  Int8 out;
+  for (std::uint64_t lane = 0; lane < x.size() / k; ++lane) {
+    float largest = 0;
+    for (std::uint64_t i = 0; i < k; ++i) largest = std::max(largest, std::fabs(x[lane * k + i]));
+    const auto scale = static_cast<float>(static_cast<double>(largest) / 127);
+    out.scales.push_back(scale);
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double scaled = static_cast<double>(x[lane * k + i]) / static_cast<double>(scale);
+      out.elements.push_back(static_cast<std::int8_t>(std::clamp(std::nearbyint(scaled), -127.0, 127.0)));
+    }
+  }
+  return out;
+}
+
+/// Numbers of a few binades, as activations are.
+std::vector<float> near_ones(std::size_t count, std::uint32_t seed) {
+  std::vector<float> out(count);
+  for (float& x : out) {
+    seed = seed * 1664525U + 1013904223U;
+    x = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-30F;
+  }
+  return out;
+}
+
+TEST(Int8, ElementsScalesAndProductAreThoseOfPlainIntegers) {
+  const std::uint64_t m = 5, n = 7, k = 100;
+  const std::vector<float> x = near_ones(m * k, 21), w = near_ones(n * k, 22);
+  const Int8 of_x = int8_of(x, k), of_w = int8_of(w, k);
+  const GemmDtype& dtype = *find_gemm_dtype("int8-w8a8");
+  const Operand a = found_by_itself("int8-w8a8", *dtype.usual, x, k, false, true),
+                b = found_by_itself("int8-w8a8", *dtype.usual, w, k, true, true);
+  EXPECT_EQ(a.factors, of_x.scales);
+  EXPECT_EQ(b.factors, of_w.scales);
+  for (std::uint64_t e = 0; e < m * k; ++e)
+    ASSERT_EQ(static_cast<std::int8_t>(a.elements[e]), of_x.elements[e]);
+  for (const char* arch : {"turing", "ampere", "hopper"}) {
+    mmaudit_gemm_path path{};
+    path.size = sizeof path;
+    path.arch = arch, path.dtype = "int8-w8a8";
+    ASSERT_EQ(mmaudit_find_path(&path), MMAUDIT_OK) << mmaudit_last_error();
+    EXPECT_EQ(std::string(path.a) + path.b + path.d, "s8s8s32");
+    EXPECT_EQ(std::string(path.factor_order), "a-first");
+    std::vector<float> d(m * n);
+    mmaudit_product work{};
+    work.size = sizeof work;
+    work.arch = arch, work.inst = path.inst;
+    work.batch = 1, work.m = m, work.n = n, work.k = k, work.split_k = 1;
+    work.a = {a.elements.data(), a.elements.size()}, work.b = {b.elements.data(), b.elements.size()};
+    work.d = {d.data(), d.size() * 4};
+    work.epilogue = 1, work.alpha = 1;
+    work.factor_a = {a.factors.data(), m * 4}, work.factor_b = {b.factors.data(), n * 4};
+    work.factor_order = path.factor_order;
+    ASSERT_EQ(mmaudit_matmul(&work), MMAUDIT_OK) << mmaudit_last_error();
+    for (std::uint64_t i = 0; i < m; ++i)
+      for (std::uint64_t j = 0; j < n; ++j) {
+        std::int32_t sum = 0;
+        for (std::uint64_t t = 0; t < k; ++t) sum += of_x.elements[i * k + t] * of_w.elements[j * k + t];
+        const float by_token = static_cast<float>(sum) * of_x.scales[i];
+        ASSERT_EQ(d[i * n + j], by_token * of_w.scales[j]) << arch << " " << i << " " << j;
+      }
+    work.d_format = "e4m3";
+    EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+    work.d_format = nullptr, work.factor_order = "b-first";
+    EXPECT_EQ(mmaudit_matmul(&work), MMAUDIT_BAD_INPUT);
+    EXPECT_EQ(std::string(mmaudit_last_error()), "factor_order: found b-first, allowed: product, a-first");
+  }
+}
+
+TEST(Int8, IsRefusedWhereThereIsNoInstructionOrNoTotal) {
+  const auto refused = [](const char* arch, const char* policy) {
+    mmaudit_gemm_path path{};
+    path.size = sizeof path;
+    path.arch = arch, path.dtype = "int8-w8a8", path.policy = policy;
+    EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT) << arch << " " << policy;
+    return std::string(mmaudit_last_error());
+  };
+  EXPECT_NE(refused("volta", "plain").find("volta has no instruction for int8-w8a8"), std::string::npos);
+  EXPECT_NE(refused("hopper", "promote:128").find("totals are binary32"), std::string::npos);
+  EXPECT_NE(refused("hopper", "split-k:2").find("totals are binary32"), std::string::npos);
+  EXPECT_NE(refused("hopper", "half").find("no instruction for int8-w8a8 with binary16 sums"),
+            std::string::npos);
 }
 
 TEST(Quantize, AFactorIsANormalNumber) {
@@ -123,8 +277,8 @@ TEST(ScaledMatmul, FactorsOfBlocksJoinTheTotalByOneRounding) {
   const auto inst = *find_instruction("wgmma.m64n8k32.f32.e4m3.e4m3");
   const Architecture& hopper = *find_architecture("hopper");
   const Datapath& datapath = find_datapath(hopper, inst)->datapath;
-  const Operand a = quantized("e4m3", Scaling::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
-                b = quantized("e4m3", Scaling::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
+  const Operand a = quantized("e4m3", scalings::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
+                b = quantized("e4m3", scalings::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
   std::vector<float> d(12), expected(12, 0.0F);
   Matmul whole;
   whole.m = 3, whole.n = 4, whole.k = 300, whole.promote = 128;
@@ -174,7 +328,10 @@ TEST(GemmPath, NamesTheInstructionOrWhyThereIsNone) {
   EXPECT_EQ(path.factor_per_tensor, 1);
   path.dtype = "nvf5";
   EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
-  EXPECT_EQ(std::string(mmaudit_last_error()), "dtype: found nvf5, allowed: did you mean nvf4?");
+  EXPECT_EQ(
+      std::string(mmaudit_last_error()),
+      "dtype: found nvf5 (did you mean nvf4?), allowed: e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, "
+      "tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4");
   path.arch = "volta", path.dtype = "e4m3";
   EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
   EXPECT_NE(std::string(mmaudit_last_error()).find("volta has no instruction for e4m3"), std::string::npos);
@@ -202,7 +359,7 @@ TEST(Quantize, TheCInterfaceChecksEverySizeFirst) {
        "x: found 252 bytes, allowed: those up to element 63"},
       {[](mmaudit_quantization& w) { w.lane_stride = 33; }, "x: found 256 bytes"},
       {[](mmaudit_quantization& w) { w.k_stride = UINT64_MAX / 2; }, "x strides: found"},
-      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, f16, bf16"},
+      {[](mmaudit_quantization& w) { w.from = "e4m3"; }, "from: found e4m3, allowed: f64, f32, tf32, bf16, f16"},
       {[](mmaudit_quantization& w) { w.elements.bytes = 63; }, "elements: found 63 bytes"},
       {[](mmaudit_quantization& w) { w.factors = {}; }, "factors: found"},
       {[](mmaudit_quantization& w) { w.tensor_largest = {}; }, "tensor_largest: found"},

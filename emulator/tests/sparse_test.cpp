@@ -142,17 +142,17 @@ TEST(Metadata, RefusalsSayWhere) {
   std::vector<std::uint8_t> metadata;
   for (int group = 0; group < 2 * 16 * 4; ++group) metadata.insert(metadata.end(), {1, 3});
   EXPECT_EQ(why_bad_metadata(inst, metadata, 2), "");
-  EXPECT_EQ(why_bad_metadata(inst, metadata, 3), "found 256 positions, allowed 384");
+  EXPECT_EQ(why_bad_metadata(inst, metadata, 3), "found 256 positions, allowed: 384");
   metadata[128 + 8 + 4] = 3;
   EXPECT_EQ(why_bad_metadata(inst, metadata, 2),
-            "tile 1 row 1 group 2: found 3 3, allowed two of 0 to 3, ascending");
+            "tile 1 row 1 group 2: found 3 3, allowed: two of 0 to 3, ascending");
   metadata[0] = 4;
   EXPECT_EQ(why_bad_metadata(inst, metadata, 2),
-            "tile 0 row 0 group 0: found 4 3, allowed two of 0 to 3, ascending");
+            "tile 0 row 0 group 0: found 4 3, allowed: two of 0 to 3, ascending");
   EXPECT_NE(why_bad_metadata(instruction_of("mma.m16n8k16.f32.f16.f16.f32"), metadata, 2), "");
   const Instruction tf32 = instruction_of("mma.sp.m16n8k8.f32.tf32.tf32.f32");
   EXPECT_EQ(why_bad_metadata(tf32, std::vector<std::uint8_t>(64, 2), 1),
-            "tile 0 row 0 group 0: found 2, allowed 0 or 1");
+            "tile 0 row 0 group 0: found 2, allowed: 0 or 1");
 }
 
 TEST(SparseNames, BothSpellings) {

@@ -52,9 +52,10 @@ MaskedGemm::MaskedGemm(const UnknownGemm& gemm, double alpha, Format sums) : gem
   const int bits = std::min({large - lowest - kept, 12, int{s.fraction_bits},
                              int{d.fraction_bits} - (alpha == 1 ? 0 : kMultipleBits)});
   if (bits < 0)
-    throw InputError("type: found " + std::string(name_of(gemm.a)) + " and " + std::string(name_of(gemm.b)) +
-                     " with a D of " + std::string(name_of(gemm.d)) +
-                     ", allowed: formats whose products reach over 27 binades (f64: 54) that D holds");
+    refuse(
+        "type: found {} and {} with a D of {}, allowed: formats whose products reach over 27 binades (f64: "
+        "54) that D holds",
+        name_of(gemm.a), name_of(gemm.b), name_of(gemm.d));
   most_small_ = std::uint64_t{1} << bits;
   a_.resize(gemm.m * gemm.k * a.storage_bytes());
   b_.resize(gemm.k * gemm.n * b.storage_bytes());

@@ -591,9 +591,9 @@ GemmFinding reveal(const UnknownGemm& gemm, std::span<const Architecture* const>
                    const GemmOptions& options) {
   for (const Format format : {gemm.a, gemm.b, gemm.d})
     if (spec_of(format).integer() || spec_of(format).signless)
-      throw InputError("type: found " + std::string(name_of(format)) +
-                       ", allowed: floating-point formats (sums of integers are exact in every order)");
-  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw InputError("m, n, k: found 0, allowed: 1 or more");
+      refuse("type: found {}, allowed: floating-point formats (sums of integers are exact in every order)",
+             name_of(format));
+  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) refuse("m, n, k: found 0, allowed: 1 or more");
   return Revealer(gemm, architectures, options).run();
 }
 

@@ -335,12 +335,13 @@ TEST(TileKernel, RefusesWhatItCannotRun) {
   EXPECT_EQ(refused(of(kI8)), "");
   EXPECT_EQ(names(refused(of(kI8), 0, "sm_103a"), "the target sm_100a"), "");
   EXPECT_EQ(names(refused(of(kI8), kNegateA), "0 for kind i8"), "");
-  EXPECT_EQ(names(refused(of(kF16), 0, "sm_120a"), "allowed sm_100a and sm_103a"), "");
-  EXPECT_EQ(names(refused(of(kF16), kAFromRegisters), "allowed scale-d"), "");
+  EXPECT_EQ(names(refused(of(kF16), 0, "sm_120a"), "allowed: sm_100a and sm_103a"), "");
+  EXPECT_EQ(names(refused(of(kF16), kAFromRegisters), "allowed: scale-d"), "");
   EXPECT_EQ(names(refused(of("tcgen05.m128n16k8.kind_tf32.f32.tf32.tf32"), kTransposeB), "32-byte atoms"),
             "");
   EXPECT_EQ(
-      names(refused(find_instruction("mma.m16n8k16.f32.f16.f16.f32").value()), "allowed one of tcgen05"), "");
+      names(refused(find_instruction("mma.m16n8k16.f32.f16.f16.f32").value()), "allowed: one of tcgen05"),
+      "");
   // Shapes that a form lacks.
   EXPECT_EQ(names(refused(of(kF16, 32)), "M: found 32"), "");
   EXPECT_EQ(names(refused(of(kMx, 64)), "idesc"), "");
@@ -348,7 +349,7 @@ TEST(TileKernel, RefusesWhatItCannotRun) {
   EXPECT_EQ(names(refused(of(kMx), 0, "sm_100a", kStationary), ".ws: found"), "");
   EXPECT_EQ(names(refused(of(kF16, 64), 0, "sm_100a", kPair), "M: found 64"), "");
   // What A in tensor memory can't be.
-  EXPECT_EQ(names(refused(of(kF16, 64), 0, "sm_100a", kFromTmem), "M: found 64, allowed 128"), "");
+  EXPECT_EQ(names(refused(of(kF16, 64), 0, "sm_100a", kFromTmem), "M: found 64, allowed: 128"), "");
   EXPECT_EQ(names(refused(of(kF16), kTransposeA, "sm_100a", kFromTmem), "a transposed A"), "");
   EXPECT_EQ(names(refused(of("tcgen05.m128n16k32.kind_f8f6f4.f32.e2m3.e4m3"), 0, "sm_100a", kFromTmem),
                   "not modelled: A of 4 or 6 bits"),

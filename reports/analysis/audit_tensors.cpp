@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -28,10 +28,10 @@ std::string hint_of(std::string_view name) {
 }
 
 /// Says what was found, the name that it may mean, and what is allowed.
-[[noreturn]] void refuse(std::string_view option, const std::string& name,
-                         const std::vector<std::string>& allowed, std::string_view more = {}) {
-  throw InputError(fmt::format("{}: found {}{}, allowed: {}{}{}", option, name, did_you_mean(name, allowed),
-                               fmt::join(allowed, ", "), more, hint_of(name)));
+[[noreturn]] void refuse_name(std::string_view option, const std::string& name,
+                              const std::vector<std::string>& allowed, std::string_view more = {}) {
+  refuse("{}: found {}{}, allowed: {}{}{}", option, name, did_you_mean(name, allowed), allowed, more,
+         hint_of(name));
 }
 
 /// What `find` gives for every name; InputError names the option and what it allows.
@@ -41,7 +41,7 @@ auto chosen(std::string_view option, const std::vector<std::string>& names,
   std::vector<std::decay_t<decltype(*find(names.front()))>> out;
   for (const std::string& name : names) {
     const auto found = find(name);
-    if (!found) refuse(option, name, allowed, more);
+    if (!found) refuse_name(option, name, allowed, more);
     out.push_back(*found);
   }
   return out;
@@ -57,14 +57,14 @@ std::optional<Value> chosen_one(std::string_view option, const std::string& name
     if (each == name) return value;
     allowed.emplace_back(each);
   }
-  refuse(option, name, allowed);
+  refuse_name(option, name, allowed);
 }
 
 /// Some architecture of the request has an instruction for it.
 bool can_be_computed(const TensorAuditRequest& request, const GemmDtype& dtype) {
   return std::any_of(
       request.architectures.begin(), request.architectures.end(), [&](const Architecture* one) {
-        return find_path(settled({one, dtype, usual_scaling(dtype), {}, Format::none, {}})).entry != nullptr;
+        return find_path(settled({one, dtype, *dtype.usual, {}, Format::none, {}})).entry != nullptr;
       });
 }
 
@@ -82,18 +82,16 @@ std::vector<std::string> usual_dtypes(const TensorAuditRequest& request) {
 std::vector<GemmDtype> dtypes_of(const TensorAuditRequest& request) {
   const bool pair = !request.dtype_a.empty() || !request.dtype_b.empty();
   const std::vector<std::string> names = names_no_dtype(request) ? usual_dtypes(request) : request.dtypes;
-  std::vector<std::string> allowed;
-  for (const GemmDtype& dtype : gemm_dtypes()) allowed.emplace_back(dtype.name);
-  std::vector<GemmDtype> out =
-      chosen("--dtype", names, allowed, "", [](const std::string& name) { return find_gemm_dtype(name); });
+  std::vector<GemmDtype> out = chosen("--dtype", names, names_of(gemm_dtypes()), "",
+                                      [](const std::string& name) { return find_gemm_dtype(name); });
   if (!pair) return out;
   const GemmDtype* found = find_gemm_dtype(request.dtype_a, request.dtype_b);
   if (found == nullptr)
-    throw InputError(
-        fmt::format("--dtype-a, --dtype-b: found {} and {}, allowed: twice the same of --dtype, e4m3 and "
-                    "e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2, either way round",
-                    request.dtype_a.empty() ? "none" : request.dtype_a,
-                    request.dtype_b.empty() ? "none" : request.dtype_b));
+    refuse(
+        "--dtype-a, --dtype-b: found {} and {}, allowed: twice the same of --dtype, e4m3 and e5m2, e4m3fnuz "
+        "and e5m2fnuz, mxf8 and mxf8-e5m2, either way round",
+        request.dtype_a.empty() ? "none" : request.dtype_a,
+        request.dtype_b.empty() ? "none" : request.dtype_b);
   out.push_back(*found);
   return out;
 }
@@ -105,23 +103,22 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   std::vector<Scaling> scalings;
   for (const std::string& name : request.scales) {
     const std::vector<Scaling> found = find_scalings(name);
-    if (found.empty()) refuse("--scale", name, scaling_names(), " (mx is both of the last)");
+    if (found.empty()) refuse_name("--scale", name, scaling_names(), " (mx is both of the last)");
     scalings.insert(scalings.end(), found.begin(), found.end());
   }
   const std::vector<Accumulation> accumulations =
       chosen("--policy", policies, {"plain", "promote:P", "split-k:S", "half"},
              " (P and S from 1 to 1048576)", find_accumulation);
-  const Format output =
-      chosen_one<Format>("--d-format", request.output,
-                         {{"f32", Format::f32}, {"f16", Format::f16}, {"bf16", Format::bf16}})
-          .value_or(Format::none);
+  std::vector<std::pair<std::string_view, Format>> outputs;
+  for (const Format one : kEpilogueOutputs) outputs.emplace_back(name_of(one), one);
+  const Format output = chosen_one("--d-format", request.output, outputs).value_or(Format::none);
   const std::optional<Op> unit =
       chosen_one<Op>("--unit", request.unit,
                      {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}, {"mfma", Op::mfma}});
   std::vector<GemmCombination> out;
   for (const Architecture* architecture : request.architectures)
     for (const GemmDtype& dtype : dtypes)
-      for (const Scaling scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
+      for (const Scaling& scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
         for (const Accumulation& how : accumulations)
           out.push_back(settled({architecture, dtype, scaling, how, output, unit}));
   return out;
@@ -138,9 +135,9 @@ std::string untried_by(const TensorAuditRequest& request, const std::vector<Gemm
       dtypes.emplace_back(dtype.name);
   if (!dtypes.empty()) parts.push_back(fmt::format("--dtype {}", fmt::join(dtypes, ",")));
   if (request.scales.empty() && is_tried([](const GemmCombination& one) { return one.dtype.scalable; }))
-    for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::blocks, Scaling::tiles})
+    for (const Scaling& scaling : software_scalings())
       if (!is_tried([&](const GemmCombination& one) { return one.scaling == scaling; }))
-        scales.emplace_back(name_of(scaling));
+        scales.emplace_back(scaling.name);
   if (!scales.empty()) parts.push_back(fmt::format("--scale {}", fmt::join(scales, ",")));
   return parts.empty() ? "" : fmt::format("Not tried: {}.", fmt::join(parts, "; "));
 }
@@ -149,42 +146,36 @@ SampleSize sample_of(const TensorAuditRequest& request, std::uint64_t m, std::ui
   if (request.sample == "auto") return sample_size(m, n, k, kElements, kMultiplyAdds);
   SampleSize size{m, n};
   if (request.sample != "all") {
-    std::uint64_t count = 0;
-    const char* end = request.sample.data() + request.sample.size();
-    const auto [at, error] = std::from_chars(request.sample.data(), end, count);
-    if (error != std::errc{} || at != end || count == 0)
-      throw InputError(
-          fmt::format("--sample: found {}, allowed: auto, all, or a number of elements", request.sample));
+    const std::uint64_t count = whole_number<std::uint64_t>(request.sample).value_or(0);
+    if (count == 0) refuse("--sample: found {}, allowed: auto, all, or a number of elements", request.sample);
     size = sample_size(m, n, 1, count, UINT64_MAX);
   }
   std::uint64_t elements = 0;
   if (__builtin_mul_overflow(size.rows, size.columns, &elements) || elements > kMostElements)
-    throw InputError(fmt::format("--sample: found {} ({} x {} elements of D), allowed: at most {}",
-                                 request.sample, size.rows, size.columns, kMostElements));
+    refuse("--sample: found {} ({} x {} elements of D), allowed: at most {}", request.sample, size.rows,
+           size.columns, kMostElements);
   return size;
 }
 
 void require_match(const std::string& product, const FileMatrix& a, const FileMatrix& b,
                    const std::optional<FileMatrix>& c) {
   if (a.columns() != b.rows())
-    throw InputError(fmt::format("{}: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
-                                 product.empty() ? "--a and --b" : product, a.columns(), a.rows(),
-                                 a.columns(), b.rows(), b.rows(), b.columns(),
-                                 product.empty() && a.columns() == b.columns()
-                                     ? " (--b-transposed exchanges rows and columns of B)"
-                                     : ""));
+    refuse("{}: found K = {} of A ({} x {}) and {} of B ({} x {}), allowed: equal{}",
+           product.empty() ? "--a and --b" : product, a.columns(), a.rows(), a.columns(), b.rows(), b.rows(),
+           b.columns(),
+           product.empty() && a.columns() == b.columns() ? " (--b-transposed exchanges rows and columns of B)"
+                                                         : "");
   if (c && (c->rows() != a.rows() || c->columns() != b.columns()))
-    throw InputError(
-        fmt::format("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns()));
+    refuse("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns());
 }
 
 /// A square B fits either way round, and the wrong way gives the error of another product.
 void require_known_side(const TensorAuditRequest& request, const FileMatrix& b) {
   if (request.b_transposed || b.rows() != b.columns() || b.rows() < 2) return;
-  throw InputError(
-      fmt::format("--b: found {0} x {0}, allowed: a square B with --b-transposed (the file is (N, K), as the "
-                  "weight of torch.nn.Linear) or --no-b-transposed (K, N)",
-                  b.rows()));
+  refuse(
+      "--b: found {} x {}, allowed: a square B with --b-transposed (the file is (N, K), as the weight of "
+      "torch.nn.Linear) or --no-b-transposed (K, N)",
+      b.rows(), b.rows());
 }
 
 /// The state of each of the request's files on the disk.
@@ -227,10 +218,10 @@ std::vector<std::uint64_t> everything(std::uint64_t count) { return sampled(coun
 
 GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProgress& progress) {
   if (request.a.empty() || request.b.empty())
-    throw InputError(fmt::format("--a, --b: found {}, allowed: both or neither",
-                                 request.a.empty() && request.b.empty() ? "an option of theirs without them"
-                                 : request.a.empty()                    ? "--b alone"
-                                                                        : "--a alone"));
+    refuse("--a, --b: found {}, allowed: both or neither", request.a.empty() && request.b.empty()
+                                                               ? "an option of theirs without them"
+                                                           : request.a.empty() ? "--b alone"
+                                                                               : "--a alone");
   GemmAuditRequest whole;
   whole.combinations = combinations_of(request);
   const std::vector<corpus::FileStamp> before = stamps_of(request);
@@ -240,13 +231,13 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   if (!request.c.empty()) c.emplace("--c", request.c, "C", false);
   std::vector<InputFacts> inputs = request.inputs.empty() ? inputs_of(request, progress) : request.inputs;
   if (stamps_of(request) != before)
-    throw InputError("--a, --b, --c: found a file that changed while it was read, allowed: files at rest");
+    refuse("--a, --b, --c: found a file that changed while it was read, allowed: files at rest");
   require_known_side(request, b);
   require_match(request.product, a, b, c);
   const std::uint64_t m = a.rows(), n = b.columns(), k = a.columns();
   SampleSize size = m == 0 || n == 0 ? SampleSize{} : sample_of(request, m, n, k);
   const bool tiles = std::any_of(whole.combinations.begin(), whole.combinations.end(),
-                                 [](const GemmCombination& one) { return one.scaling == Scaling::tiles; });
+                                 [](const GemmCombination& one) { return one.scaling.b.lanes > 1; });
   // A factor of 128 x 128 needs its 128 columns: all columns, and fewer rows.
   if (tiles && size.columns < n) size = {std::max<std::uint64_t>(1, size.rows * size.columns / n), n};
   const std::vector<std::uint64_t> rows = sampled(size.rows, m, 2 * request.seed);
@@ -274,10 +265,10 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   GemmAudit audit =
       audit_gemm(whole, {.threads = request.threads, .level = {}, .progress = progress.advance});
   if (audit.rows_of.empty())
-    throw InputError(
-        fmt::format("--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: "
-                    "combinations that the architecture has (docs/audit.md)",
-                    audit.left_out.empty() ? "no combination" : audit.left_out.front()));
+    refuse(
+        "--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: combinations that the "
+        "architecture has (docs/audit.md)",
+        audit.left_out.empty() ? "no combination" : audit.left_out.front());
   audit.untried = untried_by(request, whole.combinations);
   Origin& provenance = audit.provenance;
   provenance.backend = "model";

@@ -35,15 +35,15 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
     if (name.size() < 3 || (!of_b && !name.ends_with(".a"))) continue;
     const std::string product = name.substr(0, name.size() - 2);
     if (tensors.count(product + (of_b ? ".a" : ".b")) == 0)
-      throw InputError(fmt::format("--capture: {}: found {} without {}, allowed: both", file, printable(name),
-                                   printable(product) + (of_b ? ".a" : ".b")));
+      refuse("--capture: {}: found {} without {}, allowed: both", file, printable(name),
+             printable(product) + (of_b ? ".a" : ".b"));
     if (!of_b) out.push_back(product);
   }
   if (out.empty())
-    throw InputError(
-        fmt::format("--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of "
-                    "mmaudit.torch.capture (docs/torch.md)",
-                    file));
+    refuse(
+        "--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of mmaudit.torch.capture "
+        "(docs/torch.md)",
+        file);
   return out;
 }
 
@@ -53,14 +53,12 @@ std::optional<std::pair<double, double>> numbers_of(const std::string& file, con
   if (there.count(name) == 0) return std::nullopt;
   const corpus::Tensor tensor = corpus::read_safetensors_tensor(file, name);
   if (tensor.dtype != corpus::DType::f32 || tensor.elements() != 2)
-    throw InputError(fmt::format("--capture: {}: found {} of another type or shape, allowed: two F32", file,
-                                 printable(name)));
+    refuse("--capture: {}: found {} of another type or shape, allowed: two F32", file, printable(name));
   float values[2] = {};
   std::memcpy(values, tensor.data.data(), sizeof values);
   for (const float value : values)
     if (!(value >= 0 && value < std::numeric_limits<float>::infinity()))
-      throw InputError(fmt::format("--capture: {}: {}: found {}, allowed: finite numbers from 0", file,
-                                   printable(name), value));
+      refuse("--capture: {}: {}: found {}, allowed: finite numbers from 0", file, printable(name), value);
   return std::pair(static_cast<double>(values[0]), static_cast<double>(values[1]));
 }
 
@@ -124,13 +122,13 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
 }
 
 /// How the choices under a limit on the output were found, and what of them is not certain.
-std::string output_remark(const OutputPlans& plans) {
+std::string output_remark(const OutputRecipes& found) {
   std::string out =
       "The fewest bits times multiplications of all layers together for which the root of the sum of squares "
       "of "
       "the last column stays within the limit";
-  out += plans.least_cost < plans.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
-                                                     100 * (plans.cost - plans.least_cost) / plans.cost)
+  out += found.least_cost < found.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
+                                                     100 * (found.cost - found.least_cost) / found.cost)
                                        : std::string("; no other choice is cheaper.");
   return out +
          " The error is an estimate to first order and may be exceeded: tighten() of mmaudit.torch measures "
@@ -166,10 +164,10 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
         numbers_of(file, name + ".largest", tensors).value_or(std::pair(0.0, 0.0));
     const auto gain = numbers_of(file, name + ".gain", tensors);
     if (output_limit && !gain)
-      throw InputError(
-          fmt::format("--max-output-error: {}: found no {}.gain, allowed: a file of "
-                      "mmaudit.torch.capture with gains=True (docs/torch.md)",
-                      file, printable(name)));
+      refuse(
+          "--max-output-error: {}: found no {}.gain, allowed: a file of mmaudit.torch.capture with "
+          "gains=True (docs/torch.md)",
+          file, printable(name));
     CapturedProduct product{name, name.substr(0, name.rfind('#')), audit_tensors(one, progress), {}};
     if (gain) product.gain = LayerGain{gain->first, gain->second};
     const Origin& origin = product.audit.provenance;
@@ -185,9 +183,8 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
     out.products.push_back(std::move(product));
   }
   if (corpus::stamp_of_file(file) != before)
-    throw InputError(fmt::format(
-        "--capture: {}: found a file that changed while it was read, allowed: a file at rest", file));
-  if (output_limit) out.output_plans = output_plans_of(out.products, *output_limit);
+    refuse("--capture: {}: found a file that changed while it was read, allowed: a file at rest", file);
+  if (output_limit) out.output_recipes = output_recipes_of(out.products, *output_limit);
   return out;
 }
 
@@ -222,15 +219,16 @@ Report report_of(const CaptureAudit& audit) {
     out.tone = Tone::bad;
   }
 
-  Table plan{.title = "The cheapest combination of every layer",
-             .remark = audit.output_limit ? output_remark(*audit.output_plans)
-                                          : "Of those that pass in all of its products: the fewest bits per "
-                                            "element, then one chain over K, "
-                                            "then the least error.",
-             .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
+  Table cheapest{.title = "The cheapest combination of every layer",
+                 .remark = audit.output_limit
+                               ? output_remark(*audit.output_recipes)
+                               : "Of those that pass in all of its products: the fewest bits per "
+                                 "element, then one chain over K, "
+                                 "then the least error.",
+                 .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
   if (audit.output_limit) {
-    plan.columns.emplace_back("gain", true);
-    plan.columns.emplace_back("error of the output", true);
+    cheapest.columns.emplace_back("gain", true);
+    cheapest.columns.emplace_back("error of the output", true);
   }
   for (const LayerChoice& one : choices) {
     std::vector<Cell> row = {printable(one.layer), std::to_string(one.products)};
@@ -242,7 +240,7 @@ Report report_of(const CaptureAudit& audit) {
       row.emplace_back(fmt::format("{:.3g}", one.gain));
       row.emplace_back(error_text(one.output_error()));
     }
-    plan.rows.push_back(std::move(row));
+    cheapest.rows.push_back(std::move(row));
     TestCase judged{"layers", printable(one.layer)};
     if (const std::string why = why_not_judged(audit, one.layer); !why.empty()) {
       judged.outcome = TestCase::Outcome::error;
@@ -253,7 +251,7 @@ Report report_of(const CaptureAudit& audit) {
     }
     out.cases.push_back(judged);
   }
-  if (limited) out.sections.push_back(section_of(plan));
+  if (limited) out.sections.push_back(section_of(cheapest));
 
   Table ranked{
       .title = "Every product, least error first",

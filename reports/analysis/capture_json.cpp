@@ -1,4 +1,4 @@
-// The audit of a network as JSON, and the plan that follows from it.
+// The audit of a network as JSON, and the layer recipes that follow from it.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -33,30 +33,30 @@ Json layers_of(const std::vector<LayerChoice>& choices, const std::vector<LayerC
   return layers;
 }
 
-Json plan_json(const CaptureAudit& audit) {
+Json recipes_json(const CaptureAudit& audit) {
   const std::vector<LayerChoice> choices = audit.choices();
-  Json plan = {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers_of(choices)}};
-  if (!audit.output_limit) return plan;
-  plan["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
-  plan["tighter"] = Json::array();
+  Json out = {{"schema", "mmaudit.plan/1"}, {"default", "keep"}, {"layers", layers_of(choices)}};
+  if (!audit.output_limit) return out;
+  out["estimate"] = {{"output_error", output_error_of(choices)}, {"limit", *audit.output_limit}};
+  out["tighter"] = Json::array();
   const std::vector<std::vector<LayerChoice>> tighter = audit.tighter();
   const std::vector<LayerChoice>* before = &choices;
   for (const std::vector<LayerChoice>& next : tighter) {
-    plan["tighter"].push_back({{"output_error", output_error_of(next)}, {"layers", layers_of(next, before)}});
+    out["tighter"].push_back({{"output_error", output_error_of(next)}, {"layers", layers_of(next, before)}});
     before = &next;
   }
-  return plan;
+  return out;
 }
 
-/// Bits times multiplications of the plan, and what no plan within the limit is below.
+/// Bits times multiplications of the choices, and what no choices within the limit are below.
 Json cost_json(const CaptureAudit& audit) {
-  if (!audit.output_plans) return nullptr;
-  return {{"plan", audit.output_plans->cost}, {"least", audit.output_plans->least_cost}};
+  if (!audit.output_recipes) return nullptr;
+  return {{"plan", audit.output_recipes->cost}, {"least", audit.output_recipes->least_cost}};
 }
 
 }  // namespace
 
-std::string plan_of(const CaptureAudit& audit) { return text_of(plan_json(audit)); }
+std::string layer_recipes_of(const CaptureAudit& audit) { return text_of(recipes_json(audit)); }
 
 std::string to_json(const CaptureAudit& audit) {
   Json products = Json::array();
@@ -100,7 +100,7 @@ std::string to_json(const CaptureAudit& audit) {
                   {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
                   {"products", products},
                   {"cost", cost_json(audit)},
-                  {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : plan_json(audit)}});
+                  {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : recipes_json(audit)}});
 }
 
 }  // namespace mmaudit::report

@@ -10,19 +10,8 @@
 namespace mmaudit::report {
 namespace {
 
-struct ChainKind {
-  std::string_view instruction;
-  CastRule draw;  ///< as in elementwise_profile.cpp
-  CastRule load;
-};
-
-// clang-format off
-constexpr ChainKind kChainKinds[] = {
-    {"mma.m16n8k8.f32.tf32.tf32.f32", {CastRounding::toward_zero, false},  {CastRounding::nearest_away, false}},
-    {"mma.m16n8k8.f32.bf16.bf16.f32", {CastRounding::nearest_even, false}, {CastRounding::nearest_even, false}},
-    {"mma.m16n8k8.f32.f16.f16.f32",   {CastRounding::nearest_even, false}, {CastRounding::nearest_even, false}},
-};
-// clang-format on
+constexpr std::string_view kPublishedChains[] = {
+    "mma.m16n8k8.f32.tf32.tf32.f32", "mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32"};
 
 constexpr std::size_t kM = 16, kN = 8, kK = 8;
 static_assert(kN == kK, "D has the shape of the next A");
@@ -55,11 +44,10 @@ class Chains {
   Chains(const Chains&) = delete;  // a_ and b_ refer to tiles_
   Chains& operator=(const Chains&) = delete;
 
-  Chains(const Instruction& instruction, const ChainKind& kind, Initialisation init,
-         const std::vector<float>& draws, int rounds, int length)
+  Chains(const Instruction& instruction, Initialisation init, const std::vector<float>& draws, int rounds,
+         int length)
       : instruction_(instruction),
-        kind_(kind),
-        low_(spec_of(instruction.a)),
+        load_(published_casts(instruction.a).load),
         init_(init),
         draws_(draws),
         rounds_(static_cast<std::size_t>(rounds)),
@@ -83,10 +71,9 @@ class Chains {
     for (std::size_t round = 0; round < rounds_; ++round) {
       for (std::size_t i = 0; i < kB; ++i) {
         b[i] = drawn(round, kA + links_ * kB + i);
-        b_.set(round, i / kN, i % kN, b[i], kind_.load);
+        b_.set(round, i / kN, i % kN, b[i], load_);
       }
-      for (std::size_t i = 0; i < kA; ++i)
-        a_.set(round, i / kK, i % kK, tensor_a_[round * kA + i], kind_.load);
+      for (std::size_t i = 0; i < kA; ++i) a_.set(round, i / kK, i % kK, tensor_a_[round * kA + i], load_);
       multiply_on_cpu(&cpu_a_[round * kA], b.data(), d.data());
       std::copy(d.begin(), d.end(), cpu_a_.begin() + static_cast<std::ptrdiff_t>(round * kA));
     }
@@ -122,13 +109,11 @@ class Chains {
  private:
   [[nodiscard]] float drawn(std::size_t round, std::size_t index) const {
     const float value = draws_[round * stride_ + index];
-    if (init_ == Initialisation::fp32) return value;
-    return static_cast<float>(decode_value(encode_value(value, low_, kind_.draw), low_));
+    return init_ == Initialisation::fp32 ? value : cast_draw(value, instruction_.a);
   }
 
   const Instruction& instruction_;
-  const ChainKind& kind_;
-  FormatSpec low_;
+  CastRule load_;
   Initialisation init_;
   const std::vector<float>& draws_;
   std::size_t rounds_, stride_, links_ = 0;
@@ -137,8 +122,8 @@ class Chains {
   std::vector<float> cpu_a_, tensor_a_;  ///< D of the last link, the A of the next
 };
 
-void read_chains(const Instruction& instruction, const ChainKind& kind, const Backend& backend,
-                 const ChainOptions& options, ChainCurve& curve) {
+void read_chains(const Instruction& instruction, const Backend& backend, const ChainOptions& options,
+                 ChainCurve& curve) {
   const bool anew = curve.draws == ChainDraws::every_length;
   std::vector<float> draws;
   std::optional<Chains> chains;
@@ -146,7 +131,7 @@ void read_chains(const Instruction& instruction, const ChainKind& kind, const Ba
     if (anew || !chains) {
       const int whole = anew ? length : options.max_length;
       draws = draw_all(options.rounds, whole);
-      chains.emplace(instruction, kind, curve.init, draws, options.rounds, whole);
+      chains.emplace(instruction, curve.init, draws, options.rounds, whole);
     }
     for (int links = anew ? length : 1; links > 0; --links) chains->extend(backend);
     curve.points.push_back(chains->point());
@@ -158,8 +143,8 @@ void read_chains(const Instruction& instruction, const ChainKind& kind, const Ba
 
 std::vector<ChainCurve> chain_matmul(const Backend& backend, const ChainOptions& options) {
   std::vector<ChainCurve> curves;
-  for (const ChainKind& kind : kChainKinds) {
-    const auto instruction = find_instruction(kind.instruction);
+  for (const std::string_view name : kPublishedChains) {
+    const auto instruction = find_instruction(name);
     if (!instruction || !backend.why_not(*instruction, 0).empty()) continue;
     if (std::find(options.dtypes.begin(), options.dtypes.end(), instruction->a) == options.dtypes.end())
       continue;
@@ -171,7 +156,7 @@ std::vector<ChainCurve> chain_matmul(const Backend& backend, const ChainOptions&
       curve.rounds = options.rounds;
       curve.draws = options.draws.value_or(instruction->a == Format::f16 ? ChainDraws::every_length
                                                                          : ChainDraws::one_chain);
-      read_chains(*instruction, kind, backend, options, curve);
+      read_chains(*instruction, backend, options, curve);
       for (const ChainPoint& point : curve.points)
         if (point.rounds_not_finite != 0 && !curve.first_infinity) curve.first_infinity = point.length;
       curves.push_back(std::move(curve));

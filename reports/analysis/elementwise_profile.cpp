@@ -13,32 +13,24 @@ namespace {
 
 struct ProfileKind {
   std::string_view instruction;
-  CastRule draw;        ///< a drawn number to the low type, before both sides see it
-  CastRule load;        ///< on the way into the instruction
   int addition_rounds;  ///< of inner-product addition and accumulation; multiplication has 1000
   std::size_t rounds_per_tile;
 };
 
-constexpr CastRule kNearest{CastRounding::nearest_even, false};
-constexpr CastRule kSaturating{CastRounding::nearest_even, true};
-constexpr CastRule kCutOff{CastRounding::toward_zero, false};
-constexpr CastRule kNearestAway{CastRounding::nearest_away, false};
-
-// The FP16 program of the two additions takes its rounds from the makefile (999), and the TF32 programs draw
-// by masking the low bits but load by cvt.rna. FP8 has no program to follow: eight rounds share a tile, along
-// its diagonal.
+// The FP16 program of the two additions takes its rounds from the makefile (999). FP8 has no program to
+// follow: eight rounds share a tile, along its diagonal.
 // clang-format off
 constexpr ProfileKind kProfileKinds[] = {
-    {"mma.m16n8k8.f32.tf32.tf32.f32",   kCutOff,     kNearestAway, 1000, 1},
-    {"mma.m16n8k8.f32.f16.f16.f32",     kNearest,    kNearest,      999, 1},
-    {"mma.m16n8k8.f16.f16.f16.f16",     kNearest,    kNearest,      999, 1},
-    {"mma.m16n8k8.f32.bf16.bf16.f32",   kNearest,    kNearest,     1000, 1},
-    {"mma.m16n8k16.f32.e4m3.e4m3.f32",  kSaturating, kSaturating,  1000, 8},
-    {"mma.m16n8k32.f32.e4m3.e4m3.f32",  kSaturating, kSaturating,  1000, 8},
-    {"wgmma.m64n8k32.f32.e4m3.e4m3",    kSaturating, kSaturating,  1000, 8},
-    {"mma.m16n8k16.f32.e5m2.e5m2.f32",  kSaturating, kSaturating,  1000, 8},
-    {"mma.m16n8k32.f32.e5m2.e5m2.f32",  kSaturating, kSaturating,  1000, 8},
-    {"wgmma.m64n8k32.f32.e5m2.e5m2",    kSaturating, kSaturating,  1000, 8},
+    {"mma.m16n8k8.f32.tf32.tf32.f32",  1000, 1},
+    {"mma.m16n8k8.f32.f16.f16.f32",     999, 1},
+    {"mma.m16n8k8.f16.f16.f16.f16",     999, 1},
+    {"mma.m16n8k8.f32.bf16.bf16.f32",  1000, 1},
+    {"mma.m16n8k16.f32.e4m3.e4m3.f32", 1000, 8},
+    {"mma.m16n8k32.f32.e4m3.e4m3.f32", 1000, 8},
+    {"wgmma.m64n8k32.f32.e4m3.e4m3",   1000, 8},
+    {"mma.m16n8k16.f32.e5m2.e5m2.f32", 1000, 8},
+    {"mma.m16n8k32.f32.e5m2.e5m2.f32", 1000, 8},
+    {"wgmma.m64n8k32.f32.e5m2.e5m2",   1000, 8},
 };
 // clang-format on
 constexpr int kMultiplicationRounds = 1000;
@@ -46,11 +38,7 @@ constexpr int kMultiplicationRounds = 1000;
 using Pair = std::pair<float, float>;
 
 /// The two numbers of every round: a and b, a0 and a1, or a and c.
-std::vector<Pair> draw(const ProfileKind& kind, const FormatSpec& low, Operation operation,
-                       Initialisation init) {
-  const auto cast = [&](float value) {
-    return static_cast<float>(decode_value(encode_value(value, low, kind.draw), low));
-  };
+std::vector<Pair> draw(const ProfileKind& kind, Format low, Operation operation, Initialisation init) {
   const int rounds = operation == Operation::multiplication ? kMultiplicationRounds : kind.addition_rounds;
   NormalDraws next(kPublishedSeed);
   std::vector<Pair> pairs(static_cast<std::size_t>(rounds));
@@ -58,8 +46,8 @@ std::vector<Pair> draw(const ProfileKind& kind, const FormatSpec& low, Operation
     first = next();
     second = next();
     if (init == Initialisation::fp32) continue;
-    first = cast(first);
-    if (init == Initialisation::low) second = cast(second);
+    first = cast_draw(first, low);
+    if (init == Initialisation::low) second = cast_draw(second, low);
   }
   return pairs;
 }
@@ -73,17 +61,18 @@ float cpu_reference(Operation operation, const Pair& pair) {
 std::vector<double> run(const Backend& backend, const Instruction& instruction, const ProfileKind& kind,
                         Operation operation, const std::vector<Pair>& pairs) {
   const std::size_t per_tile = kind.rounds_per_tile;
+  const CastRule load = published_casts(instruction.a).load;
   TileBatch tiles(instruction, (pairs.size() + per_tile - 1) / per_tile);
   TileMatrix a = a_of(tiles), b = b_of(tiles), c = c_of(tiles);
   for (std::size_t round = 0; round < pairs.size(); ++round) {
     const std::size_t tile = round / per_tile, i = round % per_tile;
     const auto [first, second] = pairs[round];
     const bool multiply = operation == Operation::multiplication;
-    a.set(tile, i, 0, first, kind.load);
-    b.set(tile, 0, i, multiply ? second : 1.0F, kind.load);
+    a.set(tile, i, 0, first, load);
+    b.set(tile, 0, i, multiply ? second : 1.0F, load);
     if (operation == Operation::inner_product_add) {
-      a.set(tile, i, 1, second, kind.load);
-      b.set(tile, 1, i, 1.0F, kind.load);
+      a.set(tile, i, 1, second, load);
+      b.set(tile, 1, i, 1.0F, load);
     }
     if (operation == Operation::accumulation) c.set(tile, i, i, second);
   }
@@ -113,7 +102,7 @@ void compare_with_print(ProfileCell& cell) {
 
 void profile(const Backend& backend, const ProfileKind& kind, const Instruction& instruction,
              Operation operation, Initialisation init, std::vector<ProfileCell>& cells) {
-  const std::vector<Pair> pairs = draw(kind, spec_of(instruction.a), operation, init);
+  const std::vector<Pair> pairs = draw(kind, instruction.a, operation, init);
   const std::vector<double> results = run(backend, instruction, kind, operation, pairs);
   const FormatSpec output = spec_of(instruction.d);
   for (const Reference reference : {Reference::fp32, Reference::fp32_as_output}) {

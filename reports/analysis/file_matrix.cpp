@@ -1,7 +1,5 @@
 #include "file_matrix.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "mmaudit/corpus/tensor_file.hpp"
@@ -37,16 +35,16 @@ FileMatrix::FileMatrix(const char* option, const std::string& file, std::string 
   facts_.shape = tensor_.shape;
   facts_.elements = tensor_.elements();
   if (corpus::format_of(tensor_.dtype) == Format::none)
-    throw InputError(fmt::format("{}: {} dtype: found {}, allowed: F64, F32, BF16, F16, F8_E5M2, F8_E4M3",
-                                 file, option, facts_.dtype));
+    refuse("{}: {} dtype: found {}, allowed: F64, F32, BF16, F16, F8_E5M2, F8_E4M3", file, option,
+           facts_.dtype);
   const std::size_t dimensions = tensor_.shape.size();
   // Activations are often (batch, sequence, K): every position is a row.
   if (dimensions > 2 && facts_.role != "B" && tensor_.shape.back() != 0)
     tensor_.shape = {facts_.elements / tensor_.shape.back(), tensor_.shape.back()};
   if (tensor_.shape.size() != 2)
-    throw InputError(fmt::format(
-        "{}: {} shape: found {}, allowed: two dimensions{}", file, option, corpus::to_string(tensor_.shape),
-        facts_.role == "C" && dimensions == 1 ? "; repeat a bias for every row" : ""));
+    refuse("{}: {} shape: found {}, allowed: two dimensions{}", file, option,
+           corpus::to_string(tensor_.shape),
+           facts_.role == "C" && dimensions == 1 ? "; repeat a bias for every row" : "");
   for (std::uint64_t i = 0; i < facts_.elements; ++i) count(facts_, values_.at(tensor_.data.data(), i));
 }
 

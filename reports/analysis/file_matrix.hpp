@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "element_values.hpp"
 #include "mmaudit/corpus/tensor.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 
 namespace mmaudit::report {
@@ -27,7 +27,7 @@ class FileMatrix {
  private:
   corpus::Tensor tensor_;
   bool transposed_;
-  ElementValues values_;
+  FastDecode values_;
   TensorFacts facts_;
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "mmaudit/convert.hpp"
+
 namespace mmaudit::report {
 
 class NormalDraws {
@@ -42,5 +44,23 @@ class NormalDraws {
 };
 
 inline constexpr unsigned kPublishedSeed = 123456;
+
+/// How the authors' programs convert numbers of a type.
+struct PublishedCasts {
+  CastRule draw;  ///< a drawn number to the low type, before both sides see it
+  CastRule load;  ///< on the way into the instruction
+};
+/// The TF32 programs draw by masking the low bits but load by cvt.rna. FP8 has no program to follow.
+constexpr PublishedCasts published_casts(Format low) {
+  if (low == Format::tf32) return {{CastRounding::toward_zero, false}, {CastRounding::nearest_away, false}};
+  const CastRule rule{CastRounding::nearest_even, low == Format::e4m3 || low == Format::e5m2};
+  return {rule, rule};
+}
+
+/// A drawn number as the programs see it.
+inline float cast_draw(float value, Format low) {
+  const FormatSpec spec = spec_of(low);
+  return static_cast<float>(decode_value(encode_value(value, spec, published_casts(low).draw), spec));
+}
 
 }  // namespace mmaudit::report

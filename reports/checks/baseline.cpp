@@ -82,8 +82,7 @@ void compare_family(const Baseline& of, const Instruction& instruction, const Ba
 
 void require_equal(const char* field, const std::string& before, const std::string& after) {
   if (before != after)
-    throw InputError(fmt::format("NEW: {}: found {}, allowed: {}, as OLD has", field, printable(after, 80),
-                                 printable(before, 80)));
+    refuse("NEW: {}: found {}, allowed: {}, as OLD has", field, printable(after, 80), printable(before, 80));
 }
 
 }  // namespace
@@ -170,8 +169,8 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
     for (const BaselineFamily& family : each.families) {
       const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family);
       if (same == nullptr)
-        throw InputError(fmt::format("NEW: {}: families: found no {}, allowed: every class that OLD has",
-                                     name, printable(family.family, 80)));
+        refuse("NEW: {}: families: found no {}, allowed: every class that OLD has", name,
+               printable(family.family, 80));
       compare_family(before, each.instruction, family, *same, out);
     }
     if (out.changes.size() == so_far) continue;

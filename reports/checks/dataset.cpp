@@ -56,8 +56,8 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
     const std::string label = one.d.lexically_relative(folder).generic_string();
     const Architecture* architecture = find_architecture(one.gpu);
     if (architecture == nullptr)
-      throw InputError(fmt::format("{}: GPU: found \"{}\", allowed: a name or alias of `mmaudit list --json`",
-                                   one.d.string(), one.gpu));
+      refuse("{}: GPU: found \"{}\", allowed: a name or alias of `mmaudit list --json`", one.d.string(),
+             one.gpu);
     if (instead != nullptr) architecture = instead;
     const corpus::DatasetRows rows = corpus::read_dataset(one);
     // The k that it has beyond the rows are +0.
@@ -67,19 +67,18 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
     });
     if (!instruction && instead != nullptr) continue;
     if (!instruction)
-      throw InputError(
-          fmt::format("{}: found {} products of {} to {}, which no {} of {} takes, allowed: what `mmaudit "
-                      "list --arch {}` has",
-                      one.d.string(), rows.k, name_of(one.format), name_of(one.output),
-                      one.warpgroup ? "wgmma" : "mma", architecture->name, architecture->name));
+      refuse(
+          "{}: found {} products of {} to {}, which no {} of {} takes, allowed: what `mmaudit list --arch "
+          "{}` has",
+          one.d.string(), rows.k, name_of(one.format), name_of(one.output), one.warpgroup ? "wgmma" : "mma",
+          architecture->name, architecture->name);
     progress.advance(1, label);
     if (!selected(*instruction, filters)) continue;
     report.instructions.push_back(
         replay_case(one, rows, *instruction, *find_datapath(*architecture, *instruction), label));
   }
   if (report.instructions.empty())
-    throw InputError(
-        "--inst: found no result of such an instruction, allowed: part of a name that the table shows");
+    refuse("--inst: found no result of such an instruction, allowed: part of a name that the table shows");
   report.against = fmt::format("the data set in {}", folder.string());
   return report;
 }

@@ -12,6 +12,7 @@
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/oracles/exact.hpp"
+#include "mmaudit/report/table.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
@@ -20,30 +21,6 @@ namespace {
 std::string number(Dyadic x) {
   if (x.significand == 0) return "0";
   return fmt::format("{}", std::ldexp(static_cast<double>(x.significand), x.exponent));
-}
-
-struct Column {
-  std::size_t gap, width;  ///< blanks before it; the least width
-  bool right = false;      ///< where its cells stand
-};
-
-/// Rows of cells under one another: a column is as wide as its longest cell. The last one is not filled up.
-std::string text_of(std::vector<Column> columns, const std::vector<std::vector<std::string>>& rows) {
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i + 1 < row.size(); ++i)
-      columns[i].width = std::max(columns[i].width, row[i].size());
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string fill(columns[i].width - std::min(columns[i].width, row[i].size()), ' ');
-      text += std::string(columns[i].gap, ' ');
-      if (columns[i].right) text += fill;
-      text += row[i];
-      if (!columns[i].right && i + 1 < row.size()) text += fill;
-    }
-    text += '\n';
-  }
-  return text;
 }
 
 std::string scales_text(const Explanation& trace) {
@@ -62,11 +39,11 @@ std::string scales_text(const Explanation& trace) {
 
 std::string groups_text(const Explanation& trace, const ExplainedStep& step, std::size_t index) {
   const DotSpec& spec = trace.spec;
-  std::vector<std::vector<std::string>> rows = {
+  std::vector<std::vector<report::Cell>> rows = {
       {"k", "products", "scale of A", "scale of B", "e", "exact", "kept", "lost"}};
   for (const ExplainedAddend& x : step.addends) {
     const bool addend = x.k < 0, finite = x.kind == Kind::finite;
-    std::vector<std::string> row;
+    std::vector<report::Cell> row;
     if (addend) {
       row = {index == 0 && !trace.final_add ? "c" : "sum", hex_value(x.a, step.addend_format), "", ""};
     } else {
@@ -79,7 +56,8 @@ std::string groups_text(const Explanation& trace, const ExplainedStep& step, std
                 step.special ? "-" : number(x.kept), step.special ? "-" : number(x.lost)});
     rows.push_back(row);
   }
-  return text_of({{2, 6, true}, {2, 16}, {1, 16}, {1, 16}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}}, rows);
+  return report::aligned({{2, 6, true}, {2, 16}, {1, 16}, {1, 16}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}},
+                         rows);
 }
 
 std::string factor_text(std::uint64_t bits, const FormatSpec& format, std::int64_t value) {
@@ -139,7 +117,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
                         step.maximum - datapath.fraction_bits);
   }
   if (trace.spec.grouped) return text + groups_text(trace, step, index) + result_text(trace, step, index);
-  std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "e", "exact", "kept", "lost"}};
+  std::vector<std::vector<report::Cell>> rows = {{"k", "a", "b", "e", "exact", "kept", "lost"}};
   std::size_t zeros = 0;
   for (const ExplainedAddend& x : step.addends) {
     if (x.k >= 0 && is_plain_zero(x) && !all) {
@@ -157,7 +135,7 @@ std::string step_text(const Explanation& trace, const ExplainedStep& step, std::
     rows.push_back({label, left, right, exponent, x.kind == Kind::finite ? number(x.exact) : "-",
                     finite ? number(x.kept) : "-", finite ? number(x.lost) : "-"});
   }
-  text += text_of({{2, 3, true}, {2, 24}, {1, 24}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}}, rows);
+  text += report::aligned({{2, 3, true}, {2, 24}, {1, 24}, {1, 4, true}, {2, 24}, {1, 24}, {1, 0}}, rows);
   if (zeros != 0)
     text += fmt::format("       ({} zero product{} no part in E)\n", zeros,
                         zeros == 1 ? ", which takes" : "s, which take");
@@ -189,7 +167,7 @@ std::string stage_text(const Explanation& trace, const ExplainedStage& stage, st
   std::string text =
       fmt::format("step {} of {}: k {}-{}, {}\n", index + 1, trace.stages.size(), stage.products.front().k,
                   stage.products.back().k, stage_words(trace.spec.datapath.arithmetic));
-  std::vector<std::vector<std::string>> rows = {{"k", "a", "b", "product"}};
+  std::vector<std::vector<report::Cell>> rows = {{"k", "a", "b", "product"}};
   rows.push_back(
       {index == 0 ? "c" : "sum", hex_value(stage.before, index == 0 ? trace.spec.step.addend : output)});
   if (stage.flushed) rows.back().insert(rows.back().end(), {"", "taken as 0: a subnormal c is flushed"});
@@ -200,7 +178,7 @@ std::string stage_text(const Explanation& trace, const ExplainedStage& stage, st
     else
       rows.push_back({std::to_string(x.k), hex_value(x.a, trace.spec.a), hex_value(x.b, trace.spec.b),
                       value(x.product) + taken_text(x)});
-  text += text_of({{2, 3, true}, {2, 24}, {1, 24}, {2, 0}}, rows);
+  text += report::aligned({{2, 3, true}, {2, 24}, {1, 24}, {2, 0}}, rows);
   if (zeros != 0) text += fmt::format("       ({} zero product{})\n", zeros, zeros == 1 ? "" : "s");
   return text +
          fmt::format("  -> {} -> {}\n", rounding_text(trace.spec.datapath), hex_value(stage.after, output));

@@ -118,10 +118,9 @@ ForeignFunction::ForeignFunction(std::string name, int socket, pid_t child, doub
   most.tv_usec = static_cast<suseconds_t>((timeout_s - std::floor(timeout_s)) * 1e6);
   for (const int option : {SO_RCVTIMEO, SO_SNDTIMEO})
     if (setsockopt(socket, SOL_SOCKET, option, &most, sizeof most) != 0)
-      throw InputError(
-          fmt::format("--socket: found {}, allowed: a socket that this process inherited", socket));
+      refuse("--socket: found {}, allowed: a socket that this process inherited", socket);
   if (const std::string message = receive_message(); !message.empty())
-    throw InputError(fmt::format("{}: found {}, allowed: a function that can be called", name_, message));
+    refuse("{}: found {}, allowed: a function that can be called", name_, message);
 }
 
 ForeignFunction::ForeignFunction(ForeignFunction&& other) noexcept
@@ -141,8 +140,7 @@ ForeignFunction::~ForeignFunction() {
 ForeignFunction ForeignFunction::in_library(const std::string& name, Signature signature, double timeout_s) {
   const std::size_t colon = name.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == name.size())
-    throw InputError(
-        fmt::format("function: found {}, allowed: LIBRARY:FUNCTION, such as ./libmine.so:my_gemm", name));
+    refuse("function: found {}, allowed: LIBRARY:FUNCTION, such as ./libmine.so:my_gemm", name);
   const auto [socket, child] = started(name, [&](int end) {
     dup2(STDERR_FILENO, STDOUT_FILENO);  // what it prints is not our result
     serve(end, name, signature);
@@ -163,18 +161,18 @@ ForeignFunction ForeignFunction::on_socket(int descriptor, double timeout_s) {
   return {"the callable", descriptor, -1, timeout_s};
 }
 
-void ForeignFunction::refuse(const std::string& found) const {
-  throw InputError(fmt::format("{}: found {} {}, allowed: a function that returns", name_, found, during_));
+void ForeignFunction::refuse_answer(const std::string& found) const {
+  refuse("{}: found {} {}, allowed: a function that returns", name_, found, during_);
 }
 
 void ForeignFunction::refuse_end() {
-  if (errno == EAGAIN || errno == EWOULDBLOCK) refuse(fmt::format("no answer within {} s", timeout_s_));
+  if (errno == EAGAIN || errno == EWOULDBLOCK) refuse_answer(fmt::format("no answer within {} s", timeout_s_));
   int status = 0;
-  if (child_ <= 0 || waitpid(child_, &status, 0) != child_) refuse("the end of the stream");
+  if (child_ <= 0 || waitpid(child_, &status, 0) != child_) refuse_answer("the end of the stream");
   child_ = -1;
   if (WIFSIGNALED(status))
-    refuse(fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status))));
-  refuse(fmt::format("exit code {}", WEXITSTATUS(status)));
+    refuse_answer(fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status))));
+  refuse_answer(fmt::format("exit code {}", WEXITSTATUS(status)));
 }
 
 void ForeignFunction::send(const void* data, std::size_t size) {
@@ -202,7 +200,7 @@ void ForeignFunction::call(const ForeignCall& one) {
   words[kWords - 1] = one.d_size;
   send(words, sizeof words);
   for (const ForeignCall::Bytes& input : one.inputs) send(input.data, input.size);
-  if (const std::string message = receive_message(); !message.empty()) refuse(message);
+  if (const std::string message = receive_message(); !message.empty()) refuse_answer(message);
   receive(one.d, one.d_size);
 }
 

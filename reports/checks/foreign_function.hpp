@@ -55,7 +55,7 @@ class ForeignFunction {
   void receive(void* data, std::size_t size);
   /// What the other side reports: empty where all is well.
   std::string receive_message();
-  [[noreturn]] void refuse(const std::string& found) const;
+  [[noreturn]] void refuse_answer(const std::string& found) const;
   [[noreturn]] void refuse_end();
 
   std::string name_, during_ = "when it was loaded";

@@ -45,9 +45,8 @@ std::vector<laws::Subject> subjects_of(const Architecture& architecture,
   std::vector<laws::Subject> all = laws::subjects_of(architecture);
   std::erase_if(all, [&](const laws::Subject& one) { return !selected(one.instruction, instructions); });
   if (all.empty())
-    throw InputError(
-        fmt::format("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
-                    architecture.name, nearest_text(instructions)));
+    refuse("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
+           architecture.name, nearest_text(instructions));
   return all;
 }
 
@@ -101,10 +100,10 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
         gpus.insert(gpu_of(recording));
       });
   if (gpus.empty())
-    throw InputError(
-        fmt::format("--inst: found no recording of such an instruction on {}, allowed: part of a recorded "
-                    "instruction's name",
-                    architecture.name));
+    refuse(
+        "--inst: found no recording of such an instruction on {}, allowed: part of a recorded instruction's "
+        "name",
+        architecture.name);
   LawReport report{fmt::format("recordings of {}", fmt::join(gpus, ", ")), question.seed, {}, {}};
   for (std::size_t law = 0; law < results.size(); ++law) {
     CheckedLaw& one =

@@ -20,12 +20,11 @@ using Json = nlohmann::json;
 
 std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
                                     const std::string& where) {
-  const auto refuse = [&](const std::string& found, const std::string& allowed) {
-    throw InputError(fmt::format("{}: {}: found {}, allowed {}", where, field, found, allowed));
-  };
-  if (!json.contains(field) || !json[field].is_array()) refuse("no list", "a list of hex strings");
+  if (!json.contains(field) || !json[field].is_array())
+    refuse("{}: {}: found no list, allowed: a list of hex strings", where, field);
   const Json& list = json[field];
-  if (list.size() != count) refuse(fmt::format("{} elements", list.size()), std::to_string(count));
+  if (list.size() != count)
+    refuse("{}: {}: found {} elements, allowed: {}", where, field, list.size(), count);
   std::vector<std::uint64_t> out;
   for (const Json& one : list) {
     const std::string text = one.is_string() ? one.get<std::string>() : "";
@@ -33,7 +32,8 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
         (bits < 64 && value >> bits != 0))
-      refuse(printable(one.dump(), 40), fmt::format("hex digits of {} bits", bits));
+      refuse("{}: {}: found {}, allowed: hex digits of {} bits", where, field, printable(one.dump(), 40),
+             bits);
     out.push_back(value);
   }
   return out;
@@ -51,11 +51,10 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
     if (line.empty()) continue;
     const std::string where = fmt::format("{}:{}", path_, number);
     const Json json = corpus::parse_bounded(line, where, "a JSON object per line");
-    if (!json.is_object())
-      throw InputError(where + ": found no JSON object, allowed: a JSON object per line");
+    if (!json.is_object()) refuse("{}: found no JSON object, allowed: a JSON object per line", where);
     const auto word = [&](const char* field) {
       if (!json.contains(field) || !json[field].is_string())
-        throw InputError(fmt::format("{}: {}: found none, allowed a string", where, field));
+        refuse("{}: {}: found none, allowed: a string", where, field);
       return json[field].get<std::string>();
     };
     const auto is = find_instruction(word("instruction"));

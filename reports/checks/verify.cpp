@@ -24,9 +24,8 @@ Instruction instruction_of(const corpus::Recording& recording, const std::string
     const std::size_t bytes = spec_of(format).storage_bytes(), stored = corpus::bytes_of(operand->dtype);
     if (shape.size() != 3 || shape[1] != static_cast<std::uint64_t>(rows) ||
         shape[2] != static_cast<std::uint64_t>(columns) || stored != bytes)
-      throw InputError(fmt::format(
-          "{}: {}: found shape {} of {}-byte elements, allowed [tiles, {}, {}] of {}-byte elements", file,
-          operand->name, corpus::to_string(shape), stored, rows, columns, bytes));
+      refuse("{}: {}: found shape {} of {}-byte elements, allowed: [tiles, {}, {}] of {}-byte elements", file,
+             operand->name, corpus::to_string(shape), stored, rows, columns, bytes);
   }
   return *found;
 }
@@ -65,17 +64,16 @@ Comparison replay(const corpus::Recording& recording, const Instruction& instruc
 const Architecture& architecture_of_recording(const corpus::Recording& recording, const std::string& file) {
   const int capability = recording.provenance.compute_capability;
   if (const Architecture* found = find_architecture(capability)) return *found;
-  throw InputError(fmt::format("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has",
-                               file, capability == 0 ? "unknown" : capability_text(capability)));
+  refuse("{}: compute_capability: found \"{}\", allowed: one that `mmaudit list` has", file,
+         capability == 0 ? "unknown" : capability_text(capability));
 }
 
 const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, const Instruction& instruction,
                                            const std::string& file) {
   const Architecture& architecture = architecture_of_recording(recording, file);
   if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
-  throw InputError(
-      fmt::format("{}: instruction: found {} recorded on {}, allowed: one of `mmaudit list --arch {}`", file,
-                  name_of(instruction), recording.provenance.gpu, architecture.name));
+  refuse("{}: instruction: found {} recorded on {}, allowed: one of `mmaudit list --arch {}`", file,
+         name_of(instruction), recording.provenance.gpu, architecture.name);
 }
 
 namespace {
@@ -132,8 +130,8 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
   // An architecture without recordings is no bad input: the report then says that nothing was checked.
   if (report.instructions.empty() && only != nullptr) return report;
   if (report.instructions.empty())
-    throw InputError(
-        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name" +
+    refuse(
+        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name{}",
         nearest_text(filters));
   report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
   return report;
@@ -155,9 +153,8 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     }
   }
   if (chosen.empty())
-    throw InputError(
-        "--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`" +
-        nearest_text(filters));
+    refuse("--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`{}",
+           nearest_text(filters));
   VerifyReport report;
   report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
   progress.begin("checking", chosen.size());

@@ -90,8 +90,8 @@ int audit(const Options& options, const Context& context) {
   if (on_hardware(options.no_gpu ? "model" : options.on)) gpus = device::devices();
   const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
   if (options.on == "hardware" && !live)
-    throw InputError(fmt::format("--arch: found {}, allowed: the architecture of {} with --on hardware",
-                                 architecture.name, gpus.front().name));
+    refuse("--arch: found {}, allowed: the architecture of {} with --on hardware", architecture.name,
+           gpus.front().name);
 
   Progress replaying(context.quiet);
   for (const Output& one : outputs) replaying.will_write({one.path});
@@ -127,25 +127,26 @@ int audit(const Options& options, const Context& context) {
   return verified.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
-/// --capture: every product of a network, and the plan that --plan asks for.
+/// --capture: every product of a network, and the layer recipes that --plan asks for.
 int audit_capture(const TensorOptions& options, const std::vector<Output>& files,
                   const std::vector<Output>& printed, const report::TensorAuditProgress& progress,
                   const Context& context) {
   const report::TensorAuditRequest& request = options.request;
   if (!request.a.empty() || !request.b.empty() || !request.c.empty() || request.b_transposed)
-    throw InputError("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
+    refuse("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
   const bool of_output = options.output_limit > 0;
   if (!options.plan.empty() && request.limit <= 0 && !of_output)
-    throw InputError("--plan: found without --max-rel-fro and --max-output-error, allowed: with one of them");
+    refuse("--plan: found without --max-rel-fro and --max-output-error, allowed: with one of them");
   report::CaptureAudit audit = report::audit_capture(
       request, options.capture, progress, of_output ? std::optional(options.output_limit) : std::nullopt);
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
   std::vector<corpus::TextFile> more;
-  if (!options.plan.empty() && options.plan != "-") more.push_back({options.plan, report::plan_of(audit)});
+  if (!options.plan.empty() && options.plan != "-")
+    more.push_back({options.plan, report::layer_recipes_of(audit)});
   write(files, report, more);
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
-  if (options.plan == "-") emit("-", report::plan_of(audit));
+  if (options.plan == "-") emit("-", report::layer_recipes_of(audit));
   if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
   return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
 }
@@ -155,8 +156,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
                                                    {"--max-output-error", options.output_limit}};
   for (const auto& [option, limit] : limits)
     if (limit >= 1)
-      throw InputError(fmt::format("{}: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05",
-                                   option, limit));
+      refuse("{}: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05", option, limit);
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
@@ -182,9 +182,8 @@ int audit_tensors(TensorOptions& options, const Context& context) {
       [&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
       [&](std::uint64_t steps) { progress.advance(steps); }};
   if (!options.capture.empty()) return audit_capture(options, files, printed, shown, context);
-  if (!options.plan.empty()) throw InputError("--plan: found without --capture, allowed: with it");
-  if (options.output_limit > 0)
-    throw InputError("--max-output-error: found without --capture, allowed: with it");
+  if (!options.plan.empty()) refuse("--plan: found without --capture, allowed: with it");
+  if (options.output_limit > 0) refuse("--max-output-error: found without --capture, allowed: with it");
   report::GemmAudit audit = report::audit_tensors(options.request, shown);
   name_origin(context, audit.provenance);
   const report::Report report = report::report_of(audit);
@@ -197,7 +196,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
 
 /// Returns --b-transposed, which may be left out.
 Option add_tensor_options(Command& command, TensorOptions& options) {
-  const auto add = [&](const char* name, auto& value, const char* text) {
+  const auto add = [&](const char* name, auto& value, const std::string& text) {
     return command.option(name, value, text).group(kTensorGroup);
   };
   report::TensorAuditRequest& request = options.request;
@@ -216,16 +215,16 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
                                    "the file of B is (N, K), or is not; a square B needs one of them");
   transposed.group(kTensorGroup).once();
   add("--dtype DTYPE", request.dtypes,
-      "of e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, "
-      "nvf4; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 where an "
-      "architecture has them")
+      "of " + with_commas(names_of(gemm_dtypes())) +
+          "; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 where an "
+          "architecture has them")
       .comma_separated();
   add("--dtype-a DTYPE", request.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2");
   add("--dtype-b DTYPE", request.dtype_b, "of B");
   add("--scale SCALE", request.scales,
-      "of none, tensor, row, 1x128, 128x128, mx (both of mx-floor, mx-ceil); default: what is usual for the "
-      "dtype")
+      fmt::format("of {} (mx is both of the last); default: what is usual for the dtype",
+                  fmt::join(scaling_names(), ", ")))
       .comma_separated();
   add("--policy POLICY", request.policies,
       "of plain, promote:P, split-k:S, half; default: plain and promote:128")
@@ -290,19 +289,17 @@ void add_audit(Command& app) {
     tensors->json = options->json;
     if (command.any_given(kTensorGroup)) {
       if (options->on == "hardware")
-        throw InputError(
-            "--on: found hardware with tensors, allowed: model (whole products are the model's)");
+        refuse("--on: found hardware with tensors, allowed: model (whole products are the model's)");
       const std::pair<const char*, bool> others[] = {{"--corpus", !options->corpus.empty()},
                                                      {"--out", options->out != Options{}.out},
                                                      {"--no-files", options->no_files},
                                                      {"--no-study", options->no_study}};
       for (const auto& [option, given] : others)
-        if (given) throw InputError(fmt::format("{}: found with tensors, allowed: without them", option));
+        if (given) refuse("{}: found with tensors, allowed: without them", option);
       return audit_tensors(*tensors, context);
     }
     if (tensors->architectures.size() > 1)
-      throw InputError(fmt::format("--arch: found {}, allowed: one (several with --a and --b)",
-                                   tensors->architectures.size()));
+      refuse("--arch: found {}, allowed: one (several with --a and --b)", tensors->architectures.size());
     if (!tensors->architectures.empty()) options->architecture = tensors->architectures.front();
     return audit(*options, context);
   });

@@ -28,8 +28,7 @@ struct DiffOptions {
 const Architecture& required_of(const device::DeviceInfo& gpu, const std::string& named) {
   const Architecture& architecture = architecture_of(gpu);
   if (!named.empty() && named != architecture.name)
-    throw InputError(
-        fmt::format("--arch: found {}, allowed: {} with --on hardware", named, architecture.name));
+    refuse("--arch: found {}, allowed: {} with --on hardware", named, architecture.name);
   return architecture;
 }
 
@@ -40,9 +39,8 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   if (!options.problems.empty()) {
     if (!hardware && options.on.empty()) static_cast<void>(require_device());
     if (!hardware)
-      throw InputError(
-          fmt::format("--problems: found {} with --on model, allowed: with --on hardware, where cuBLASLt is",
-                      options.problems));
+      refuse("--problems: found {} with --on model, allowed: with --on hardware, where cuBLASLt is",
+             options.problems);
     problems = problems_of_file(options.problems);
   }
   Baseline baseline;
@@ -65,7 +63,7 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
     record(architecture, model_backend(architecture));
   }
   if (baseline.instructions.empty())
-    throw InputError("--inst: found no such instruction, allowed: part of a name of `mmaudit list`");
+    refuse("--inst: found no such instruction, allowed: part of a name of `mmaudit list`");
   emit(options.out, to_json(baseline));
   if (options.out != "-")
     emit("-",
@@ -89,12 +87,11 @@ int diff(const DiffOptions& options) {
   const Baseline before = read_baseline(options.before, options.instructions);
   const Baseline after = read_baseline(options.after, options.instructions);
   if (!options.instructions.empty() && before.instructions.empty() && after.instructions.empty())
-    throw InputError("--inst: found no such instruction, allowed: part of a name in OLD or NEW");
+    refuse("--inst: found no such instruction, allowed: part of a name in OLD or NEW");
   const BaselineDiff found = diff_baselines(before, after);
   if (found.same() && found.dots == 0 && found.products == 0)
-    throw InputError(
-        fmt::format("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`",
-                    options.after, options.before));
+    refuse("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`", options.after,
+           options.before);
   publish(
       options.json, [&] { return to_json(found); }, [&] { return to_text(found); });
   return found.same() ? kAllGood : kMismatch;

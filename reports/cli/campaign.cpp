@@ -49,8 +49,7 @@ Setup on_model(const CampaignOptions& options) {
 }
 
 Setup on_threads(const CampaignOptions& options, int processes) {
-  if (options.gpus != 1)
-    throw InputError("--gpus: found with --on model, allowed: with --on hardware, gpu-model");
+  if (options.gpus != 1) refuse("--gpus: found with --on model, allowed: with --on hardware, gpu-model");
   Setup setup = on_model(options);
   const unsigned cores = std::thread::hardware_concurrency() / static_cast<unsigned>(processes);
   setup.threads = options.threads != 0 ? options.threads : std::max(1U, cores);
@@ -60,14 +59,13 @@ Setup on_threads(const CampaignOptions& options, int processes) {
 /// The GPUs that the options ask for.
 std::vector<device::DeviceInfo> gpus_of(const CampaignOptions& options) {
   if (options.threads != 0)
-    throw InputError(fmt::format("--threads: found with --on {}, allowed: with --on model (the GPU computes)",
-                                 options.on));
+    refuse("--threads: found with --on {}, allowed: with --on model (the GPU computes)", options.on);
   const device::DeviceInfo any = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
   std::erase_if(gpus, [&](const device::DeviceInfo& x) { return x.name != any.name; });
   if (options.gpus > gpus.size())
-    throw InputError(fmt::format("--gpus: found {}, allowed: up to {}, as many {} as this machine has",
-                                 options.gpus, gpus.size(), any.name));
+    refuse("--gpus: found {}, allowed: up to {}, as many {} as this machine has", options.gpus, gpus.size(),
+           any.name);
   std::rotate(gpus.begin(), gpus.begin() + static_cast<std::ptrdiff_t>(options.first_gpu % gpus.size()),
               gpus.end());
   if (options.gpus != 0) gpus.resize(options.gpus);
@@ -76,8 +74,7 @@ std::vector<device::DeviceInfo> gpus_of(const CampaignOptions& options) {
 
 Setup on_gpus(const CampaignOptions& options) {
   if (!options.architecture.empty())
-    throw InputError(
-        "--arch: found with --on hardware, allowed: with --on model, gpu-model (the GPU says what it is)");
+    refuse("--arch: found with --on hardware, allowed: with --on model, gpu-model (the GPU says what it is)");
   Setup setup;
   setup.gpus = gpus_of(options);
   setup.model =
@@ -85,7 +82,7 @@ Setup on_gpus(const CampaignOptions& options) {
   return setup;
 }
 
-Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
+Schedule schedule_of(const CampaignOptions& options, const Setup& setup) {
   Schedule schedule;
   schedule.seed = options.seed;
   schedule.dots = static_cast<std::uint64_t>(options.dots);
@@ -93,28 +90,27 @@ Schedule plan_of(const CampaignOptions& options, const Setup& setup) {
   schedule.batches_version = device::kBatchesVersion;
   std::vector<Instruction> candidates = all_instructions(options.n);
   std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
-  schedule.instructions = campaign::plan_instructions(setup, candidates);
+  schedule.instructions = campaign::schedule_instructions(setup, candidates);
   if (schedule.instructions.empty())
-    throw InputError(fmt::format(
-        "--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
-        setup.reference == nullptr ? "this GPU" : setup.reference->name, nearest_text(options.instructions)));
+    refuse("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
+           setup.reference == nullptr ? "this GPU" : setup.reference->name,
+           nearest_text(options.instructions));
   for (int i = 0; i < gen::kInputClasses; ++i)
     if (const auto one = static_cast<gen::InputClass>(i); selected(gen::name_of(one), options.families))
       schedule.input_classes.push_back(one);
   if (schedule.input_classes.empty())
-    throw InputError(fmt::format("--family: found no such input class, allowed: part of {} ... {}",
-                                 gen::name_of(gen::InputClass::random_bits),
-                                 gen::name_of(gen::InputClass::floor_edge)));
+    refuse("--family: found no such input class, allowed: part of {} ... {}", gen::name_of(gen::InputClass{}),
+           gen::name_of(static_cast<gen::InputClass>(gen::kInputClasses - 1)));
   return schedule;
 }
 
-int list_plan(const CampaignOptions& options) {
+int list_schedule(const CampaignOptions& options) {
   Setup setup;
   if (options.on != "hardware")
     setup = on_model(options);
   else
     setup.model = &require_architecture(options.context, options.architecture);
-  const Schedule schedule = plan_of(options, setup);
+  const Schedule schedule = schedule_of(options, setup);
   std::string text;
   for (const campaign::ScheduledInstruction& one : schedule.instructions)
     text += fmt::format("{:44} {:9} {:>12} dot products per batch\n", name_of(one.instruction), one.engine,
@@ -160,12 +156,12 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
                 : options.on == "gpu-model" ? on_model(options)
                                             : on_gpus(options);
   if (setup.kernels) setup.gpus = gpus_of(options);
-  const Schedule schedule = plan_of(options, setup);
+  const Schedule schedule = schedule_of(options, setup);
   if (const std::size_t items = items_of(schedule).size(); ranks == nullptr && shard.index >= items)
-    throw InputError(fmt::format(
+    refuse(
         "--part: found {}, which has no work items, allowed: one of the {} parts that have (--merge needs no "
         "other)",
-        options.part, items));
+        options.part, items);
   if (ranks != nullptr && first) ranks->share(options.seed);
 
   const Interruptible interruptible;
@@ -226,15 +222,14 @@ int run(CampaignOptions options) {
     try_outputs({{"--out", options.out}}, inputs);
     return merge_files(options);
   }
-  if (options.list) return list_plan(options);
+  if (options.list) return list_schedule(options);
   static_cast<void>(campaign::parse_shard(options.part));
   if (!options.journal.empty() &&
       std::filesystem::weakly_canonical(options.journal) == std::filesystem::weakly_canonical(options.out))
-    throw InputError(fmt::format("--out: found {}, allowed: another file than --journal", options.out));
+    refuse("--out: found {}, allowed: another file than --journal", options.out);
   if (!options.has_seed && (!options.journal.empty() || !options.part.empty()))
-    throw InputError(
-        fmt::format("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
-                    options.journal.empty() ? "--part" : "--journal"));
+    refuse("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
+           options.journal.empty() ? "--part" : "--journal");
   if (!options.has_seed) options.seed = std::random_device{}();
   corpus::require_writable(options.out);
   const auto ranks = options.part.empty() ? campaign::join_ranks() : nullptr;

@@ -46,7 +46,9 @@ std::string manual_name(const CommandText& command);
 /// Words that may stand for a value, by its placeholder: {"ARCH", {"hopper", ...}}.
 using ValueWords = std::map<std::string, std::vector<std::string>>;
 
-/// A completion script for "bash", "zsh" or "fish".
+/// The shells that completion_script() knows.
+std::vector<std::string> completed_shells();
+/// A completion script for one of them.
 std::string completion_script(const CommandText& program, const std::string& shell, const ValueWords& words);
 
 }  // namespace mmaudit::cli

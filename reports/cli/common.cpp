@@ -79,8 +79,7 @@ device::DeviceInfo require_device() {
 
 bool on_hardware(const std::string& on) {
   if (on.empty()) return !device::devices().empty();
-  if (on != "model" && on != "hardware")
-    throw InputError(fmt::format("--on: found {}, allowed: model, hardware", on));
+  if (on != "model" && on != "hardware") refuse("--on: found {}, allowed: model, hardware", on);
   if (on == "hardware") static_cast<void>(require_device());
   return on == "hardware";
 }
@@ -97,9 +96,8 @@ std::uint8_t modifier_bits(const Instruction& instruction, const ModifierOptions
   if (modifiers.negate_a) bits |= kNegateA;
   if (modifiers.negate_b) bits |= kNegateB;
   if (bits != 0 && !is_asynchronous(instruction.op))
-    throw InputError(
-        fmt::format("--scale-d, --negate-a, --negate-b: found with {}, allowed with wgmma and tcgen05 only",
-                    name_of(instruction)));
+    refuse("--scale-d, --negate-a, --negate-b: found with {}, allowed: with wgmma and tcgen05 only",
+           name_of(instruction));
   return static_cast<std::uint8_t>(bits);
 }
 
@@ -116,8 +114,7 @@ std::filesystem::path corpus_folder(const std::string& given) {
     if (fs::is_directory(folder / here)) return folder / here;
     if (fs::is_directory(folder / "share" / "mmaudit" / here)) return folder / "share" / "mmaudit" / here;
   }
-  throw InputError(
-      "--corpus: found no recordings near this program, allowed: a folder of *.safetensors recordings");
+  refuse("--corpus: found no recordings near this program, allowed: a folder of *.safetensors recordings");
 }
 
 std::vector<std::string> split_list(std::string_view text) {
@@ -215,14 +212,12 @@ void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedF
   const NamedFile* printed = nullptr;
   for (auto one = outputs.begin(); one != outputs.end(); ++one) {
     if (one->path == "-" && printed != nullptr)
-      throw InputError(fmt::format("{}: found - with {} -, allowed: one of them on standard output",
-                                   one->option, printed->option));
+      refuse("{}: found - with {} -, allowed: one of them on standard output", one->option, printed->option);
     if (one->path == "-") printed = &*one;
     if (!is_file(one->path)) continue;
     const auto refuse_if_same = [&](const NamedFile& other) {
       if (is_file(other.path) && same_file(one->path, corpus::file_of(other.path)))
-        throw InputError(
-            fmt::format("{}: found the file of {}, allowed: a file of its own", one->option, other.option));
+        refuse("{}: found the file of {}, allowed: a file of its own", one->option, other.option);
     };
     std::for_each(inputs.begin(), inputs.end(), refuse_if_same);
     std::for_each(outputs.begin(), one, refuse_if_same);

@@ -5,6 +5,7 @@
 
 #include "command_text.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -239,13 +240,19 @@ std::string fish_script(const CommandText& program, const ValueWords& words) {
       program.path, valued, paths, lines);
 }
 
+struct Shell {
+  std::string_view name;
+  std::string (*script)(const CommandText&, const ValueWords&);
+};
+constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
+
 }  // namespace
 
+std::vector<std::string> completed_shells() { return names_of(kShells); }
+
 std::string completion_script(const CommandText& program, const std::string& shell, const ValueWords& words) {
-  if (shell == "bash") return bash_script(program, words);
-  if (shell == "zsh") return zsh_script(program, words);
-  if (shell == "fish") return fish_script(program, words);
-  throw InputError(fmt::format("SHELL: found {}, allowed: bash, zsh, fish", shell));
+  if (const Shell* const known = find_named(kShells, shell)) return known->script(program, words);
+  refuse("SHELL: found {}, allowed: {}", shell, names_of(kShells));
 }
 
 }  // namespace mmaudit::cli

@@ -10,7 +10,7 @@
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/cvt.hpp"
-#include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -82,7 +82,7 @@ double read_value(const std::string& text, const FormatSpec& from) {
   const FormatSpec wide = spec_of(Format::f64);
   const bool raw = text.rfind("0x", 0) == 0 && text.find_first_of("pP.") == std::string::npos;
   if (raw && from.id == Format::none)
-    throw InputError(fmt::format("values: found raw bits \"{}\", allowed with --from only", text));
+    refuse("values: found raw bits \"{}\", allowed: with --from only", text);
   const FormatSpec& read_as = raw ? from : wide;
   const ParsedValue parsed = parse_value(text, read_as);
   if (!parsed.error.empty()) throw InputError("values: " + parsed.error);
@@ -121,19 +121,18 @@ FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& te
   if (options.from.empty()) {
     const Format found = format_of(tensor.dtype);
     if (found != Format::none) return spec_of(found);
-    throw InputError(
-        fmt::format("{}: dtype: found {}, allowed a float type (say what raw bits are with --from)",
-                    options.in, corpus::safetensors_name(tensor.dtype)));
+    refuse("{}: dtype: found {}, allowed: a float type (say what raw bits are with --from)", options.in,
+           corpus::safetensors_name(tensor.dtype));
   }
   const FormatSpec from = require_format("--from", options.from);
   if (tensor.dtype != corpus::raw_type(from) && tensor.dtype != corpus::value_type(from.id))
-    throw InputError(fmt::format("{}: dtype: found {}, allowed {}", options.in,
-                                 corpus::safetensors_name(tensor.dtype), corpus::types_text(from)));
+    refuse("{}: dtype: found {}, allowed: {}", options.in, corpus::safetensors_name(tensor.dtype),
+           corpus::types_text(from));
   return from;
 }
 
 int convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
-  if (options.out.empty()) throw InputError("--out: found none, allowed: file.npy or file.safetensors");
+  if (options.out.empty()) refuse("--out: found none, allowed: file.npy or file.safetensors");
   try_outputs({{"--out", options.out}}, {{"--in", options.in}});
   corpus::check_tensor_target(options.out);
   const corpus::Tensor source = corpus::load_tensor(options.in);
@@ -147,13 +146,9 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
   const std::size_t elements = source.data.size() / from.storage_bytes();
   result.data.resize(elements * to.storage_bytes());
   Counts counts;
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t stored = gen::load_bits(source.data, from.storage_bytes(), i);
-    const double value = decode_value(stored, from);
-    const std::uint64_t bits = cast_bits(stored, from, to, rule);
-    counts.add(outcome_of_cast(value, bits, to, rule));
-    gen::store_bits(result.data, to.storage_bytes(), i, bits);
-  }
+  cast_elements(
+      source.data.data(), from, result.data.data(), to, rule, elements,
+      [&](double value, std::uint64_t bits) { counts.add(outcome_of_cast(value, bits, to, rule)); });
   corpus::save_tensor(options.out, result);
   if (options.json) {
     nlohmann::json out = json_of(options, to, counts);
@@ -175,7 +170,7 @@ std::uint32_t random_of(const ConvertOptions& options) {
   if (options.random.empty()) return 0;
   const ParsedValue parsed = parse_value(options.random, spec_of(Format::f32));
   if (!parsed.error.empty() || options.random.rfind("0x", 0) != 0)
-    throw InputError(fmt::format("--random: found \"{}\", allowed 0x and up to 8 digits", options.random));
+    refuse("--random: found \"{}\", allowed: 0x and up to 8 digits", options.random);
   return static_cast<std::uint32_t>(parsed.bits);
 }
 
@@ -190,18 +185,17 @@ int random_bits_of(Format format) {
 int print_odds(const ConvertOptions& options, const FormatSpec& to) {
   const int bits = random_bits_of(to.id);
   if (bits == 0)
-    throw InputError(
-        fmt::format("--round rs: found --to {}, allowed: f16, bf16, e4m3, e5m2, e2m3, e3m2", name_of(to.id)));
+    refuse("--round rs: found --to {}, allowed: {}", name_of(to.id),
+           names_of(kFormats, [](const NamedFormat& one) { return random_bits_of(one.spec.id) != 0; }));
   if (!options.in.empty() || !options.out.empty())
-    throw InputError(
-        "--round rs: found --in or --out, allowed with typed numbers: random bits are per element");
+    refuse("--round rs: found --in or --out, allowed: with typed numbers: random bits are per element");
   if (!options.from.empty())
-    throw InputError("--from: found with --round rs, allowed without: its source is binary32");
-  if (options.json) throw InputError("--json: found with --round rs, allowed: with the other roundings");
+    refuse("--from: found with --round rs, allowed: without: its source is binary32");
+  if (options.json) refuse("--json: found with --round rs, allowed: with the other roundings");
   const std::uint32_t random = random_of(options);
   if (random >> bits != 0)
-    throw InputError(fmt::format("--random: found {}, allowed with --to {}: 0x0 to 0x{:x}, {} random bits",
-                                 options.random, name_of(to.id), (1U << bits) - 1, bits));
+    refuse("--random: found {} with --to {}, allowed: 0x0 to 0x{}, {} random bits", options.random,
+           name_of(to.id), fmt::format("{:x}", (1U << bits) - 1), bits);
   const bool saturate = options.saturate || to.storage_bits == 8;  // .satfinite is mandatory there
   std::string text = fmt::format("{:>24}  {:>14}  {:>14}  {:>20}\n", "source", "down", "up",
                                  "up of 2^" + std::to_string(bits));
@@ -230,12 +224,12 @@ int convert_packed(const ConvertOptions& options) {
     if (!parsed.error.empty() || (packed != nullptr && item.rfind("0x", 0) != 0))
       throw InputError(
           packed != nullptr
-              ? fmt::format("values: found \"{}\", allowed the register of .{} as 0x...", item, source)
+              ? refusal("values: found \"{}\", allowed: the register of .{} as 0x...", item, source)
               : "values: " + parsed.error);
     operands.push_back(static_cast<std::uint32_t>(parsed.bits));
   }
   if (!options.random.empty() && options.ptx.find(".rs.") == std::string::npos)
-    throw InputError(fmt::format("--random: found with {}, allowed: with .rs", options.ptx));
+    refuse("--random: found with {}, allowed: with .rs", options.ptx);
   std::uint32_t result = 0;
   if (const std::string reason = run_cvt(options.ptx, operands, random_of(options), result); !reason.empty())
     throw InputError("--ptx: " + reason);
@@ -255,19 +249,18 @@ int convert_packed(const ConvertOptions& options) {
 int execute(const ConvertOptions& options) {
   if (!options.ptx.empty()) return convert_packed(options);
   if (!options.random.empty() && options.rounding != "rs")
-    throw InputError("--random: found without --round rs, allowed: with it or with --ptx");
-  if (options.to.empty())
-    throw InputError("--to: found none, allowed a format (or --ptx with an instruction)");
+    refuse("--random: found without --round rs, allowed: with it or with --ptx");
+  if (options.to.empty()) refuse("--to: found none, allowed: a format (or --ptx with an instruction)");
   if (options.rounding == "rs") return print_odds(options, require_format("--to", options.to));
   const FormatSpec to = require_format("--to", options.to);
   CastRule rule;
   rule.saturate = options.saturate;
   rule.rounding = find_cast_rounding(options.rounding).value_or(CastRounding::nearest_even);
   if (options.in.empty() == options.values.empty())
-    throw InputError("convert: found " + std::string(options.in.empty() ? "neither" : "both") +
-                     ", allowed: either --in FILE or a list of values");
+    refuse("convert: found {}, allowed: either --in FILE or a list of values",
+           options.in.empty() ? "neither" : "both");
   if (options.in.empty() && !options.out.empty())
-    throw InputError("--out: found without --in, allowed: with it (typed numbers are printed)");
+    refuse("--out: found without --in, allowed: with it (typed numbers are printed)");
   return options.in.empty() ? convert_values(options, to, rule) : convert_file(options, to, rule);
 }
 
@@ -290,10 +283,12 @@ void add_convert(Command& app) {
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
   command.section("Rounding");
+  std::vector<std::string> roundings = names_of(kCastRoundings);
+  roundings.emplace_back("rs");
   const Option round = command
                            .option("--round", options->rounding,
                                    "nearest even, toward zero, nearest away, toward +infinity, stochastic")
-                           .one_of({"rn", "rz", "rna", "rp", "rs"});
+                           .one_of(roundings);
   Option ptx = command.option("--ptx OPCODE", options->ptx,
                               "a packed instruction: cvt.rn.satfinite.e2m1x2.f32; values are its operands");
   command.option("--random BITS", options->random,

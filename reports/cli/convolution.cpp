@@ -37,27 +37,25 @@ struct ConvolutionOptions {
 /// "Y,X", or one number for both.
 void read_pair(const char* option, const std::vector<int>& given, int& y, int& x) {
   if (given.empty()) return;
-  if (given.size() > 2)
-    throw InputError(fmt::format("{}: found {} numbers, allowed 1 or 2", option, given.size()));
+  if (given.size() > 2) refuse("{}: found {} numbers, allowed: 1 or 2", option, given.size());
   y = given.front();
   x = given.back();
 }
 
 corpus::Tensor load_operand(const char* option, const std::string& file, const FormatSpec& format) {
   if (const std::uint64_t bytes = corpus::tensor_bytes(file); bytes > conv::kMostElements * 8)
-    throw InputError(
-        fmt::format("{}: {}: found {} bytes, allowed {}", option, file, bytes, conv::kMostElements * 8));
+    refuse("{}: {}: found {} bytes, allowed: {}", option, file, bytes, conv::kMostElements * 8);
   corpus::Tensor tensor = corpus::load_tensor(file);
   if (tensor.dtype != corpus::raw_type(format) && tensor.dtype != corpus::value_type(format.id))
-    throw InputError(fmt::format("{}: {}: dtype: found {}, allowed {}", option, file,
-                                 corpus::safetensors_name(tensor.dtype), corpus::types_text(format)));
+    refuse("{}: {}: dtype: found {}, allowed: {}", option, file, corpus::safetensors_name(tensor.dtype),
+           corpus::types_text(format));
   const bool fits = tensor.shape.size() == 4 &&
                     std::all_of(tensor.shape.begin(), tensor.shape.end(), [](std::uint64_t extent) {
                       return extent >= 1 && extent <= std::uint64_t{conv::kMostSize};
                     });
   if (!fits)
-    throw InputError(fmt::format("{}: {}: shape: found {}, allowed four sizes of 1 to {}", option, file,
-                                 corpus::to_string(tensor.shape), conv::kMostSize));
+    refuse("{}: {}: shape: found {}, allowed: four sizes of 1 to {}", option, file,
+           corpus::to_string(tensor.shape), conv::kMostSize);
   return tensor;
 }
 
@@ -76,9 +74,8 @@ Problem problem_of(const ConvolutionOptions& options, const Instruction& instruc
   read_pair("--dilation", options.dilation, shape.dilation_y, shape.dilation_x);
   const FormatSpec a = spec_of(instruction.a), b = spec_of(instruction.b);
   if (options.activations.empty() != options.weights.empty())
-    throw InputError(fmt::format("{}: found it alone, allowed with {}",
-                                 options.weights.empty() ? "--activations" : "--weights",
-                                 options.weights.empty() ? "--weights" : "--activations"));
+    refuse("{}: found it alone, allowed: with {}", options.weights.empty() ? "--activations" : "--weights",
+           options.weights.empty() ? "--weights" : "--activations");
   if (!options.activations.empty()) {
     corpus::Tensor x = load_operand("--activations", options.activations, a),
                    w = load_operand("--weights", options.weights, b);
@@ -86,8 +83,8 @@ Problem problem_of(const ConvolutionOptions& options, const Instruction& instruc
       return static_cast<int>(tensor.shape[i]);
     };
     if (w.shape[3] != x.shape[3])
-      throw InputError(fmt::format("--weights: {}: channels: found {}, allowed {}, as --activations has",
-                                   options.weights, w.shape[3], x.shape[3]));
+      refuse("--weights: {}: channels: found {}, allowed: {}, as --activations has", options.weights,
+             w.shape[3], x.shape[3]);
     shape.images = size(x, 0);
     shape.height = size(x, 1);
     shape.width = size(x, 2);
@@ -124,9 +121,9 @@ std::string pixel_text(const conv::Pixel& pixel) {
 /// The lanes of one tile at every place of a filter row, as "shift" has them.
 std::string lane_table(const Shape& shape, const ConvolutionOptions& options) {
   if (options.table >= shape.positions())
-    throw InputError(fmt::format("--table: found {}, allowed 0 to {}", options.table, shape.positions() - 1));
+    refuse("--table: found {}, allowed: 0 to {}", options.table, shape.positions() - 1);
   if (options.row >= shape.rows)
-    throw InputError(fmt::format("--filter-row: found {}, allowed 0 to {}", options.row, shape.rows - 1));
+    refuse("--filter-row: found {}, allowed: 0 to {}", options.row, shape.rows - 1);
   const int lanes = std::min(options.lanes, shape.positions() - options.table);
   report::Table table{.title = "lanes", .columns = {{"lane", true}, {"output"}}};
   for (int lane = 0; lane < lanes; ++lane) {
@@ -321,7 +318,7 @@ void add_convolution(Command& tcgen05) {
                          .range(0, conv::kMostSize);
   command.runs([options, row](const Context& context) {
     if (row.given() && options->table == kNoTable)
-      throw InputError("--filter-row: found it alone, allowed with --table");
+      refuse("--filter-row: found it alone, allowed: with --table");
     return execute(*options, context);
   });
 }

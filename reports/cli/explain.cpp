@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/report/dot_picture.hpp"
 #include "mmaudit/value_text.hpp"
+#include "mmaudit/whole_number.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
@@ -46,8 +46,7 @@ std::vector<std::uint64_t> parse_list(const char* option, const std::string& tex
       values.push_back(value.bits);
     }
   if (values.size() > static_cast<std::size_t>(k))
-    throw InputError(
-        fmt::format("{}: found {} values, allowed at most {} ({})", option, values.size(), k, most));
+    refuse("{}: found {} values, allowed: at most {} ({})", option, values.size(), k, most);
   values.resize(static_cast<std::size_t>(k), 0);
   return values;
 }
@@ -56,25 +55,24 @@ std::vector<std::uint64_t> parse_list(const char* option, const std::string& tex
 std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruction& instruction) {
   if (!is_sparse(instruction.op)) {
     if (text.empty()) return {};
-    throw InputError(fmt::format("--metadata: found with {}, allowed with sparse instructions only",
-                                 mmaudit::name_of(instruction)));
+    refuse("--metadata: found with {}, allowed: with sparse instructions only",
+           mmaudit::name_of(instruction));
   }
   const Sparsity sparsity = sparsity_of(instruction);
   const auto stored = static_cast<std::size_t>(instruction.stored_k());
   std::vector<std::uint8_t> metadata;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t comma = std::min(text.find(',', start), text.size());
-    int position = -1;
-    const auto [end, error] = std::from_chars(text.data() + start, text.data() + comma, position);
-    if (error != std::errc() || end != text.data() + comma || position < 0 || position >= sparsity.group)
-      throw InputError(fmt::format("--metadata: value {}: found '{}', allowed 0 to {}", metadata.size(),
-                                   text.substr(start, comma - start), sparsity.group - 1));
+    const std::string word = text.substr(start, comma - start);
+    const int position = whole_number<int>(word).value_or(-1);
+    if (position < 0 || position >= sparsity.group)
+      refuse("--metadata: value {}: found '{}', allowed: 0 to {}", metadata.size(), word, sparsity.group - 1);
     metadata.push_back(static_cast<std::uint8_t>(position));
     start = comma + 1;
   }
   if (metadata.size() > stored || metadata.size() % static_cast<std::size_t>(sparsity.kept) != 0)
-    throw InputError(fmt::format("--metadata: found {} positions, allowed at most {}, in whole groups of {}",
-                                 metadata.size(), stored, sparsity.kept));
+    refuse("--metadata: found {} positions, allowed: at most {}, in whole groups of {}", metadata.size(),
+           stored, sparsity.kept);
   while (metadata.size() < stored) {
     metadata.resize(metadata.size() + static_cast<std::size_t>(sparsity.kept));
     write_pattern(sparsity, 0, &metadata[metadata.size() - static_cast<std::size_t>(sparsity.kept)]);
@@ -90,9 +88,8 @@ std::vector<std::uint8_t> parse_metadata(const std::string& text, const Instruct
 std::vector<std::uint8_t> parse_scales(const char* option, const std::string& text, const Instruction& inst) {
   if (text.empty()) return {};
   if (inst.scale == Format::none)
-    throw InputError(
-        fmt::format("{}: found with {}, allowed with block-scaled instructions only (kind_mx...)", option,
-                    mmaudit::name_of(inst)));
+    refuse("{}: found with {}, allowed: with block-scaled instructions only (kind_mx...)", option,
+           mmaudit::name_of(inst));
   std::string padded = text;
   for (auto i = std::count(text.begin(), text.end(), ',') + 1; i < scales_of(inst); ++i) padded += ",1";
   const auto bits = parse_list(option, padded, spec_of(inst.scale), scales_of(inst), "blocks of k");
@@ -104,8 +101,7 @@ Question read_recording(const ExplainOptions& options) {
   const Instruction inst = instruction_of(recording, options.tile_file);
   const auto require = [&](const char* option, std::int64_t found, std::int64_t size) {
     if (found < 0 || found >= size)
-      throw InputError(
-          fmt::format("{}: {}: found {}, allowed 0 to {}", options.tile_file, option, found, size - 1));
+      refuse("{}: {}: found {}, allowed: 0 to {}", options.tile_file, option, found, size - 1);
   };
   require("--index", static_cast<std::int64_t>(options.tile), static_cast<std::int64_t>(recording.tiles));
   require("--row", options.row, inst.m);
@@ -118,8 +114,7 @@ Question read_recording(const ExplainOptions& options) {
 
 Question read_text(const ExplainOptions& options) {
   if (options.instruction.empty())
-    throw InputError(
-        "--inst: found nothing, allowed: an instruction of `mmaudit list`, or --tile with a recording");
+    refuse("--inst: found nothing, allowed: an instruction of `mmaudit list`, or --tile with a recording");
   const Instruction inst = require_instruction(options.instruction);
   DotCase dot;
   dot.a = parse_list("--a", options.a, spec_of(inst.a), inst.stored_k());

@@ -18,8 +18,9 @@ std::shared_ptr<checks::ForeignFunction> start(const ForeignOptions& options, ch
   const int count =
       (options.library.empty() ? 0 : 1) + (options.command.empty() ? 0 : 1) + (options.socket >= 0 ? 1 : 0);
   if (count != 1)
-    throw InputError("function: found " + std::string(count == 0 ? "none" : "several") +
-                     ", allowed: one of LIBRARY:FUNCTION (./libmine.so:my_gemm), --command and --socket");
+    refuse(
+        "function: found {}, allowed: one of LIBRARY:FUNCTION (./libmine.so:my_gemm), --command and --socket",
+        count == 0 ? "none" : "several");
   return std::make_shared<ForeignFunction>(
       !options.library.empty()   ? ForeignFunction::in_library(options.library, signature, options.timeout)
       : !options.command.empty() ? ForeignFunction::of_command(options.command, options.timeout)

@@ -32,10 +32,9 @@ struct ProblemOptions {
 
 std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
   if (options.file.empty() == (options.random == 0))
-    throw InputError("--problems, --random: found " + std::string(options.file.empty() ? "neither" : "both") +
-                     ", allowed: one of them");
+    refuse("--problems, --random: found {}, allowed: one of them", options.file.empty() ? "neither" : "both");
   if (options.batches && options.random == 0)
-    throw InputError("--batches: found it with --problems, allowed: with --random");
+    refuse("--batches: found it with --problems, allowed: with --random");
   if (!options.file.empty()) return problems_of_file(options.file);
   const std::vector<std::string> usual = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
   return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types,
@@ -182,8 +181,7 @@ struct PredictOptions {
 GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
                   const Architecture& architecture) {
   if (options.plan.empty() == options.call.empty())
-    throw InputError("--plan, --call: found " + std::string(options.plan.empty() ? "neither" : "both") +
-                     ", allowed: one of them");
+    refuse("--plan, --call: found {}, allowed: one of them", options.plan.empty() ? "neither" : "both");
   const auto json_of_file = [](const std::string& file) {
     return corpus::parse_bounded(text_of_file(file), file, "a JSON object");
   };
@@ -191,7 +189,7 @@ GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
   std::string why;
   const auto plan =
       plan_of(problem, corpus::library_call_of(json_of_file(options.call), options.call), &why, architecture);
-  if (!plan) throw InputError(options.call + ": found " + why + ", allowed: a call with a known plan");
+  if (!plan) refuse("{}: found {}, allowed: a call with a known plan", options.call, why);
   return *plan;
 }
 
@@ -215,8 +213,8 @@ int predict_file(const PredictOptions& options, const Context& context) {
   const auto addend = [](const char* option, const std::string& file, const char* field, bool reads,
                          Format format, const corpus::MatrixShape& shape) {
     if (reads == file.empty())
-      throw InputError(fmt::format("{}: found {}, allowed: {} where the problem has {}", option,
-                                   file.empty() ? "none" : file, reads ? "a file" : "none", field));
+      refuse("{}: found {}, allowed: {} where the problem has {}", option, file.empty() ? "none" : file,
+             reads ? "a file" : "none", field);
     return reads ? std::optional(corpus::load_operand(option, file, spec_of(format), shape, nullptr))
                  : std::nullopt;
   };
@@ -251,8 +249,7 @@ std::vector<std::uint64_t> sizes_of(const std::string& text) {
     constexpr std::uint64_t kMost = 65536;
     if (found.ec != std::errc{} || found.ptr != end || first == 0 || last < first || last > kMost ||
         (!out.empty() && first <= out.back()))
-      throw InputError("--m: found " + item +
-                       ", allowed: ascending numbers and ranges from 1 to 65536, 1-256,512");
+      refuse("--m: found {}, allowed: ascending numbers and ranges from 1 to 65536, 1-256,512", item);
     for (std::uint64_t m = first; m <= last; ++m) out.push_back(m);
   }
   return out;
@@ -264,7 +261,7 @@ int invariant(const LayerOptions& options, const Context& context) {
       {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
       {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
   const GemmProblem layer = corpus::gemm_problem_of(json, "gemm invariant");
-  if (layer.transposed_a) throw InputError("--layout: found " + options.layout + ", allowed: nn, nt");
+  if (layer.transposed_a) refuse("--layout: found {}, allowed: nn, nt", options.layout);
   InvariantOptions how;
   how.seed = options.seed;
   how.pin = options.pin;

@@ -37,8 +37,8 @@ const Architecture& chosen_architecture(const LawsOptions& options, const Contex
   if (options.backend != "hardware") return require_architecture(context, options.architecture);
   const Architecture& own = architecture_of(require_device());
   if (!options.architecture.empty() && &require_architecture(context, options.architecture) != &own)
-    throw InputError(fmt::format("--arch: found {}, allowed with --on hardware: {}, which this GPU is",
-                                 options.architecture, own.name));
+    refuse("--arch: found {} with --on hardware, allowed: {}, which this GPU is", options.architecture,
+           own.name);
   return own;
 }
 
@@ -89,7 +89,7 @@ int run(LawsOptions options, const Context& context) {
   for (const Law& law : laws::lawbook())
     if (selected(law.name, options.laws) && !(options.no_slow && law.slow)) question.laws.push_back(&law);
   if (question.laws.empty())
-    throw InputError("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
+    refuse("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
   const Architecture& architecture = chosen_architecture(options, context);
   question.architecture = &architecture;
   RegressionFile known(options.regressions);

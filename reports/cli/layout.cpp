@@ -57,8 +57,8 @@ Layout layout_of(const LayoutOptions& options, const Context& context, const Ins
 int layout(const LayoutOptions& options, const Context& context) {
   const Instruction inst = require_instruction(options.instruction);
   if (!has_fragment_maps(inst) && inst.op != Op::wmma)
-    throw InputError(fmt::format("--inst: found {}, allowed: mma, mma.sp, wgmma, wgmma.sp, wmma ({})",
-                                 mmaudit::name_of(inst), why_no_fragment_maps(inst)));
+    refuse("--inst: found {}, allowed: mma, mma.sp, wgmma, wgmma.sp, wmma ({})", mmaudit::name_of(inst),
+           why_no_fragment_maps(inst));
   const Layout found = layout_of(options, context, inst);
   std::vector<report::FragmentPicture> pictures;
   std::string text;

@@ -11,9 +11,9 @@ namespace {
 
 /// "volta, turing, hopper (m16n16k16 of f16), or --discover on a GPU"
 std::string allowed_text() {
-  std::vector<std::string_view> names;
-  for (const WmmaFragments& one : published_wmma_fragments()) names.push_back(one.architecture);
-  return fmt::format("{} (m16n16k16 of f16), or --discover on a GPU", fmt::join(names, ", "));
+  std::vector<std::string> names;
+  for (const WmmaFragments& one : published_wmma_fragments()) names.emplace_back(one.architecture);
+  return with_commas(names) + " (m16n16k16 of f16), or --discover on a GPU";
 }
 
 struct Chosen {
@@ -67,18 +67,16 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
   const std::string name = name_of(instruction);
   constexpr std::string_view kOpen = "whose fragments the PTX ISA leaves open";
   if (architecture == nullptr)
-    throw InputError(
-        fmt::format("--inst: found {}, {}, allowed: with --arch {}", name, kOpen, allowed_text()));
+    refuse("--inst: found {}, {}, allowed: with --arch {}", name, kOpen, allowed_text());
   require_datapath(*architecture, instruction);
   const WmmaFragments* published = find_wmma_fragments(architecture->name, instruction);
   if (published == nullptr)
-    throw InputError(fmt::format("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen,
-                                 allowed_text()));
+    refuse("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen, allowed_text());
   if (!published->any_layout && (choice.a == "col" || choice.b == "row" || choice.c == "col"))
-    throw InputError(
-        fmt::format("--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by rows "
-                    "(what is known of it), or --discover on a GPU",
-                    architecture->name));
+    refuse(
+        "--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by rows (what is "
+        "known of it), or --discover on a GPU",
+        architecture->name);
   const std::string evidence(mmaudit::name_of(published->evidence));
   Layout layout{{},
                 fmt::format("{}: {}{}", evidence, published->source,

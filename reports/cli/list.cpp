@@ -156,11 +156,10 @@ constexpr const char* kCoresLegend =
 int list_cores(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
   const std::vector<CoreLine> lines = core_lines(chosen);
   if (lines.empty()) {
-    std::vector<std::string_view> known;
-    for (const TensorCores& one : kTensorCores) known.push_back(one.architecture);
-    throw InputError(
-        fmt::format("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
-                    chosen.front()->name, fmt::join(known, ", ")));
+    std::vector<std::string> known;
+    for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
+    refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
+           chosen.front()->name, known);
   }
   if (options.json) {
     emit("-", core_json(lines));
@@ -213,11 +212,11 @@ int list(const ListOptions& options, const Context& context) {
         !lines.empty() || options.instructions.empty())
       text += block_of(*architecture, lines, options.markdown);
   if (text.empty())
-    throw InputError(
-        fmt::format("--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit "
-                    "list --all` prints{}",
-                    options.architecture.empty() ? "" : " on " + options.architecture,
-                    nearest_text(options.instructions)));
+    refuse(
+        "--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit list --all` "
+        "prints{}",
+        options.architecture.empty() ? "" : " on " + options.architecture,
+        nearest_text(options.instructions));
   if (!options.markdown)
     text +=
         "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "

@@ -45,8 +45,7 @@ std::uint64_t available_memory() {
 
 void require_memory(std::uint64_t needed, std::uint64_t limit, const char* what) {
   if (needed <= limit) return;
-  throw InputError(
-      fmt::format("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit));
+  refuse("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit);
 }
 
 /// --factor-a, --factor-b: the factor of a whole tensor, a number or a file with one F32.
@@ -57,16 +56,15 @@ float factor_of(const char* option, const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, factor);
   if (error != std::errc::invalid_argument && rest == end) {
     if (error != std::errc{} || !std::isfinite(factor))
-      throw InputError(fmt::format("{}: found {}, allowed: a finite number of binary32", option, text));
+      refuse("{}: found {}, allowed: a finite number of binary32", option, text);
     return factor;
   }
   const corpus::Tensor tensor = corpus::load_tensor(text);
   if (tensor.dtype != corpus::DType::f32 || tensor.data.size() != sizeof factor)
-    throw InputError(fmt::format("{}: {}: found {} {}, allowed: one F32", text, option,
-                                 corpus::safetensors_name(tensor.dtype), corpus::to_string(tensor.shape)));
+    refuse("{}: {}: found {} {}, allowed: one F32", text, option, corpus::safetensors_name(tensor.dtype),
+           corpus::to_string(tensor.shape));
   std::memcpy(&factor, tensor.data.data(), sizeof factor);
-  if (!std::isfinite(factor))
-    throw InputError(fmt::format("{}: {}: found {}, allowed: a finite number", text, option, factor));
+  if (!std::isfinite(factor)) refuse("{}: {}: found {}, allowed: a finite number", text, option, factor);
   return factor;
 }
 
@@ -79,14 +77,12 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
     epilogue.alpha *= factor_of("--factor-a", options.factor_a) * factor_of("--factor-b", options.factor_b);
   epilogue.beta = static_cast<float>(options.beta);
   if (!std::isfinite(epilogue.alpha))
-    throw InputError(
-        "--alpha, --factor-a, --factor-b: found a product beyond binary32, allowed: a finite one");
+    refuse("--alpha, --factor-a, --factor-b: found a product beyond binary32, allowed: a finite one");
   if (epilogue.beta != 0 && options.c.empty())
-    throw InputError(fmt::format("--beta: found {} without --c, allowed: with --c", options.beta));
+    refuse("--beta: found {} without --c, allowed: with --c", options.beta);
   if (!options.output.empty()) {
     const auto format = read_format(options.output);
-    if (!format)
-      throw InputError(fmt::format("--d-format: found {}, allowed: f32, f16, bf16", options.output));
+    if (!format) refuse("--d-format: found {}, allowed: {}", options.output, names_of(kEpilogueOutputs));
     epilogue.output = *format;
   }
   return epilogue;
@@ -99,7 +95,7 @@ mmaudit::MatmulOptions how_of(const MatmulOptions& options) {
   if (options.simd.empty()) return how;
   how.level = find_simd_level(options.simd);
   if (!how.level || !has_simd_level(*how.level))
-    throw InputError(fmt::format("--simd: found {}, allowed here: {}", options.simd, simd_levels_here()));
+    refuse("--simd: found {}, allowed: {} (on this machine)", options.simd, simd_levels_here());
   return how;
 }
 
@@ -148,7 +144,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.epilogue = epilogue_of(options);
   const bool blocked = options.scale_layout == "blocked";
   if (blocked && options.scale_a.empty() && options.scale_b.empty())
-    throw InputError("--scale-layout: found blocked without scales, allowed: with --scale-a or --scale-b");
+    refuse("--scale-layout: found blocked without scales, allowed: with --scale-a or --scale-b");
   mmaudit::MatmulOptions how = how_of(options);
   try_outputs({{"--out", options.out}}, {{"--a", options.a},
                                          {"--b", options.b},
@@ -285,7 +281,7 @@ void add_matmul(Command& app) {
       .option("--round", options->rounding,
               "convert floats of other formats to the operands', rounded so (as `mmaudit convert`); without "
               "it they are refused")
-      .one_of({"rn", "rz", "rna", "rp"});
+      .one_of(names_of(kCastRoundings));
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory BYTES", options->memory, "bytes of memory to use at most; 0: what is available");
   command.flag("--json", options->json, "report as JSON");

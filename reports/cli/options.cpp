@@ -39,14 +39,14 @@ bool has_default(const T& value) {
   }
 }
 
-Refusal refusal(const std::string& text, const std::string& allowed) {
-  return fmt::format("found {}, allowed: {}", text.empty() ? "no number" : printable(text), allowed);
+Refusal found_not(const std::string& text, const std::string& allowed) {
+  return refusal("found {}, allowed: {}", text.empty() ? "no number" : printable(text), allowed);
 }
 
 /// What an unset variable of a shell gives. The check's name is for options that take it.
 constexpr const char* kNotEmpty = "not empty";
 Refusal refuse_nothing(const std::string& text) {
-  return text.empty() ? "found nothing, allowed: a value" : Refusal();
+  return text.empty() ? refusal("found nothing, allowed: a value") : Refusal();
 }
 
 /// CLI11 reads "" as 0, -1 as the largest unsigned number, a number that is too large as the largest there
@@ -56,17 +56,17 @@ Refusal refuse_no_number(const std::string& text) {
   T value{};
   const bool read = !text.empty() && CLI::detail::lexical_cast(text, value);
   if constexpr (std::is_floating_point_v<T>) {
-    return read && std::isfinite(value) ? Refusal() : refusal(text, "a number");
+    return read && std::isfinite(value) ? Refusal() : found_not(text, "a number");
   } else {
     errno = 0;
     if constexpr (std::is_unsigned_v<T>)
       static_cast<void>(std::strtoull(text.c_str(), nullptr, 0));
     else
       static_cast<void>(std::strtoll(text.c_str(), nullptr, 0));
-    if (std::is_unsigned_v<T> && text.find('-') != std::string::npos) return refusal(text, "0 or more");
+    if (std::is_unsigned_v<T> && text.find('-') != std::string::npos) return found_not(text, "0 or more");
     if (read && errno == 0) return {};
-    return refusal(text, fmt::format("an integer from {} to {}", std::numeric_limits<T>::min(),
-                                     std::numeric_limits<T>::max()));
+    return found_not(text, fmt::format("an integer from {} to {}", std::numeric_limits<T>::min(),
+                                       std::numeric_limits<T>::max()));
   }
 }
 
@@ -85,15 +85,15 @@ Refusal refuse_word(const CLI::App& at, const std::string& word) {
     for (const CLI::Option* option : app->get_options())
       for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   const bool of_options = word.starts_with('-');
-  return fmt::format("{}: found {}, allowed: {}{}",
-                     of_options         ? "option"
-                     : commands.empty() ? "argument"
-                                        : "command",
-                     word.empty() ? "none" : printable(word),
-                     of_options         ? "the options of the help"
-                     : commands.empty() ? "none here"
-                                        : fmt::format("{}", fmt::join(commands, ", ")),
-                     word.empty() ? "" : did_you_mean(word, of_options ? options : commands));
+  return refusal("{}: found {}, allowed: {}{}",
+                 of_options         ? "option"
+                 : commands.empty() ? "argument"
+                                    : "command",
+                 word.empty() ? "none" : printable(word),
+                 of_options         ? "the options of the help"
+                 : commands.empty() ? "none here"
+                                    : with_commas(commands),
+                 word.empty() ? "" : did_you_mean(word, of_options ? options : commands));
 }
 
 /// What CLI11 refuses, as found and allowed: its own words say neither. `words`: what it could not place.
@@ -107,21 +107,19 @@ Refusal refusal_of(const CLI::ParseError& error, const CLI::App& at, const std::
     case CLI::ExitCodes::RequiredError:
       if (at.get_require_subcommand_min() != 0 && at.get_subcommands().empty())
         return refuse_word(at, words.empty() ? "" : words.front());
-      return before(" is required") + ": found nothing, allowed: a value";
+      return refusal("{}: found nothing, allowed: a value", before(" is required"));
     case CLI::ExitCodes::ExcludesError:
-      return fmt::format("{}: found with {}, allowed: one of them", before(" excludes "),
-                         after(" excludes "));
+      return refusal("{}: found with {}, allowed: one of them", before(" excludes "), after(" excludes "));
     case CLI::ExitCodes::ArgumentMismatch:
-      if (text.ends_with(" missing")) return before(": ") + ": found nothing, allowed: a value";
+      if (text.ends_with(" missing")) return refusal("{}: found nothing, allowed: a value", before(": "));
       if (text.find(": At Most ") != std::string::npos)
-        return fmt::format("{}: found {} values, allowed: {}", before(": "), after(" received "),
-                           after(": At Most ").substr(0, after(": At Most ").find(' ')));
+        return refusal("{}: found {} values, allowed: {}", before(": "), after(" received "),
+                       after(": At Most ").substr(0, after(": At Most ").find(' ')));
       return text;
     case CLI::ExitCodes::ConversionError:
       if (text.starts_with("Could not convert: "))
-        return fmt::format("{}: found {}, allowed: no value",
-                           after("convert: ").substr(0, after("convert: ").find(" = ")),
-                           printable(after(" = ")));
+        return refusal("{}: found {}, allowed: no value",
+                       after("convert: ").substr(0, after("convert: ").find(" = ")), printable(after(" = ")));
       return text;
     default:
       return text;
@@ -160,14 +158,13 @@ Option& Option::comma_separated() {
   });
 }
 
-Option& Option::one_of(std::initializer_list<std::string> allowed) {
-  const std::vector<std::string> words(allowed);
+Option& Option::one_of(const std::vector<std::string>& words) {
   option_->type_name(
       fmt::format("{}{}", fmt::join(words, "|"), option_->get_delimiter() == ',' ? ",..." : ""));
   option_->check(CLI::Validator(
       [words](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return Refusal();
-        return refusal(text, fmt::format("{}", fmt::join(words, ", ")));
+        return found_not(text, with_commas(words));
       },
       ""));
   return *this;
@@ -178,7 +175,7 @@ Option& Option::range(double low, double high) {
       [low, high](const std::string& text) {
         double value = 0;
         const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-        return inside ? Refusal() : refusal(text, fmt::format("{} to {}", low, high));
+        return inside ? Refusal() : found_not(text, fmt::format("{} to {}", low, high));
       },
       fmt::format("{} to {}", low, high)));
   return *this;
@@ -189,7 +186,7 @@ Option& Option::positive() {
       [](const std::string& text) {
         double value = 0;
         const bool positive = CLI::detail::lexical_cast(text, value) && value > 0;
-        return positive ? Refusal() : refusal(text, "a number above 0");
+        return positive ? Refusal() : found_not(text, "a number above 0");
       },
       "above 0"));
   return *this;
@@ -212,7 +209,7 @@ Option& Option::multiple_of(int divisor) {
       [divisor](const std::string& text) {
         return std::atoi(text.c_str()) % divisor == 0
                    ? Refusal()
-                   : refusal(text, fmt::format("a multiple of {}", divisor));
+                   : found_not(text, fmt::format("a multiple of {}", divisor));
       },
       ""));
   return *this;

@@ -31,7 +31,7 @@ class Option {
   Option& default_text(const std::string& text);
   /// Several values in one argument, with commas between them.
   Option& comma_separated();
-  Option& one_of(std::initializer_list<std::string> allowed);
+  Option& one_of(const std::vector<std::string>& words);
   Option& range(double low, double high);
   Option& positive();
   /// "5%" is 0.05.

@@ -21,8 +21,7 @@ struct PackOptions {
 int execute(const PackOptions& options) {
   const Instruction inst = require_instruction(options.instruction);
   if (!is_sparse(inst.op))
-    throw InputError(
-        fmt::format("--inst: found {}, allowed: a sparse one (mma.sp, wgmma.sp)", name_of(inst)));
+    refuse("--inst: found {}, allowed: a sparse one (mma.sp, wgmma.sp)", name_of(inst));
   try_outputs({{"--out", options.out}, {"--metadata", options.metadata}}, {{"--a", options.a}});
   corpus::check_tensor_target(options.out);
   corpus::check_tensor_target(options.metadata);
@@ -31,16 +30,15 @@ int execute(const PackOptions& options) {
   const corpus::Operand a = corpus::load_operand("--a", options.a, format, {});
   const std::uint64_t rows = a.tensor.shape[1], k = a.tensor.shape[2];
   if (k % static_cast<std::uint64_t>(sparsity.group) != 0)
-    throw InputError(fmt::format("{}: --a shape: found {}, allowed: a multiple of {} columns", options.a,
-                                 corpus::to_string(a.tensor.shape), sparsity.group));
+    refuse("{}: --a shape: found {}, allowed: a multiple of {} columns", options.a,
+           corpus::to_string(a.tensor.shape), sparsity.group);
   PackedSparse packed = pack_sparse(sparsity, format, a.data(), a.count() * rows, k);
   if (packed.pruned != 0 && !options.prune)
-    throw InputError(
-        fmt::format("{}: --a: matrix {} row {} column {}: found more than {} of {} elements other than 0, "
-                    "allowed: at most that "
-                    "many (--prune leaves out the smallest: {} elements in all)",
-                    options.a, packed.row / rows, packed.row % rows, packed.column, sparsity.kept,
-                    sparsity.group, packed.pruned));
+    refuse(
+        "{}: --a: matrix {} row {} column {}: found more than {} of {} elements other than 0, allowed: at "
+        "most that many (--prune leaves out the smallest: {} elements in all)",
+        options.a, packed.row / rows, packed.row % rows, packed.column, sparsity.kept, sparsity.group,
+        packed.pruned);
   corpus::Tensor stored;
   stored.name = "A";
   stored.dtype = a.tensor.dtype;

@@ -57,8 +57,7 @@ std::vector<probe::Fact> facts_of(const std::string& file, const Instruction& in
   const corpus::Recording recording = corpus::read_recording(file);
   const Instruction recorded = checks::instruction_of(recording, file);
   if (!(recorded == inst))
-    throw InputError(
-        fmt::format("{}: found {}, allowed: a recording of {}", file, name_of(recorded), name_of(inst)));
+    refuse("{}: found {}, allowed: a recording of {}", file, name_of(recorded), name_of(inst));
   const TileView view = checks::view_of(recording);
   constexpr std::size_t kMost = 20'000, kPerTile = 8;
   const std::size_t each = std::max<std::size_t>(1, std::min(kPerTile, kMost / view.tiles));
@@ -76,11 +75,11 @@ std::vector<probe::Fact> facts_of(const std::string& file, const Instruction& in
 void require_sense(const ProbeOptions& options, const Context& context) {
   const bool asks_model = !options.function.given() && options.recording.empty() && options.on != "hardware";
   if (!asks_model && (!options.architecture.empty() || context.own() != nullptr))
-    throw InputError(fmt::format("{}: found it with another device, allowed: with --on model",
-                                 options.architecture.empty() ? "--model" : "--arch"));
+    refuse("{}: found it with another device, allowed: with --on model",
+           options.architecture.empty() ? "--model" : "--arch");
   if (options.out.empty()) return;
   if (const std::string allowed = corpus::why_no_model_name(options.name); !allowed.empty())
-    throw InputError(fmt::format("--name: found {}, allowed: {}", options.name, allowed));
+    refuse("--name: found {}, allowed: {}", options.name, allowed);
 }
 
 int execute(const ProbeOptions& options, const Context& context) {
@@ -96,8 +95,7 @@ int execute(const ProbeOptions& options, const Context& context) {
   } else {
     backend = probed_backend(options, context);
     if (const std::string reason = backend.why_not(inst, 0); !reason.empty())
-      throw InputError(
-          fmt::format("--inst: found {}, allowed: one that the device has ({})", name_of(inst), reason));
+      refuse("--inst: found {}, allowed: one that the device has ({})", name_of(inst), reason);
   }
   const probe::Finding finding = probe::probe(inst, backend, how);
   const bool writes = !options.out.empty() && finding.explained();

@@ -33,8 +33,7 @@ GemmProblem only_problem(const std::string& file) {
   if (first != std::string::npos && text[first] == '{' && nlohmann::json::accept(text))
     return corpus::gemm_problem_of(corpus::parse_bounded(text, file, "a JSON object"), file);
   const std::vector<GemmProblem> found = problems_of_text(text, file);
-  if (found.size() != 1)
-    throw InputError(fmt::format("{}: found {} products, allowed: one", file, found.size()));
+  if (found.size() != 1) refuse("{}: found {} products, allowed: one", file, found.size());
   return found.front();
 }
 

@@ -7,6 +7,7 @@
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/tensor_memory/tile_kernel.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -139,7 +140,7 @@ void add_record(Command& app) {
   command
       .option("--form", options->form,
               "form of tcgen05: with ws and pair its D lies in other lanes, with tmem its A in tensor memory")
-      .one_of({"plain", "ws", "pair", "tmem"});
+      .one_of(names_of(tmem::kTileForms));
   command.flag("--directed,!--no-directed", options->directed, "directed cases and modifier tiles too");
   command.runs([options](const Context& context) { return record(*options, context); });
 }

@@ -1,5 +1,4 @@
 // mmaudit gemm reveal: a matrix product that no plan describes, shown by masks.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -24,11 +23,10 @@ struct RevealOptions {
 };
 
 Format format_option(const char* option, const std::string& name) {
-  const std::optional<Format> format = find_format(name);
-  if (!format || spec_of(*format).integer() || spec_of(*format).signless)
-    throw InputError(
-        fmt::format("{}: found {}, allowed: f64, f32, bf16, f16, e4m3, e5m2, e3m2, e2m3", option, name));
-  return *format;
+  const auto has_sums = [](Format format) { return !spec_of(format).integer() && !spec_of(format).signless; };
+  if (const std::optional<Format> format = find_format(name); format && has_sums(*format)) return *format;
+  refuse("{}: found {}, allowed: {}", option, name,
+         names_of(kFormats, [&](const NamedFormat& one) { return has_sums(one.spec.id); }));
 }
 
 probe::UnknownGemm gemm_of(const RevealOptions& options) {
@@ -43,8 +41,7 @@ probe::UnknownGemm gemm_of(const RevealOptions& options) {
   // No product of two overflows: an option is at most as large itself.
   for (const std::uint64_t elements : {gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n})
     if (elements > kMostElements)
-      throw InputError(fmt::format("--m, --n, --k: found a matrix of {} elements, allowed: up to {}",
-                                   elements, kMostElements));
+      refuse("--m, --n, --k: found a matrix of {} elements, allowed: up to {}", elements, kMostElements);
   return gemm;
 }
 
@@ -52,9 +49,8 @@ probe::UnknownGemm gemm_of(const RevealOptions& options) {
 probe::UnknownGemm library_product(const std::string& file, const Architecture*& architecture) {
   const GemmProblem x = only_problem(file);
   if (has_epilogue(x) || x.batch != 1)
-    throw InputError(fmt::format(
-        "{}: found {}, allowed: one product alone, without batch, alpha, beta, bias and activation", file,
-        name_of(x)));
+    refuse("{}: found {}, allowed: one product alone, without batch, alpha, beta, bias and activation", file,
+           name_of(x));
   probe::UnknownGemm gemm;
   gemm.m = x.m;
   gemm.n = x.n;
@@ -81,7 +77,7 @@ probe::UnknownGemm library_product(const std::string& file, const Architecture*&
 
 int execute(const RevealOptions& options, const Context& context) {
   if (!options.problem.empty() && options.function.given())
-    throw InputError("--problem: found " + options.problem + " and a function, allowed: one of them");
+    refuse("--problem: found {} and a function, allowed: one of them", options.problem);
   const bool foreign = options.problem.empty();
   const Architecture* of_gpu = nullptr;
   probe::UnknownGemm gemm = foreign ? gemm_of(options) : library_product(options.problem, of_gpu);

@@ -39,9 +39,8 @@ std::vector<Instruction> chosen(const ScreenOptions& options) {
   for (const std::string& part : options.instructions)
     if (std::none_of(found.begin(), found.end(),
                      [&](const Instruction& one) { return selected(one, {part}); }))
-      throw InputError(fmt::format(
-          "--inst: found {}, allowed: part of the first word of a line of `mmaudit screen --list`{}", part,
-          nearest_text({part})));
+      refuse("--inst: found {}, allowed: part of the first word of a line of `mmaudit screen --list`{}", part,
+             nearest_text({part}));
   return found;
 }
 
@@ -53,28 +52,28 @@ std::vector<screen::Feed> chosen_feeds(const ScreenOptions& options,
     if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
         std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())
       return feeds;
-  throw InputError(
-      fmt::format("--feed: found {}, which none of these instructions has, allowed: as `mmaudit "
-                  "screen --list` names them",
-                  fmt::join(options.feeds, ",")));
+  refuse(
+      "--feed: found {}, which none of these instructions has, allowed: as `mmaudit screen --list` names "
+      "them",
+      fmt::format("{}", fmt::join(options.feeds, ",")));
 }
 
 std::vector<device::DeviceInfo> chosen_gpus(const ScreenOptions& options) {
   for (const int one : options.gpus)
-    if (one < 0) throw InputError(fmt::format("--gpu: found {}, allowed: from 0", one));
+    if (one < 0) refuse("--gpu: found {}, allowed: from 0", one);
   const device::DeviceInfo any = require_device();
   std::vector<device::DeviceInfo> gpus = device::devices();
   for (const int one : options.gpus)
     if (static_cast<std::size_t>(one) >= gpus.size())
-      throw InputError(fmt::format("--gpu: found {}, allowed: 0 to {}", one, gpus.size() - 1));
+      refuse("--gpu: found {}, allowed: 0 to {}", one, gpus.size() - 1);
   std::erase_if(gpus, [&](const device::DeviceInfo& gpu) {
     const auto& wanted = options.gpus;
     return !wanted.empty() && std::find(wanted.begin(), wanted.end(), gpu.ordinal) == wanted.end();
   });
   for (const device::DeviceInfo& gpu : gpus)
     if (gpu.compute_capability != gpus.front().compute_capability)
-      throw InputError(fmt::format("--gpu: found {} and {}, allowed: GPUs of one generation at a time",
-                                   gpus.front().name, gpu.name));
+      refuse("--gpu: found {} and {}, allowed: GPUs of one generation at a time", gpus.front().name,
+             gpu.name);
   return gpus;
 }
 
@@ -82,8 +81,7 @@ screen::Injection chosen_injection(const std::string& text) {
   if (text.empty()) return {};
   const screen::Injection one = screen::injection_of(text);
   if (!screen::injects())
-    throw InputError(
-        "--inject: found in a build without faults, allowed: in one with MMAUDIT_SCREEN_INJECTION=ON");
+    refuse("--inject: found in a build without faults, allowed: in one with MMAUDIT_SCREEN_INJECTION=ON");
   return one;
 }
 
@@ -113,8 +111,7 @@ int list(const ScreenOptions& options) {
 
 /// --from: no screen, but the file of an earlier one's first finding.
 int reproduce(const ScreenOptions& options) {
-  if (options.reproducer.empty())
-    throw InputError("--from: found no --reproducer, allowed: with --reproducer FILE.cu");
+  if (options.reproducer.empty()) refuse("--from: found no --reproducer, allowed: with --reproducer FILE.cu");
   try_outputs({{"--reproducer", options.reproducer}}, {{"--from", options.from}});
   emit(options.reproducer, screen::reproducer_of_json(text_of_file(options.from), options.from));
   return kAllGood;
@@ -129,9 +126,8 @@ std::vector<device::DeviceInfo> of_this_rank(std::vector<device::DeviceInfo> gpu
     own.push_back(gpus[i]);
   if (own.empty())
     throw EnvironmentError(
-        fmt::format("mpirun: found {} ranks and {} GPUs on this host, allowed: at most as "
-                    "many ranks as GPUs",
-                    ranks.local_size, gpus.size()));
+        refusal("mpirun: found {} ranks and {} GPUs on this host, allowed: at most as many ranks as GPUs",
+                ranks.local_size, gpus.size()));
   return own;
 }
 
@@ -142,20 +138,20 @@ std::string host_name() {
 
 /// Screens until the time is over or Ctrl-C comes.
 std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>& gpus,
-                                           const screen::Options& plan, const ScreenOptions& options,
+                                           const screen::Options& how, const ScreenOptions& options,
                                            bool quiet) {
   const Interruptible interruptible;
-  Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * plan.seconds));
+  Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * how.seconds));
   progress.will_write({options.json, options.prometheus, options.reproducer});
   std::uint64_t done = 0;
   screen::Hooks hooks;
   hooks.keep_going = [] { return !Interruptible::stopped(); };
   hooks.progress = [&](double seconds, const std::string& label) {
-    const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, plan.seconds));
+    const auto now = static_cast<std::uint64_t>(1000 * std::min(seconds, how.seconds));
     progress.advance(now > done ? now - done : 0, label);
     done = std::max(done, now);
   };
-  return screen::run_screen(gpus, plan, hooks);
+  return screen::run_screen(gpus, how, hooks);
 }
 
 /// What one process has found, or all ranks.
@@ -173,8 +169,7 @@ int run(const ScreenOptions& options, const Context& context) {
     for (const auto& [name, value] :
          {std::pair{"--json", options.json}, {"--prometheus", options.prometheus}})
       if (!value.empty())
-        throw InputError(fmt::format("{}: found {} with --list, --coverage or --from, allowed: with a screen",
-                                     name, value));
+        refuse("{}: found {} with --list, --coverage or --from, allowed: with a screen", name, value);
   if (options.list) return list(options);
   if (!options.from.empty()) return reproduce(options);
   if (options.coverage) return coverage(options);
@@ -182,14 +177,14 @@ int run(const ScreenOptions& options, const Context& context) {
   const bool first = ranks == nullptr || ranks->rank == 0;
   // Rank 0 looks at the options before the others, so that a refusal is one line.
   if (!first) ranks->share(0);
-  screen::Options plan;
-  plan.instructions = chosen(options);
-  plan.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
-  plan.feeds = chosen_feeds(options, plan.instructions);
-  plan.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
-  plan.bursts = !options.steady && !options.quick;
-  plan.beside_others = options.beside_others;
-  plan.injection = chosen_injection(options.inject);
+  screen::Options how;
+  how.instructions = chosen(options);
+  how.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
+  how.feeds = chosen_feeds(options, how.instructions);
+  how.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
+  how.bursts = !options.steady && !options.quick;
+  how.beside_others = options.beside_others;
+  how.injection = chosen_injection(options.inject);
   if (first)
     for (const std::string& file : {options.json, options.prometheus, options.reproducer})
       corpus::require_writable(file);
@@ -200,7 +195,7 @@ int run(const ScreenOptions& options, const Context& context) {
     std::vector<device::DeviceInfo> gpus = chosen_gpus(options);
     if (ranks != nullptr) gpus = of_this_rank(std::move(gpus), *ranks);
     provenance = device::provenance_of(gpus.front());
-    results = screen_gpus(gpus, plan, options, context.quiet || !first);
+    results = screen_gpus(gpus, how, options, context.quiet || !first);
   } catch (const std::exception& error) {
     if (ranks == nullptr) throw;
     results = {screen::no_gpu(error.what(), ranks->local_rank)};  // the other ranks go on

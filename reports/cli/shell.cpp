@@ -60,7 +60,7 @@ void add_shell(Command& app) {
       app.command("completions", "Completion script for a shell (cmake --install puts all three in place)",
                   {"mmaudit completions bash >~/.local/share/bash-completion/completions/mmaudit",
                    "mmaudit completions fish >~/.config/fish/completions/mmaudit.fish"});
-  completions.option("SHELL", options->shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+  completions.option("SHELL", options->shell, "bash, zsh or fish").required().one_of(completed_shells());
   completions.runs([options, app](const Context&) { return print_completions(*options, app); });
   Command man = app.command("man", "Manual pages (cmake --install puts them in place)",
                             {"mmaudit man | man -l -", "mmaudit man --out man1"});

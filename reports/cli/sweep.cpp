@@ -56,7 +56,7 @@ std::string listing() {
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
 sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& target,
-                             const sweeps::SweepOptions& plan) {
+                             const sweeps::SweepOptions& how) {
   const Provenance gpu = target.provenance();
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
@@ -66,15 +66,14 @@ sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& t
     };
     const Provenance& found = result.provenance;
     if (same(found) != same(gpu))
-      throw InputError(
-          fmt::format("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})",
-                      options.resume, found.gpu, found.driver, gpu.gpu, gpu.driver));
+      refuse("{}: devices: found {} (driver {}), allowed: this machine's {} (driver {})", options.resume,
+             found.gpu, found.driver, gpu.gpu, gpu.driver);
   }
   result.provenance = gpu;
   result.properties = target.properties();
   name_program(result.provenance);
-  result.rule = plan.rule;
-  result.axes = plan.axes;
+  result.rule = how.rule;
+  result.axes = how.axes;
   std::vector<std::string>& command = result.provenance.command;
   command = {"mmaudit", "sweep"};
   if (options.quick) command.emplace_back("--quick");
@@ -96,22 +95,22 @@ int sweep(const SweepOptions& options, const Context& context) {
     emit("-", listing());
     return kAllGood;
   }
-  sweeps::SweepOptions plan{
+  sweeps::SweepOptions how{
       sweeps::select_benchmarks(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
-  plan.rule.energy_seconds = options.energy_seconds;
+  how.rule.energy_seconds = options.energy_seconds;
   if (options.quick) {
-    plan.rule.most = plan.rule.least;
-    plan.rule.gpu_milliseconds = 1;
+    how.rule.most = how.rule.least;
+    how.rule.gpu_milliseconds = 1;
   }
   const std::unique_ptr<sweeps::BenchTarget> target = sweeps::gpu_target(require_device());
-  sweeps::SweepResult result = start_of(options, *target, plan);
+  sweeps::SweepResult result = start_of(options, *target, how);
   std::string no_code;
-  plan.code =
-      sweeps::sass_of_this_program(sweeps::symbols_of(plan), result.provenance.compute_capability, no_code);
+  how.code =
+      sweeps::sass_of_this_program(sweeps::symbols_of(how), result.provenance.compute_capability, no_code);
   result.gate = no_code.empty() ? fmt::format(
                                       "the code of {} timed kernels was read by cuobjdump: points whose "
                                       "loops do not hold what they time are refused",
-                                      plan.code.size())
+                                      how.code.size())
                                 : fmt::format("the code of the timed kernels was not read: {}", no_code);
   const std::filesystem::path folder = options.out;
   if (!options.no_files) make_folder(options.out);
@@ -122,11 +121,11 @@ int sweep(const SweepOptions& options, const Context& context) {
   const auto started = std::chrono::steady_clock::now();
   {
     const Interruptible interruptible;
-    Progress progress(context.quiet, "sweeping", plan.benchmarks.size());
+    Progress progress(context.quiet, "sweeping", how.benchmarks.size());
     if (!options.no_files)
       progress.will_write(
           {options.out + "/sweep.json", options.out + "/sweep.md", options.out + "/sweep.csv"});
-    sweeps::run_sweep(*target, plan,
+    sweeps::run_sweep(*target, how,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
                                        std::size_t) { progress.advance(done == 0 ? 0 : 1, name); },
@@ -160,10 +159,8 @@ int gate(const SweepGateOptions& options) {
   const sweeps::SassBySymbol code =
       sweeps::code_of_gpu(reader.kernels(), result.provenance.compute_capability);
   if (code.empty())
-    throw InputError(
-        fmt::format("{}: found no timed kernel for {}, allowed: what cuobjdump -sass prints of the "
-                    "program that swept",
-                    options.sass, result.provenance.gpu));
+    refuse("{}: found no timed kernel for {}, allowed: what cuobjdump -sass prints of the program that swept",
+           options.sass, result.provenance.gpu);
   const auto measured = [&] {
     return std::count_if(result.points.begin(), result.points.end(),
                          [](const sweeps::Point& point) { return point.skipped.empty(); });
@@ -171,9 +168,8 @@ int gate(const SweepGateOptions& options) {
   const auto before = measured();
   const int read = sweeps::apply_gate(result, code);
   if (read == 0)
-    throw InputError(fmt::format(
-        "{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
-        options.sass, options.sweep));
+    refuse("{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
+           options.sass, options.sweep);
   make_folder(options.out);
   std::vector<NamedFile> outputs;
   for (const char* name : {"sweep.json", "sweep.md", "sweep.csv"})
@@ -203,21 +199,21 @@ void add_gate(Command& command) {
 }
 
 int gemm(const SweepGemmOptions& options, const Context& context) {
-  sweeps::GemmOptions plan;
-  if (!options.sizes.empty()) plan.sizes = options.sizes;
-  if (options.quick) plan.rule.most = plan.rule.least;
-  for (const int size : plan.sizes)
+  sweeps::GemmOptions how;
+  if (!options.sizes.empty()) how.sizes = options.sizes;
+  if (options.quick) how.rule.most = how.rule.least;
+  for (const int size : how.sizes)
     if (const std::string why = sweeps::why_no_gemm_size(size); !why.empty())
       throw InputError(fmt::format("--size: {}", why));
   const device::DeviceInfo gpu = require_device();
   Progress progress(context.quiet, "timing, rounds",
-                    plan.sizes.size() * static_cast<std::size_t>(plan.rule.most));
+                    how.sizes.size() * static_cast<std::size_t>(how.rule.most));
   progress.will_write({options.out});
-  plan.keep_going = [&progress] {  // asked before every round; a size ends early when its spread is small
+  how.keep_going = [&progress] {  // asked before every round; a size ends early when its spread is small
     progress.advance(1);
     return true;
   };
-  sweeps::GemmResult result = sweeps::run_gemms(gpu, plan);
+  sweeps::GemmResult result = sweeps::run_gemms(gpu, how);
   name_program(result.provenance);
   const std::string json = sweeps::gemm_json(result);
   if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(json));
@@ -234,10 +230,10 @@ std::vector<sweeps::SweepResult> ceilings_of(const SweepReportOptions& options,
     sweeps::require_ceilings(result, ceilings.back(), file);
   }
   if (!ceilings.empty() && sweeps::roofline_table(sweeps::ceilings_of(result, ceilings)).rows.empty())
-    throw InputError(
-        fmt::format("--ceilings: found no roofline, allowed: with {0}, files that have rates of matrix "
-                    "instructions and reads of memory or of the second-level cache, of the whole GPU",
-                    options.sweep));
+    refuse(
+        "--ceilings: found no roofline, allowed: with {}, files that have rates of matrix instructions and "
+        "reads of memory or of the second-level cache, of the whole GPU",
+        options.sweep);
   return ceilings;
 }
 
@@ -250,7 +246,7 @@ int report_on(const SweepReportOptions& options) {
   const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
   const std::string gemm = options.gemm.empty() ? "" : text_of_file(options.gemm);
   if (!gemm.empty() && options.html.empty())
-    throw InputError("--gemm: found without --html, allowed: with it: it is for the page");
+    refuse("--gemm: found without --html, allowed: with it: it is for the page");
   if (!options.html.empty()) {
     report::Report report = sweeps::report_of(result, ceilings);
     sweeps::add_context(report, result, accuracy, gemm, options.gemm);
@@ -278,8 +274,7 @@ int compare(const std::string& before, const std::string& after) {
   const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
   const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
-    throw InputError(
-        fmt::format("{}: found no point of {}, allowed: sweeps that share points", after, before));
+    refuse("{}: found no point of {}, allowed: sweeps that share points", after, before);
   emit("-", sweeps::comparison_text(compared));
   return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
 }
@@ -304,9 +299,7 @@ int census(const std::vector<std::string>& files) {
   std::vector<sweeps::CensusRow> rows;
   for (const std::string& file : files) {
     const std::vector<sweeps::CensusRow> found = sweeps::census_of(text_of_file(file));
-    if (found.empty())
-      throw InputError(
-          fmt::format("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file));
+    if (found.empty()) refuse("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file);
     rows.insert(rows.end(), found.begin(), found.end());
   }
   emit("-", sweeps::census_csv(rows));

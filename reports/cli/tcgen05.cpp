@@ -32,8 +32,8 @@ void read_elements(const std::string& file, tmem::Fill& fill) {
   } else if (fill.source == "file") {
     const corpus::Tensor tensor = corpus::load_tensor(fill.argument);
     if (tensor.dtype != corpus::raw_type(format) && tensor.dtype != corpus::value_type(format.id))
-      throw InputError(fmt::format("{}: {}: dtype: found {}, allowed {}", where, fill.argument,
-                                   corpus::safetensors_name(tensor.dtype), corpus::types_text(format)));
+      refuse("{}: {}: dtype: found {}, allowed: {}", where, fill.argument,
+             corpus::safetensors_name(tensor.dtype), corpus::types_text(format));
     const std::size_t count = tensor.data.size() / format.storage_bytes();
     for (std::size_t i = 0; i < count; ++i)
       fill.elements.push_back(gen::load_bits(tensor.data, format.storage_bytes(), i));
@@ -42,7 +42,7 @@ void read_elements(const std::string& file, tmem::Fill& fill) {
   }
   const std::size_t wanted = static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns);
   if (fill.elements.size() != wanted)
-    throw InputError(fmt::format("{}: elements: found {}, allowed {}", where, fill.elements.size(), wanted));
+    refuse("{}: elements: found {}, allowed: {}", where, fill.elements.size(), wanted);
 }
 
 /// Saves the one output of the program; returns how it is called in messages.
@@ -52,8 +52,7 @@ std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& p
   for (std::size_t i = 0; i < program.fills.size(); ++i)
     if (program.fills[i].role == tmem::Fill::Role::output) outputs.push_back(i);
   if (outputs.size() != 1)
-    throw InputError(
-        fmt::format("--out: found {} \"//! global\" lines in {}, allowed 1", outputs.size(), options.file));
+    refuse("--out: found {} \"//! global\" lines in {}, allowed: 1", outputs.size(), options.file);
   const tmem::Fill& fill = program.fills[outputs.front()];
   const FormatSpec format = spec_of(fill.format);
   corpus::Tensor tensor;
@@ -62,9 +61,8 @@ std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& p
   tensor.dtype = corpus::value_type(fill.format);
   const std::vector<std::uint64_t> elements = interpreter.output(outputs.front());
   if (const std::size_t missing = interpreter.not_stored(outputs.front()); missing != 0)
-    throw InputError(
-        fmt::format("--out: found {} of {} elements of \"//! global\" that {} did not store, allowed 0",
-                    missing, elements.size(), options.file));
+    refuse("--out: found {} of {} elements of \"//! global\" that {} did not store, allowed: 0", missing,
+           elements.size(), options.file);
   tensor.data.resize(elements.size() * format.storage_bytes());
   for (std::size_t i = 0; i < elements.size(); ++i)
     gen::store_bits(tensor.data, format.storage_bytes(), i, elements[i]);

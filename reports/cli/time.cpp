@@ -48,10 +48,10 @@ struct Timed {
 /// Refuses chains and warps that the program does not have.
 void require_point(const TimeOptions& options, const Timed& what) {
   if (options.ilp > what.most_ilp)
-    throw InputError(fmt::format("--ilp: found {}, allowed with {}: 1", options.ilp, what.program.name));
+    refuse("--ilp: found {} with {}, allowed: 1", options.ilp, what.program.name);
   if (options.warps % what.warps_of_one != 0)
-    throw InputError(fmt::format("--warps: found {}, allowed with {}: multiples of {}", options.warps,
-                                 what.program.name, what.warps_of_one));
+    refuse("--warps: found {} with {}, allowed: multiples of {}", options.warps, what.program.name,
+           what.warps_of_one);
 }
 
 /// Refuses more warps than the multiprocessor holds.
@@ -59,22 +59,19 @@ void require_room(const TimeOptions& options, const Machine& machine) {
   const int warps = options.warps * options.blocks;
   for (const Number& number : machine.numbers)
     if (number.parameter == Parameter::warps_of_sm && warps > machine[number.parameter])
-      throw InputError(
-          fmt::format("--warps: found {} on one multiprocessor, allowed with {}: at most {} ({})", warps,
-                      machine.name, machine[number.parameter], number.source));
+      refuse("--warps: found {} on one multiprocessor of {}, allowed: at most {} ({})", warps, machine.name,
+             machine[number.parameter], number.source);
 }
 
 Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const Loop& loop) {
   if (options.instruction.empty())
-    throw InputError(
-        "--inst: found nothing, allowed: an instruction, as `mmaudit list` prints it, or a load");
+    refuse("--inst: found nothing, allowed: an instruction, as `mmaudit list` prints it, or a load");
   const auto access = shared_access(options.instruction, std::max(1, options.ways));
   if (options.ways > 0 && (access ? access->is_matrix : !options.instruction.starts_with("ld.shared")))
-    throw InputError(fmt::format("--ways: found {} with {}, allowed: with ld.shared alone", options.ways,
-                                 printable(options.instruction)));
+    refuse("--ways: found {} with {}, allowed: with ld.shared alone", options.ways,
+           printable(options.instruction));
   if (options.a == "registers" && options.instruction.find("wgmma") == std::string::npos)
-    throw InputError(fmt::format("--a: found registers with {}, allowed: with wgmma alone",
-                                 printable(options.instruction)));
+    refuse("--a: found registers with {}, allowed: with wgmma alone", printable(options.instruction));
   if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
   const Instruction inst = require_instruction(options.instruction);
   require_datapath(machine.architecture(), inst);
@@ -189,8 +186,7 @@ int explain(const TimeOptions& options) {
 
 /// The function with this name, or the only one whose name holds it.
 const sass::Function& chosen(const std::vector<sass::Function>& functions, const std::string& kernel) {
-  if (kernel.empty())
-    throw InputError("--kernel: found nothing, allowed: a name, or a part that no other has");
+  if (kernel.empty()) refuse("--kernel: found nothing, allowed: a name, or a part that no other has");
   const sass::Function *found = nullptr, *exact = nullptr;
   int count = 0, same = 0;
   for (const sass::Function& one : functions) {
@@ -202,20 +198,17 @@ const sass::Function& chosen(const std::vector<sass::Function>& functions, const
     ++same;
   }
   if (same > 1)
-    throw InputError(
-        fmt::format("--kernel: found {}, the name of {} functions, allowed: a file that holds one",
-                    printable(kernel), same));
+    refuse("--kernel: found {}, the name of {} functions, allowed: a file that holds one", printable(kernel),
+           same);
   if (exact != nullptr) return *exact;
   if (count == 1) return *found;
   std::vector<std::string> names;
   names.reserve(functions.size());
   for (const sass::Function& one : functions) names.push_back(one.name);
   if (count == 0)
-    throw InputError(
-        fmt::format("--kernel: found {}, allowed: part of one of the {} functions of the file, e.g. {}",
-                    kernel, names.size(), names.front()));
-  throw InputError(
-      fmt::format("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, count));
+    refuse("--kernel: found {}, allowed: part of one of the {} functions of the file, e.g. {}", kernel,
+           names.size(), names.front());
+  refuse("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, count);
 }
 
 int sass(const TimeOptions& options) {
@@ -232,7 +225,7 @@ int sass(const TimeOptions& options) {
       in_file(options.sass, [&] { return program_of(machine, function, {options.ways}); });
   const auto queued = [](const TimedOp& op) { return op.queued; };
   if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
-    throw InputError(fmt::format("--warps: found {}, allowed with wgmma: multiples of 4", options.warps));
+    refuse("--warps: found {} with wgmma, allowed: multiples of 4", options.warps);
   const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
   if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
   std::string out =
@@ -294,8 +287,8 @@ timing::Machine machine_of(const MachineChoice& options) {
   const Machine* machine = find_machine(name);
   if (machine != nullptr) return *machine;
   const std::string nearest = nearest_word(name, machine_names());
-  throw InputError(fmt::format("--arch: found {}, allowed: {}{}", name, machine_list(),
-                               nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
+  refuse("--arch: found {}, allowed: {}{}", name, machine_list(),
+         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
 }
 
 void add_machine_options(Command& command, MachineChoice& options) {

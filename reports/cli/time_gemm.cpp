@@ -40,13 +40,11 @@ const timing::Product& product_of(const TimeGemmOptions& options) {
     if (found == nullptr && (options.type.empty() || one.type == options.type)) found = &one;
   }
   if (found != nullptr) return *found;
-  if (!types.empty())
-    throw InputError(
-        fmt::format("--type: found {}, allowed with {}: {}", options.type, options.kernel, types));
+  if (!types.empty()) refuse("--type: found {} with {}, allowed: {}", options.type, options.kernel, types);
   const std::string nearest = nearest_word(options.kernel, names);
-  throw InputError(fmt::format("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
-                               options.kernel.empty() ? "nothing" : options.kernel,
-                               nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest)));
+  refuse("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
+         options.kernel.empty() ? "nothing" : options.kernel,
+         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
 }
 
 std::string score_line(const std::string& name, const timing::KernelScore& score) {
@@ -70,9 +68,9 @@ int compare(const TimeGemmOptions& options) {
                         one.type, one.n, one.cycles, compared.back().model.cycles, compared.back().ratio()));
     }
     if (compared.empty())
-      throw InputError(
-          "found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and "
-          "size that were asked for");
+      refuse(
+          "found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and size that "
+          "were asked for");
     print(fmt::format(
         "\n{:<22} kernels  Pearson of IPC  model / measured  standard deviation  mean absolute error\n", ""));
     const std::vector<timing::KernelGroup> groups = timing::groups_of(compared);

@@ -109,12 +109,12 @@ int verify(VerifyOptions options, const Context& context) {
   Progress progress(context.quiet);
   progress.will_write({options.json, options.junit});
   if (context.own() != nullptr && (options.strength || options.live))
-    throw InputError("--model: found with --strength or --live, allowed: with recordings or --dataset");
+    refuse("--model: found with --strength or --live, allowed: with recordings or --dataset");
   if (options.strength) {
     const std::vector<RecordingScore> scores =
         score_recordings(corpus_folder(options.corpus), options.instructions, progress);
     if (scores.empty())
-      throw InputError(
+      refuse(
           "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
           "name");
     publish(

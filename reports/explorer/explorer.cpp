@@ -16,6 +16,7 @@
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
+#include "mmaudit/whole_number.hpp"
 #include "mmaudit/wmma_fragments.hpp"
 #include "text/json/writer.hpp"
 
@@ -41,7 +42,7 @@ Request request_of(std::string_view text) {
   return request;
 }
 
-std::string refusal(std::string_view why) {
+std::string error_text(std::string_view why) {
   json::Writer out;
   return out.begin_object().field("error", why).end_object().text();
 }
@@ -94,8 +95,7 @@ Read read_list(const char* field, const std::string& text, const FormatSpec& for
   }
   const auto most = static_cast<std::size_t>(count);
   if (list.bits.size() > most)
-    list.error = std::string(field) + ": found " + std::to_string(list.bits.size()) +
-                 " values, allowed: at most " + std::to_string(count);
+    list.error = refusal("{}: found {} values, allowed: at most {}", field, list.bits.size(), count);
   list.bits.resize(most, missing);
   return list;
 }
@@ -109,11 +109,9 @@ std::vector<std::uint8_t> read_metadata(const std::string& text, const Instructi
   const auto kept = static_cast<std::size_t>(sparsity.kept),
              stored = static_cast<std::size_t>(inst.stored_k());
   for (const std::string& word : words_of(text)) {
-    unsigned position = 0;
-    const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), position);
-    if (failed != std::errc() || end != word.data() + word.size() || position > 7)
-      error =
-          "metadata: found \"" + printable(word) + "\", allowed: 0 to " + std::to_string(sparsity.group - 1);
+    const unsigned position = whole_number<unsigned>(word).value_or(8);
+    if (position > 7)
+      error = refusal("metadata: found {}, allowed: 0 to {}", in_quotes(word), sparsity.group - 1);
     metadata.push_back(static_cast<std::uint8_t>(position & 7U));
   }
   while (metadata.size() < stored && metadata.size() % kept == 0) {
@@ -168,10 +166,10 @@ void write_answers(json::Writer& out, const Instruction& inst, const DotCase& do
 /// may take the place of an instruction that the architecture lacks; "1" for the answers of every GPU.
 std::string explain_text(const Request& request) {
   const Architecture* architecture = find_architecture(request.at(0));
-  if (architecture == nullptr) return refusal("GPU: " + why_no_architecture(request.at(0)));
+  if (architecture == nullptr) return error_text("GPU: " + why_no_architecture(request.at(0)));
   auto inst = read_instruction(request.at(1));
   if (!inst)
-    return refusal("instruction: found \"" + printable(request.at(1)) + "\", allowed: one of the list");
+    return error_text(refusal("instruction: found {}, allowed: one of the list", in_quotes(request.at(1))));
   const bool lacks = find_datapath(*architecture, *inst) == nullptr;
   if (lacks && request.at(9) == "1") {
     const std::size_t used = std::max(words_of(request.at(2)).size(), words_of(request.at(3)).size());
@@ -179,7 +177,7 @@ std::string explain_text(const Request& request) {
       inst = read_instruction(name_of(*other));
   }
   const DatapathEntry* entry = find_datapath(*architecture, *inst);
-  if (entry == nullptr) return refusal("instruction: " + why_no_datapath(*architecture, *inst));
+  if (entry == nullptr) return error_text("instruction: " + why_no_datapath(*architecture, *inst));
 
   std::vector<std::string> notes;
   const int blocks = scales_of(*inst);
@@ -194,7 +192,7 @@ std::string explain_text(const Request& request) {
     scale_b = read_list("scale of B", request.at(6), scale, blocks, one, notes);
   }
   for (const Read* list : std::initializer_list<const Read*>{&a, &b, &c, &scale_a, &scale_b})
-    if (!list->error.empty()) return refusal(list->error);
+    if (!list->error.empty()) return error_text(list->error);
   std::string error;
   DotCase dot{.a = a.bits, .b = b.bits, .c = c.bits[0]};
   dot.metadata = read_metadata(request.at(7), *inst, error);
@@ -204,7 +202,7 @@ std::string explain_text(const Request& request) {
     std::from_chars(request.at(8).data(), request.at(8).data() + request.at(8).size(), dot.modifiers);
   dot.modifiers &= kScaleDZero | kNegateA | kNegateB;
   if (error.empty()) error = why_bad_dot(*inst, dot);
-  if (!error.empty()) return refusal(error);
+  if (!error.empty()) return error_text(error);
 
   const Explanation trace = explain(*inst, entry->datapath, dot);
   json::Writer out;
@@ -248,7 +246,7 @@ std::string catalog_text() {
 /// format: the value of every code, of a format of at most 8 bits.
 std::string codes_text(const Request& request) {
   const auto format = find_format(request.at(0));
-  if (!format || spec_of(*format).value_bits() > 8) return refusal("format: found none of at most 8 bits");
+  if (!format || spec_of(*format).value_bits() > 8) return error_text("format: found none of at most 8 bits");
   json::Writer out;
   out.begin_object().key("values").begin_array();
   for (unsigned code = 0; code < 1U << spec_of(*format).value_bits(); ++code)
@@ -259,13 +257,14 @@ std::string codes_text(const Request& request) {
 /// number, format that it is rounded to first, rounding, "1" to saturate: the number in every format.
 std::string cast_text(const Request& request) {
   const auto from = find_format(request.at(1));
-  if (!from) return refusal("from: " + why_no_format(request.at(1)));
+  if (!from) return error_text("from: " + why_no_format(request.at(1)));
   const auto rounding = find_cast_rounding(request.at(2));
   if (!rounding)
-    return refusal("rounding: found \"" + printable(request.at(2)) + "\", allowed: rn, rz, rna, rp");
+    return error_text(
+        refusal("rounding: found {}, allowed: {}", in_quotes(request.at(2)), names_of(kCastRoundings)));
   std::vector<std::string> notes;
   const Read source = read_list("number", request.at(0), spec_of(*from), 1, 0, notes);
-  if (!source.error.empty()) return refusal(source.error);
+  if (!source.error.empty()) return error_text(source.error);
   const CastRule rule{*rounding, request.at(3) == "1"};
   const double value = decode_value(source.bits[0], spec_of(*from));
   json::Writer out;
@@ -324,8 +323,10 @@ std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
   out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(inst));
   const std::string gpus = write_known(out, inst);
   if (known == nullptr) {
-    const std::string why = "PTX leaves the fragments of wmma open: found GPU " + printable(gpu) +
-                            ", allowed: " + gpus + "`mmaudit layout --discover` on such a GPU";
+    const std::string why = refusal(
+        "PTX leaves the fragments of wmma open: found GPU {}, allowed: {}`mmaudit layout --discover` "
+        "on such a GPU",
+        printable(gpu), gpus);
     return out.field("error", why).end_object().text();
   }
   out.field("architecture", known->architecture).field("evidence", name_of(known->evidence));
@@ -340,9 +341,9 @@ std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
 /// writes it.
 std::string layout_text(const Request& request) {
   const auto inst = read_instruction(request.at(0));
-  if (!inst) return refusal("instruction: found none of the list");
+  if (!inst) return error_text("instruction: found none of the list");
   if (inst->op == Op::wmma) return wmma_layout_text(*inst, request.at(1));
-  if (!has_fragment_maps(*inst)) return refusal(std::string(why_no_fragment_maps(*inst)));
+  if (!has_fragment_maps(*inst)) return error_text(std::string(why_no_fragment_maps(*inst)));
   json::Writer out;
   out.begin_object().field("schema", "mmaudit.layout/1").field("instruction", name_of(*inst));
   out.key("operands").begin_array();
@@ -365,7 +366,7 @@ std::string answer_of(int function, const Request& request) {
     case 4:
       return layout_text(request);
     default:
-      return refusal("function: found none");
+      return error_text("function: found none");
   }
 }
 

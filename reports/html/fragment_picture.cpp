@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "mmaudit/report/audit.hpp"
+#include "mmaudit/report/table.hpp"
+#include "svg_parts.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -56,16 +58,6 @@ std::string range(int first, int count) {
 /// Lanes of a quad share a hue's neighbourhood; warps go round again.
 std::string colour(int lane) {
   return fmt::format("hsl({} 60% {}%)", (lane % 32) / 4 * 45, 74 + lane % 4 * 5);
-}
-
-/// Lines without the blanks that pad their last column.
-std::string trimmed(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\n') out.erase(out.find_last_not_of(' ') + 1);
-    out += c;
-  }
-  return out;
 }
 
 constexpr double kRowHeight = 20, kSide = 58, kTop = 44, kGap = 18;
@@ -158,9 +150,7 @@ std::string drawn_at(const Part& part, double left, double top) {
   left += kSide;
   top += kTop;
   if (picture.holders.empty())
-    out +=
-        fmt::format("<rect class=\"memory\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
-                    left, top, part.column * part.cols, kRowHeight * part.rows);
+    out += svg::rect("memory", left, top, part.column * part.cols, kRowHeight * part.rows) + "\n";
   for (int col = 0; !picture.holders.empty() && col < part.cols; col += part.size.cols)
     out += text_at(left + part.column * col + 4, top - 6, "", range(col, part.size.cols));
   for (int row = 0; !picture.holders.empty() && row < part.rows; row += part.size.rows) {
@@ -190,24 +180,18 @@ std::string drawn_at(const Part& part, double left, double top) {
 
 std::string picture_text(const FragmentPicture& picture) {
   const CellSize size = cell_size(picture);
-  std::size_t width = 0;
-  for (int row = 0; row < picture.rows; row += size.rows)
-    for (int col = 0; col < picture.cols; col += size.cols)
-      width = std::max(width, label(picture, row, col).size());
-  for (int col = 0; col < picture.cols; col += size.cols)
-    width = std::max(width, range(col, size.cols).size());
-  const std::size_t side = std::max<std::size_t>(3, range(picture.rows - size.rows, size.rows).size());
-  std::string text = picture.title + "\n" + std::string(side, ' ');
-  for (int col = 0; col < picture.cols; col += size.cols)
-    text += fmt::format("  {:<{}}", range(col, size.cols), width);
-  text += "\n";
+  std::vector<std::vector<Cell>> rows = {{Cell("")}};
+  for (int col = 0; col < picture.cols; col += size.cols) rows[0].emplace_back(range(col, size.cols));
   for (int row = 0; row < picture.rows; row += size.rows) {
-    text += fmt::format("{:>{}}", range(row, size.rows), side);
-    for (int col = 0; col < picture.cols; col += size.cols)
-      text += fmt::format("  {:<{}}", label(picture, row, col), width);
-    text += "\n";
+    auto& cells = rows.emplace_back(std::vector<Cell>{Cell(range(row, size.rows))});
+    for (int col = 0; col < picture.cols; col += size.cols) cells.emplace_back(label(picture, row, col));
   }
-  return trimmed(text);
+  std::size_t width = 0;  // of every column
+  for (const auto& row : rows)
+    for (std::size_t i = 1; i < row.size(); ++i) width = std::max(width, row[i].text.size());
+  std::vector<Place> places(rows[0].size(), Place{.width = width});
+  places[0] = {.gap = 0, .width = 3, .right = true};
+  return picture.title + "\n" + aligned(std::move(places), rows);
 }
 
 std::string picture_svg(const std::vector<FragmentPicture>& pictures) {

@@ -39,9 +39,9 @@ std::string cell_map(const CellMap& map) {
   for (const auto& row : map.rows) columns = std::max(columns, row.size());
   const auto [least, most] = range_of(map.rows);
   if (columns == 0 || most == 0) return "";
-  const double wide = (kMapRight - kMapLeft) / static_cast<double>(columns);
-  const double high = std::clamp(340 / static_cast<double>(map.rows.size()), 2.0, 18.0);
-  const double bottom = kMapTop + high * static_cast<double>(map.rows.size());
+  const svg::Grid cells{kMapLeft, kMapTop, (kMapRight - kMapLeft) / static_cast<double>(columns),
+                        std::clamp(340 / static_cast<double>(map.rows.size()), 2.0, 18.0)};
+  const double bottom = cells.y(map.rows.size());
   std::string out = svg::open_svg(
       svg::kPhone, bottom + (map.key ? 62 : 40), map.id, map.title,
       fmt::format("{} against {}; {:.0f} to {:.0f} {}.", map.y_title, map.x_title, least, most, map.unit));
@@ -61,26 +61,23 @@ std::string cell_map(const CellMap& map) {
       r = end;
     }
   out += fmt::format("<g transform=\"translate({:.0f} {:.0f}) scale({:.4f} {:.4f})\">", kMapLeft, kMapTop,
-                     wide, high);
+                     cells.wide, cells.high);
   for (std::size_t shade = 0; shade < kShades; ++shade)
     if (!paths[shade].empty())
       out += fmt::format("<path class=\"cell\" fill-opacity=\"{:.2f}\" d=\"{}\"/>", opacity_of(shade),
                          paths[shade]);
   out += "</g>";
   for (const auto& [row, label] : map.row_labels)
-    out += svg::text(kMapLeft - 6, kMapTop + high * (static_cast<double>(row) + 0.5) + 4, "soft end",
-                     escaped_html(label));
+    out += svg::text(kMapLeft - 6, cells.y(row, 0.5) + 4, "soft end", escaped_html(label));
   for (const auto& [column, label] : map.column_labels)
-    out += svg::text(kMapLeft + wide * (static_cast<double>(column) + 0.5), bottom + 15, "soft middle",
-                     escaped_html(label));
+    out += svg::text(cells.x(column, 0.5), bottom + 15, "soft middle", escaped_html(label));
   out += svg::text((kMapLeft + kMapRight) / 2, bottom + 32, "soft middle", escaped_html(map.x_title));
   if (map.key) {
     const std::string from = fmt::format("{:.0f}", least), to = fmt::format("{:.0f} {}", most, map.unit);
     out += svg::text(kMapLeft + 96, bottom + 54, "end", from);
     for (std::size_t shade = 0; shade < kShades; ++shade)
-      out += fmt::format(
-          "<rect class=\"cell\" x=\"{}\" y=\"{:.0f}\" width=\"14\" height=\"12\" fill-opacity=\"{:.2f}\"/>",
-          kMapLeft + 102 + 14 * static_cast<double>(shade), bottom + 44, opacity_of(shade));
+      out += svg::rect("cell", kMapLeft + 102 + 14 * static_cast<double>(shade), bottom + 44, 14, 12, 0,
+                       fmt::format(" fill-opacity=\"{:.2f}\"", opacity_of(shade)));
     out += svg::text(kMapLeft + 108 + 14 * kShades, bottom + 54, "", escaped_html(to));
   }
   return out + "</svg>";
@@ -99,9 +96,7 @@ std::string level_picture(const LevelPicture& picture) {
                         static_cast<double>(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       const double left = 2 + (wide + kGapBetween) * static_cast<double>(i);
-      boxes +=
-          fmt::format("<rect class=\"frame\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
-                      left, top, wide, high);
+      boxes += svg::rect("frame", left, top, wide, high);
       double y = top + kPad + 10;
       boxes += svg::text(left + kPad, y, "strong", escaped_html(row[i].name));
       about += row[i].name + ": ";
@@ -153,10 +148,9 @@ std::string histogram(const Histogram& plot) {
     for (std::size_t group = 0; group < counts.size(); ++group) {
       if (counts[group] == 0) continue;
       y -= up(counts[group]);
-      bars +=
-          fmt::format("<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
-                      name_of(plot.groups[group].colour), kLeft + wide * static_cast<double>(bin - least), y,
-                      std::max(wide - 0.5, 0.5), up(counts[group]));
+      bars += svg::rect(fmt::format("bar {}", name_of(plot.groups[group].colour)),
+                        kLeft + wide * static_cast<double>(bin - least), y, std::max(wide - 0.5, 0.5),
+                        up(counts[group]));
     }
   }
   const std::uint32_t span = (last - least + 1) * plot.bin;
@@ -169,8 +163,7 @@ std::string histogram(const Histogram& plot) {
   axis += svg::text(kLeft - 6, kTop + 4, "soft end", std::to_string(most));
   for (std::size_t group = 0; group < plot.groups.size(); ++group) {
     const double x = group % 2 == 0 ? kLeft : 220, y = kBottom + 58 + 20.0 * static_cast<int>(group / 2);
-    legend += fmt::format("<rect class=\"bar {}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"10\" height=\"10\"/>",
-                          name_of(plot.groups[group].colour), x, y - 9) +
+    legend += svg::rect(fmt::format("bar {}", name_of(plot.groups[group].colour)), x, y - 9, 10, 10, 0) +
               svg::text(x + 16, y, "", escaped_html(plot.groups[group].name));
   }
   return svg::open_svg(svg::kPhone, kBottom + 50 + 20.0 * static_cast<int>((plot.groups.size() + 1) / 2),

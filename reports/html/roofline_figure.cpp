@@ -17,17 +17,10 @@ constexpr double kNear = 18;
 struct Axes {
   svg::LogAxis x, y;
 
+  /// Of roofs and slopes by falling value.
   explicit Axes(const Roofline& plot) {
-    double least = plot.roofs.front().value, most = least;
-    for (const Roofline::Roof& roof : plot.roofs) {
-      least = std::min(least, roof.value);
-      most = std::max(most, roof.value);
-    }
-    double slowest = plot.slopes.front().value, fastest = slowest;
-    for (const Roofline::Slope& slope : plot.slopes) {
-      slowest = std::min(slowest, slope.value);
-      fastest = std::max(fastest, slope.value);
-    }
+    const double least = plot.roofs.back().value, most = plot.roofs.front().value,
+                 slowest = plot.slopes.back().value, fastest = plot.slopes.front().value;
     // Room for labels around what is drawn.
     x = svg::axis_around(kLeft, kRight, least / fastest / 3, most / slowest * 3);
     y = svg::axis_around(kBottom, kTop, least / 2, most * 2);

@@ -6,7 +6,7 @@
 namespace mmaudit::report {
 namespace {
 
-constexpr double kCellWidth = 50, kCellHeight = 26, kHeatLeft = 64, kHeatTop = 30;
+constexpr svg::Grid kHeat{.left = 64, .top = 30, .wide = 50, .high = 26};
 
 /// Of 0 to 1, so that text stays readable in light and dark.
 double shade(double value, double most) { return most > 0 ? 0.04 + 0.46 * value / most : 0.04; }
@@ -60,31 +60,26 @@ std::string heat_map(const HeatMap& map) {
       most = std::max(most, value.value_or(0));
     }
   if (count == 0) return "";
-  const double right = kHeatLeft + kCellWidth * static_cast<double>(map.columns.size());
-  const double bottom = kHeatTop + kCellHeight * static_cast<double>(map.rows.size());
-  std::string out =
-      svg::open_svg(std::max(right, kHeatLeft + svg::width_of(map.title)) + 4, bottom + 44, map.id, map.title,
-                    fmt::format("{} against {}; most {:.{}f}.", map.y_title, map.x_title, most, map.digits));
-  out += svg::text(kHeatLeft, 16, "", escaped_html(map.title));
+  const double right = kHeat.x(map.columns.size()), bottom = kHeat.y(map.rows.size());
+  std::string out = svg::open_svg(
+      std::max(right, kHeat.left + svg::width_of(map.title)) + 4, bottom + 44, map.id, map.title,
+      fmt::format("{} against {}; most {:.{}f}.", map.y_title, map.x_title, most, map.digits));
+  out += svg::text(kHeat.left, 16, "", escaped_html(map.title));
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
-    const double y = kHeatTop + kCellHeight * static_cast<double>(r);
-    out += svg::text(kHeatLeft - 8, y + 17, "soft end", escaped_html(map.rows[r]));
+    const double y = kHeat.y(r);
+    out += svg::text(kHeat.left - 8, y + 17, "soft end", escaped_html(map.rows[r]));
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
       const std::optional<double> value = map.values[r][c];
       if (!value) continue;
-      const double x = kHeatLeft + kCellWidth * static_cast<double>(c);
-      out += fmt::format(
-          "<rect class=\"heat\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
-          "fill-opacity=\"{:.2f}\"/>",
-          x, y, kCellWidth, kCellHeight, shade(*value, most));
-      out += svg::text(x + kCellWidth / 2, y + 17, "middle", fmt::format("{:.{}f}", *value, map.digits));
+      out += svg::rect("heat", kHeat.x(c), y, kHeat.wide, kHeat.high, 0,
+                       fmt::format(" fill-opacity=\"{:.2f}\"", shade(*value, most)));
+      out += svg::text(kHeat.x(c, 0.5), y + 17, "middle", fmt::format("{:.{}f}", *value, map.digits));
     }
   }
   for (std::size_t c = 0; c < map.columns.size(); ++c)
-    out += svg::text(kHeatLeft + kCellWidth * (static_cast<double>(c) + 0.5), bottom + 17, "soft middle",
-                     escaped_html(map.columns[c]));
-  out += svg::text((kHeatLeft + right) / 2, bottom + 35, "soft middle", escaped_html(map.x_title));
-  out += svg::text(4, kHeatTop - 8, "soft", escaped_html(map.y_title));
+    out += svg::text(kHeat.x(c, 0.5), bottom + 17, "soft middle", escaped_html(map.columns[c]));
+  out += svg::text((kHeat.left + right) / 2, bottom + 35, "soft middle", escaped_html(map.x_title));
+  out += svg::text(4, kHeat.top - 8, "soft", escaped_html(map.y_title));
   return out + "</svg>";
 }
 

@@ -52,6 +52,27 @@ inline std::string text(double x, double y, std::string_view cls, std::string_vi
   return fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", cls, x, y, content);
 }
 
+/// Cells of one size.
+struct Grid {
+  double left = 0, top = 0, wide = 0, high = 0;
+
+  /// Where a column begins, or so much of a column further.
+  [[nodiscard]] double x(std::size_t column, double further = 0) const {
+    return left + wide * (static_cast<double>(column) + further);
+  }
+  [[nodiscard]] double y(std::size_t row, double further = 0) const {
+    return top + high * (static_cast<double>(row) + further);
+  }
+};
+
+/// Numbers with so many digits after the point; `more`: further attributes.
+inline std::string rect(std::string_view cls, double x, double y, double width, double height, int digits = 1,
+                        std::string_view more = "") {
+  return fmt::format(
+      "<rect class=\"{0}\" x=\"{1:.{5}f}\" y=\"{2:.{5}f}\" width=\"{3:.{5}f}\" height=\"{4:.{5}f}\"{6}/>",
+      cls, x, y, width, height, digits, more);
+}
+
 /// Markup that shows this text on hover.
 inline std::string hinted(std::string_view hint, std::string_view markup) {
   return fmt::format("<g><title>{}</title>{}</g>", escaped_html(hint), markup);

@@ -104,11 +104,9 @@ std::string histogram(const GemmAuditRow& row, std::size_t index) {
       // What is there is visible, however little.
       const double height = share == 0 ? 0 : std::max(1.0, kHigh * share / most);
       if (height != 0)
-        out += svg::hinted(
-            fmt::format("{}: {} bits lost by {:.3g}%", std::string_view(cls) == "bar a" ? "A" : "B", bits,
-                        100 * share),
-            fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"2.9\" height=\"{:.1f}\"/>", cls,
-                        left + shift, kBottom - height, height));
+        out += svg::hinted(fmt::format("{}: {} bits lost by {:.3g}%",
+                                       std::string_view(cls) == "bar a" ? "A" : "B", bits, 100 * share),
+                           svg::rect(cls, left + shift, kBottom - height, 2.9, height));
     }
     if (bits % 8 == 0)
       out += svg::text(left + kStep / 2, kBottom + 15, "soft middle", fmt::format("{}", bits));
@@ -137,8 +135,7 @@ std::string heat_key(const GemmAudit& audit) {
                                 what, scale.unit));
   const auto at = [=](int edge) { return kLeft + kStep * edge; };
   for (int step = 0; step < kSteps; ++step)
-    out += fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
-                       step, at(step), top, kStep, kHigh);
+    out += svg::rect(fmt::format("h{}", step), at(step), top, kStep, kHigh, 0);
   for (int edge = 1; edge < kSteps; ++edge)
     out += svg::text(at(edge), top + kHigh + 16, edge == kMiddle ? "strong middle" : "soft middle",
                      edge == kMiddle ? what : share_text(kHeatEdges[edge - 1]));
@@ -225,7 +222,7 @@ std::vector<std::string> bits_lost_figures(const GemmAudit& audit) {
 }
 
 std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, std::size_t index) {
-  constexpr double kLeft = 58, kTop = 44, kCell = 20;
+  constexpr svg::Grid kCells{.left = 58, .top = 44, .wide = 20, .high = 20};
   const ErrorMap& map = row.map;
   double least = 1e300, most = 0;
   for (const auto& error : map.errors) {
@@ -234,32 +231,30 @@ std::string error_map_figure(const GemmAudit& audit, const GemmAuditRow& row, st
   }
   if (most == 0) return "";
   const HeatScale scale = heat_scale(audit);
-  const auto across = static_cast<double>(map.columns.size()), down = static_cast<double>(map.rows.size());
+  const double right = kCells.x(map.columns.size()), bottom = kCells.y(map.rows.size());
   const std::string name = subject_text(row, several_architectures(audit));
-  std::string out = svg::open_svg(std::max(kLeft + kCell * across + 8, 300.0), kTop + kCell * down + 26,
-                                  fmt::format("map{}", index), "Error of D by rows and columns: " + name,
+  std::string out = svg::open_svg(std::max(right + 8, 300.0), bottom + 26, fmt::format("map{}", index),
+                                  "Error of D by rows and columns: " + name,
                                   fmt::format("{} x {} bands; errors from {} to {}.", map.rows.size(),
                                               map.columns.size(), error_text(least), error_text(most)));
-  out += svg::text(kLeft, 14, "strong", escaped_html(name)) +
-         svg::text(kLeft - 6, kTop - 6, "soft end", "row, col");
+  out += svg::text(kCells.left, 14, "strong", escaped_html(name)) +
+         svg::text(kCells.left - 6, kCells.top - 6, "soft end", "row, col");
   for (std::size_t c = 0; c < map.columns.size(); c += 4)
-    out +=
-        svg::text(kLeft + kCell * static_cast<double>(c), kTop - 6, "soft", std::to_string(map.columns[c]));
+    out += svg::text(kCells.x(c), kCells.top - 6, "soft", std::to_string(map.columns[c]));
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
-    const double y = kTop + kCell * static_cast<double>(r);
-    if (r % 4 == 0) out += svg::text(kLeft - 6, y + 16, "soft end", std::to_string(map.rows[r]));
+    const double y = kCells.y(r);
+    if (r % 4 == 0) out += svg::text(kCells.left - 6, y + 16, "soft end", std::to_string(map.rows[r]));
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
       const auto& error = map.errors[r * map.columns.size() + c];
       if (!error) continue;
       out += svg::hinted(
           fmt::format("rows from {}, columns from {}: {}", map.rows[r], map.columns[c], error_text(*error)),
-          fmt::format("<rect class=\"h{}\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>",
-                      scale.colour_of(*error), kLeft + kCell * static_cast<double>(c), y, kCell - 1,
-                      kCell - 1));
+          svg::rect(fmt::format("h{}", scale.colour_of(*error)), kCells.x(c), y, kCells.wide - 1,
+                    kCells.high - 1, 0));
     }
   }
   return out +
-         svg::text(kLeft, kTop + kCell * down + 16, "soft",
+         svg::text(kCells.left, bottom + 16, "soft",
                    fmt::format("{} to {}", error_text(least), error_text(most))) +
          "</svg>";
 }

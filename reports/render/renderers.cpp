@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
@@ -20,17 +21,11 @@ const Renderer kRenderers[] = {
 
 std::span<const Renderer> renderers() { return kRenderers; }
 
-const Renderer* find_renderer(std::string_view name) {
-  const auto* at = std::find_if(std::begin(kRenderers), std::end(kRenderers),
-                                [&](const Renderer& one) { return one.name == name; });
-  return at == std::end(kRenderers) ? nullptr : at;
-}
+const Renderer* find_renderer(std::string_view name) { return find_named(kRenderers, name); }
 
 std::string rendered(const Report& report, std::string_view format, bool colour) {
   if (const Renderer* renderer = find_renderer(format)) return renderer->draw(report, colour);
-  std::string names;
-  for (const Renderer& one : kRenderers) names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-  throw InputError(fmt::format("format: found {}, allowed: {}", format, names));
+  refuse("format: found {}, allowed: {}", format, names_of(kRenderers));
 }
 
 bool has_own_title(const Table& table, const Section& section) {

@@ -84,40 +84,41 @@ std::string draw(const Report& report, bool colour) {
 
 }  // namespace
 
-std::string to_text(const Table& table, bool colour) {
-  std::vector<std::size_t> shown;
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (!table.columns[i].wide_only) shown.push_back(i);
-  std::vector<std::size_t> widths(table.columns.size(), 0);
-  std::vector<std::vector<std::string>> headers(table.columns.size());
-  for (const std::size_t i : shown) {
-    for (const auto& row : table.rows) widths[i] = std::max(widths[i], width_of(row[i].text));
-    headers[i] = header_lines(table.columns[i].header, std::max<std::size_t>(widths[i], 8));
-    for (const std::string& line : headers[i]) widths[i] = std::max(widths[i], width_of(line));
-  }
+std::string aligned(std::vector<Place> places, const std::vector<std::vector<Cell>>& rows, bool colour) {
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (i + 1 < row.size() || places[i].right)
+        places[i].width = std::max(places[i].width, width_of(row[i].text));
   std::string out;
-  const auto put = [&](std::size_t column, const std::string& text, Tone tone, bool last) {
-    const std::string padding(widths[column] - width_of(text), ' ');
-    out += "  ";
-    if (table.columns[column].number) out += padding;
-    out += painted(text, tone, colour);
-    if (!table.columns[column].number && !last) out += padding;
-  };
-  const auto end_line = [&] {
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string fill(places[i].width - std::min(places[i].width, width_of(row[i].text)), ' ');
+      out += std::string(places[i].gap, ' ') + (places[i].right ? fill : "") +
+             painted(row[i].text, row[i].tone, colour) + (places[i].right ? "" : fill);
+    }
     while (!out.empty() && out.back() == ' ') out.pop_back();
     out += '\n';
-  };
-  const bool two_lines =
-      std::any_of(shown.begin(), shown.end(), [&](std::size_t i) { return !headers[i][0].empty(); });
-  for (std::size_t line = two_lines ? 0 : 1; line < 2; ++line) {
-    for (const std::size_t i : shown) put(i, headers[i][line], Tone::plain, i == shown.back());
-    end_line();
-  }
-  for (const auto& row : table.rows) {
-    for (const std::size_t i : shown) put(i, row[i].text, row[i].tone, i == shown.back());
-    end_line();
   }
   return out;
+}
+
+std::string to_text(const Table& table, bool colour) {
+  std::vector<Place> places;
+  std::vector<std::vector<Cell>> lines(2 + table.rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].wide_only) continue;
+    places.push_back({.right = table.columns[i].number});
+    std::size_t width = 8;
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      lines[2 + row].push_back(table.rows[row][i]);
+      width = std::max(width, width_of(table.rows[row][i].text));
+    }
+    const std::vector<std::string> header = header_lines(table.columns[i].header, width);
+    for (std::size_t line = 0; line < 2; ++line) lines[line].emplace_back(header[line]);
+  }
+  if (std::all_of(lines[0].begin(), lines[0].end(), [](const Cell& cell) { return cell.text.empty(); }))
+    lines.erase(lines.begin());
+  return aligned(std::move(places), lines, colour);
 }
 
 namespace render {

@@ -35,7 +35,7 @@ struct Field {
     constexpr std::size_t kMostText = 80;
     std::string found = json == nullptr ? "none" : json->dump(-1, ' ', true);  // ASCII: cut anywhere
     if (found.size() > kMostText) found = found.substr(0, kMostText) + "...";
-    throw InputError(fmt::format("{}: found {}, allowed: {}", where, found, allowed));
+    mmaudit::refuse("{}: found {}, allowed: {}", where, found, allowed);
   }
   [[nodiscard]] Field operator[](const char* name) const {
     const bool has = json != nullptr && json->is_object() && json->contains(name);
@@ -104,11 +104,11 @@ std::string reproducer(const Finding& finding, const Architecture& architecture,
                               static_cast<std::size_t>(finding.column);
   const std::uint64_t expected = load_bits(inputs.d, spec_of(inst.d).storage_bytes(), element);
   if (expected != finding.expected)
-    throw InputError(
-        fmt::format("{} {}, tile {}, element ({}, {}): found expected bits {:#x}, allowed: {:#x}, "
-                    "which this version of mmaudit expects",
-                    finding.work.name(), name_of(finding.work.inputs), finding.tile, finding.row,
-                    finding.column, finding.expected, expected));
+    refuse(
+        "{} {}, tile {}, element ({}, {}): found expected bits {}, allowed: {}, which this version of "
+        "mmaudit expects",
+        finding.work.name(), name_of(finding.work.inputs), finding.tile, finding.row, finding.column,
+        fmt::format("{:#x}", finding.expected), fmt::format("{:#x}", expected));
   const Images images = make_images(finding.work, inputs);
   const std::size_t width = spec_of(inst.d).storage_bits > 32 ? 8 : 4;
   laws::CudaProgram program;
@@ -175,8 +175,7 @@ std::string reproducer_of_json(const std::string& text, const std::string& file)
       throw InputError(fmt::format("{}: {}", findings.where, error.what()));
     }
   }
-  throw InputError(
-      fmt::format("{}: found no finding, allowed: the result of a screen that found wrong bits", file));
+  refuse("{}: found no finding, allowed: the result of a screen that found wrong bits", file);
 }
 
 }  // namespace mmaudit::screen

@@ -6,6 +6,7 @@
 #include "mmaudit/report/gemm_errors.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -52,10 +53,6 @@ void add_rates(const SweepResult& result, const Instruction& instruction, std::u
     row.flops_per_watt = best->get(tag::kFlopsPerWatt);
 }
 
-std::string tera(std::optional<double> value, int digits) {
-  return value ? fmt::format("{:.{}f}", 1e-12 * *value, digits) : "-";
-}
-
 std::string error_text(double value) { return value == 0 ? "0" : fmt::format("{:.2e}", value); }
 
 std::string name_of(const AccuracyRow& row) {
@@ -88,7 +85,7 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
       combination.architecture = architecture;
       combination.dtype = dtype;
       // Sums of binary16 overflow where operands are scaled up to the format's largest number.
-      combination.scaling = accumulation.half ? Scaling::none : usual_scaling(dtype);
+      combination.scaling = accumulation.half ? scalings::none : *dtype.usual;
       combination.accumulation = accumulation;
       combination.output = accumulation.half ? Format::f16 : dtype.output;
       combination = settled(combination);
@@ -124,8 +121,8 @@ report::Table accuracy_table(const std::vector<AccuracyRow>& rows) {
        {{"error", true}, [](Row row) { return error_text(row.total); }},
        {{"of operands", true}, [](Row row) { return error_text(row.quantization); }},
        {{"of the sum", true}, [](Row row) { return error_text(row.accumulated); }},
-       {{"TFLOPS", true}, [](Row row) { return tera(row.flops, 1); }},
-       {{"TFLOPS/W", true}, [](Row row) { return tera(row.flops_per_watt, 2); }},
+       {{"TFLOPS", true}, [](Row row) { return number_text(row.flops, 1, 1e-12); }},
+       {{"TFLOPS/W", true}, [](Row row) { return number_text(row.flops_per_watt, 2, 1e-12); }},
        {"instruction", [](Row row) { return row.instruction; }},
        {"at", [](Row row) { return row.point; }}});
 }

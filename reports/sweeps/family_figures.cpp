@@ -97,6 +97,14 @@ std::string_view rate_unit(const Point& point) {
   return point.get(tag::kOperations) ? "operations/clk/SM" : "FMA/clk/SM";
 }
 
+std::string number_text(std::optional<double> value, int digits, double scale) {
+  return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
+}
+
+std::string share_text(std::optional<double> share) {
+  return share ? fmt::format("{:.1f}%", 100 * *share) : "-";
+}
+
 std::string warps_text(int warps) { return fmt::format("{} warp{}", warps, warps == 1 ? "" : "s"); }
 
 std::vector<std::string> figures_of(std::string_view family, const Points& points) {

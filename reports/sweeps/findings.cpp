@@ -30,6 +30,11 @@ class Wanted {
   std::string warps_, ilp_;
 };
 
+bool has(const Point& point, const Axes& axes) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const auto& one) { return point.axis(one.first) == one.second; });
+}
+
 }  // namespace
 
 const Point* find_point(const SweepResult& result, const Query& query) {
@@ -43,9 +48,11 @@ const Point* find_point(std::span<const Point* const> points, const Query& query
   return at == points.end() ? nullptr : *at;
 }
 
-std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary) {
-  const Point* point = find_point(result, query);
-  return point == nullptr ? std::nullopt : point->get(summary);
+Source value(const Query& query, std::string_view summary) {
+  return [=](const SweepResult& result) {
+    const Point* point = find_point(result, query);
+    return point == nullptr ? std::nullopt : point->get(summary);
+  };
 }
 
 std::string_view measured_init(const SweepResult& result, std::string_view subject) {
@@ -55,53 +62,64 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
   return !any_zero || find_point(result, {.subject = subject}) != nullptr ? "random" : "zero";
 }
 
-std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
-                                int most_warps) {
-  std::optional<double> best;
-  for (const Point& point : result.points) {
-    if (point.subject != subject || point.axis("scope") != "sm") continue;
-    if (point.number("warps") < least_warps || point.number("warps") > most_warps) continue;
-    const std::optional<double> rate = point.rate();
-    if (rate && (!best || *rate > *best)) best = rate;
-  }
-  return best;
+Source most(std::string_view summary, std::function<bool(const Point&)> wanted) {
+  return [=](const SweepResult& result) {
+    std::optional<double> best;
+    for (const Point& point : result.points)
+      if (wanted(point))
+        if (const auto found = point.get(summary); found && (!best || *found > *best)) best = found;
+    return best;
+  };
 }
 
-std::optional<double> most(const SweepResult& result, std::string_view subject, std::string_view summary,
-                           const std::vector<std::pair<std::string_view, std::string_view>>& axes,
-                           std::string_view scope) {
-  std::optional<double> best;
-  for (const Point& point : result.points) {
-    if (point.subject != subject || point.axis("scope") != scope) continue;
-    if (std::any_of(axes.begin(), axes.end(),
-                    [&](const auto& one) { return point.axis(one.first) != one.second; }))
-      continue;
-    if (const auto found = point.get(summary); found && (!best || *found > *best)) best = found;
-  }
-  return best;
+Source most(std::string_view subject, std::string_view summary, Axes axes, std::string_view scope) {
+  axes.emplace_back("scope", scope);
+  return most(summary, [=](const Point& point) { return point.subject == subject && has(point, axes); });
 }
 
-bool gpu_lacks(const SweepResult& result, std::string_view subject,
-               const std::vector<std::pair<std::string_view, std::string_view>>& axes) {
+Source best_rate(std::string_view subject, int least_warps, int most_warps) {
+  return [=](const SweepResult& result) {
+    std::optional<double> best;
+    for (const Point& point : result.points) {
+      if (point.subject != subject || point.axis("scope") != "sm") continue;
+      if (point.number("warps") < least_warps || point.number("warps") > most_warps) continue;
+      const std::optional<double> rate = point.rate();
+      if (rate && (!best || *rate > *best)) best = rate;
+    }
+    return best;
+  };
+}
+
+bool gpu_lacks(const SweepResult& result, std::string_view subject, const Axes& axes) {
   bool any = false;
   for (const Point& point : result.points) {
-    if (point.subject != subject) continue;
-    if (std::any_of(axes.begin(), axes.end(),
-                    [&](const auto& one) { return point.axis(one.first) != one.second; }))
-      continue;
+    if (point.subject != subject || !has(point, axes)) continue;
     if (point.skipped.empty() || point.skipped.starts_with("refused: ")) return false;
     any = true;
   }
   return any;
 }
 
-std::vector<double> numbers(const std::vector<std::optional<double>>& found) {
-  std::vector<double> values;
+Values numbers(const std::vector<std::optional<double>>& found) {
+  Values values;
   for (const std::optional<double>& one : found) {
     if (!one) return {};
     values.push_back(*one);
   }
   return values;
+}
+
+Values numbers(const SweepResult& result, const std::vector<Source>& sources) {
+  std::vector<std::optional<double>> found;
+  for (const Source& source : sources) found.push_back(source(result));
+  return numbers(found);
+}
+
+std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources,
+                                                         void (*judge)(const Values&, Finding&)) {
+  return [=](const SweepResult& result, Finding& out) {
+    if (const Values found = numbers(result, sources); !found.empty()) judge(found, out);
+  };
 }
 
 std::optional<Convergence> convergence_of(std::span<const Point* const> points, Query query, int warps) {

@@ -1,5 +1,6 @@
 #pragma once
 // What the grid says, beyond its numbers: convergence points, and statements that hold or do not.
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,28 +24,32 @@ struct Query {
 const Point* find_point(const SweepResult& result, const Query& query);
 /// The same among some of the points.
 const Point* find_point(std::span<const Point* const> points, const Query& query);
-/// One number of it.
-std::optional<double> value_at(const SweepResult& result, const Query& query, std::string_view summary);
+
+/// One number of a sweep; nullopt where it was not measured.
+using Source = std::function<std::optional<double>(const SweepResult&)>;
+using Values = std::vector<double>;
+
+/// A summary of the point.
+Source value(const Query& query, std::string_view summary);
 /// The operands whose numbers stand for a benchmark: "random" where a lone warp's lone chain was measured
 /// with them or nothing with zeros, else "zero".
 std::string_view measured_init(const SweepResult& result, std::string_view subject);
+/// The largest summary of the points for which `wanted` holds.
+Source most(std::string_view summary, std::function<bool(const Point&)> wanted);
+/// The same of a benchmark's points with these coordinates, of the whole GPU or of one multiprocessor.
+using Axes = std::vector<std::pair<std::string_view, std::string_view>>;
+Source most(std::string_view subject, std::string_view summary, Axes axes = {},
+            std::string_view scope = "gpu");
 /// The highest rate of a benchmark on one multiprocessor with so many warps.
-std::optional<double> best_rate(const SweepResult& result, std::string_view subject, int least_warps,
-                                int most_warps);
-
-/// The largest summary of a benchmark's points with these coordinates, of the whole GPU or of one
-/// multiprocessor.
-std::optional<double> most(const SweepResult& result, std::string_view subject, std::string_view summary,
-                           const std::vector<std::pair<std::string_view, std::string_view>>& axes,
-                           std::string_view scope = "gpu");
+Source best_rate(std::string_view subject, int least_warps, int most_warps);
 
 /// True where all points of these coordinates were skipped, and none of them because its code or its rate was
 /// refused: this GPU lacks what they need.
-bool gpu_lacks(const SweepResult& result, std::string_view subject,
-               const std::vector<std::pair<std::string_view, std::string_view>>& axes);
+bool gpu_lacks(const SweepResult& result, std::string_view subject, const Axes& axes);
 
 /// The values; empty when one of them was not measured.
-std::vector<double> numbers(const std::vector<std::optional<double>>& found);
+Values numbers(const std::vector<std::optional<double>>& found);
+Values numbers(const SweepResult& result, const std::vector<Source>& sources);
 
 /// Where more independent chains stop to pay, with this many warps.
 struct Convergence {
@@ -70,8 +75,11 @@ struct Finding {
 /// NAME.cpp of reports/sweeps/findings/ defines std::vector<Statement> mmaudit::sweeps::statements_NAME().
 struct Statement {
   std::string_view text, source;
-  void (*judge)(const SweepResult& result, Finding& finding);
+  std::function<void(const SweepResult& result, Finding& finding)> judge;
 };
+/// Judges by the numbers of these sources; undecided where one of them was not measured.
+std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources,
+                                                         void (*judge)(const Values&, Finding&));
 
 /// Every statement, judged by those points of `result` whose results were compared and right.
 std::vector<Finding> findings_of(const SweepResult& result);

@@ -6,6 +6,7 @@
 
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_levels.hpp"
+#include "sweeps/point_groups.hpp"
 #include "sweeps/published.hpp"
 
 namespace mmaudit::sweeps {
@@ -17,9 +18,7 @@ using report::table_of;
 
 constexpr double kMebi = 1 << 20;
 
-std::string cycles_text(std::optional<double> cycles) {
-  return cycles ? fmt::format("{:.1f}", *cycles) : "-";
-}
+std::string cycles_text(std::optional<double> cycles) { return number_text(cycles, 1); }
 
 std::string footprint(int kib) {
   return kib % 1024 == 0 ? fmt::format("{} MiB", kib / 1024) : fmt::format("{} KiB", kib);
@@ -79,9 +78,7 @@ Table levels_table(const std::vector<MachineLevel>& levels) {
           return level.cycles || level.note.empty() ? cycles_text(level.cycles) : level.note;
         }},
        {{"GB/s", true},
-        [](const MachineLevel& level) {
-          return level.bytes_per_second ? fmt::format("{:.0f}", 1e-9 * *level.bytes_per_second) : "-";
-        }},
+        [](const MachineLevel& level) { return number_text(level.bytes_per_second, 0, 1e-9); }},
        {{"B/clk/SM", true}, [](const MachineLevel& level) { return cycles_text(level.bytes_per_clock); }},
        {"published cycles", [](const MachineLevel& level) { return level.published_cycles; }},
        {"published bytes", [](const MachineLevel& level) { return level.published_bytes; }}});

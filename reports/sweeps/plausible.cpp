@@ -1,7 +1,5 @@
 #include "sweeps/plausible.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 
@@ -23,16 +22,11 @@ class Axes {
  public:
   /// Null for an axis that this program does not have.
   [[nodiscard]] const AxisSpec* find(const Benchmark* benchmark, std::string_view name) const {
-    const AxisSpec* own = benchmark == nullptr ? nullptr : in(benchmark->axes, name);
-    return own != nullptr ? own : in(all_, name);
+    const AxisSpec* own = benchmark == nullptr ? nullptr : find_named(benchmark->axes, name);
+    return own != nullptr ? own : find_named(all_, name);
   }
 
  private:
-  static const AxisSpec* in(const std::vector<AxisSpec>& specs, std::string_view name) {
-    const auto at =
-        std::find_if(specs.begin(), specs.end(), [&](const AxisSpec& one) { return one.name == name; });
-    return at == specs.end() ? nullptr : &*at;
-  }
   std::vector<AxisSpec> all_ = axis_specs();
 };
 
@@ -41,20 +35,19 @@ void require_axes(const Point& point, const Benchmark* benchmark, const Axes& ax
   std::set<std::string_view> seen;
   for (const auto& [name, value] : point.axes) {
     if (!seen.insert(name).second)
-      throw InputError(fmt::format("{}: {}: found the axis {} twice, allowed: each axis once", label,
-                                   printable(point.key()), printable(name, 40)));
+      refuse("{}: {}: found the axis {} twice, allowed: each axis once", label, printable(point.key()),
+             printable(name, 40));
     const AxisSpec* spec = axes.find(benchmark, name);
     if (spec != nullptr && !allows(*spec, value))
-      throw InputError(fmt::format("{}: {}: axis {}: found \"{}\", allowed: {}", label,
-                                   printable(point.subject, 80), name, printable(value, 40),
-                                   allowed_values(*spec)));
+      refuse("{}: {}: axis {}: found \"{}\", allowed: {}", label, printable(point.subject, 80), name,
+             printable(value, 40), allowed_values(*spec));
   }
 }
 
 [[noreturn]] void refuse_rate(const Point& point, std::string_view tag, double found, double most,
                               std::string_view what, const std::string& label) {
-  throw InputError(fmt::format("{}: {}: {}: found {}, allowed: at most {}, {}; more is a measurement bug",
-                               label, printable(point.key()), tag, found, most, what));
+  refuse("{}: {}: {}: found {}, allowed: at most {}, {}; more is a measurement bug", label,
+         printable(point.key()), tag, found, most, what);
 }
 
 void require_rates(const Point& point, const Benchmark* benchmark, int compute_capability,
@@ -94,8 +87,8 @@ void require_plausible(const SweepResult& result, const std::string& label) {
     if (fresh) at->second = find_benchmark(point.subject);
     require_axes(point, at->second, axes, label);
     if (!seen.insert(identity(point)).second)
-      throw InputError(fmt::format("{}: benchmarks: found the point \"{}\" twice, allowed: each point once",
-                                   label, printable(point.key())));
+      refuse("{}: benchmarks: found the point {} twice, allowed: each point once", label,
+             in_quotes(point.key()));
     require_rates(point, at->second, result.provenance.compute_capability, label);
   }
 }

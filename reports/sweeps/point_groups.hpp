@@ -1,6 +1,7 @@
 #pragma once
 // Points of a sweep, chosen and put in groups, and the figures of a group.
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,10 @@ bool has_chains(const Points& points);
 int least_warps(const Points& points);
 /// What rate() of a point counts, per clock and multiprocessor.
 std::string_view rate_unit(const Point& point);
+/// A number so many times larger with so many digits after the point; "-" where it was not measured.
+std::string number_text(std::optional<double> value, int digits, double scale = 1);
+/// "12.3%"; "-" where it was not measured.
+std::string share_text(std::optional<double> share);
 /// "1 warp", "4 warps".
 std::string warps_text(int warps);
 

@@ -24,24 +24,16 @@ using Strings = std::vector<std::string>;
 
 constexpr std::string_view kCommonAxes[] = {"scope", "init", "warps", "ilp"};
 
-std::string number(std::optional<double> value, int digits, double scale = 1) {
-  return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
-}
-
-std::string percent(std::optional<double> value) {
-  return value ? fmt::format("{:.1f}%", 100 * *value) : "-";
-}
-
 std::string text_of(const std::optional<Convergence>& at) {
   return at ? fmt::format("({},{}) {:.1f} {:.1f}", at->warps, at->ilp, at->cycles, at->rate) : "-";
 }
 
 /// A column of one summary, one axis, or the coordinates that a whole GPU picks for itself.
 Field<const Point*> column(std::string_view header, const char* tag, int digits, double scale = 1) {
-  return {{header, true}, [=](const Point* point) { return number(point->get(tag), digits, scale); }};
+  return {{header, true}, [=](const Point* point) { return number_text(point->get(tag), digits, scale); }};
 }
 Field<const Point*> share_column(std::string_view header, const char* tag) {
-  return {{header, true}, [=](const Point* point) { return percent(point->get(tag)); }};
+  return {{header, true}, [=](const Point* point) { return share_text(point->get(tag)); }};
 }
 Field<const Point*> axis_column(std::string_view header, std::string axis) {
   return {header, [axis](const Point* point) { return point->axis(axis); }};
@@ -106,7 +98,7 @@ Table chains_table(const SweepResult& result, const Points& points, const String
     return [warps](const Grid& grid) { return text_of(convergence_of(grid.points, grid.query, warps)); };
   };
   const auto cycles = [](const Grid& grid) {
-    return grid.one == nullptr ? "-" : number(grid.one->get(tag::kCycles), 2);
+    return grid.one == nullptr ? "-" : number_text(grid.one->get(tag::kCycles), 2);
   };
   const auto best = [](const Grid& grid) {
     return fmt::format("({},{}) {:.1f}", grid.best->number("warps"), grid.best->number("ilp"),
@@ -118,7 +110,7 @@ Table chains_table(const SweepResult& result, const Points& points, const String
        {"4 warps converge", converges(4)},
        {"8 warps converge", converges(8)},
        {"best " + std::string(rate), best},
-       {{"of peak", true}, [](const Grid& grid) { return percent(grid.best->get(tag::kShareHeld)); }},
+       {{"of peak", true}, [](const Grid& grid) { return share_text(grid.best->get(tag::kShareHeld)); }},
        {"published latency",
         [](const Grid& grid) { return grid.one == nullptr ? "" : published_cycles(*grid.one); }}});
   return table_of(std::string("(warps, ILP) cycles, ") + rate, grids, fields);
@@ -138,9 +130,10 @@ Table points_table(const SweepResult& result, const Points& points, const String
   std::erase_if(shown, [&](const Point* point) { return point->number("warps") != warps; });
   std::vector<Field<const Point*>> fields = {kSubject};
   for (const std::string& axis : axes) fields.push_back(axis_column(axis, axis));
-  fields.insert(fields.end(), {column("cycles", tag::kCycles, 2),
-                               {{rate, true}, [](const Point* point) { return number(point->rate(), 1); }},
-                               share_column("of peak", tag::kShareHeld)});
+  fields.insert(fields.end(),
+                {column("cycles", tag::kCycles, 2),
+                 {{rate, true}, [](const Point* point) { return number_text(point->rate(), 1); }},
+                 share_column("of peak", tag::kShareHeld)});
   // What the benchmarks themselves found.
   for (const char* tag :
        {tag::kNearHit, tag::kFarHit, tag::kNearMiss, tag::kFarMiss, tag::kFarShare, tag::kAgain, tag::kExpect,
@@ -212,9 +205,9 @@ Table bytes_table(const SweepResult& result) {
                       // What arrives in several blocks of a cluster is not read as often.
                       const bool alone = point->axis("cluster").empty() || point->axis("cluster") == "1";
                       const bool memory = point->axis("level") == "memory" && point->get(tag::kMemoryPeak);
-                      return memory && alone
-                                 ? percent(*point->get(tag::kBytesPerSecond) / *point->get(tag::kMemoryPeak))
-                                 : std::string("-");
+                      return memory && alone ? share_text(*point->get(tag::kBytesPerSecond) /
+                                                          *point->get(tag::kMemoryPeak))
+                                             : std::string("-");
                     }},
                    column("B/clk/SM", tag::kBytes, 1),
                    share_column("noise", tag::kEventsNoise),
@@ -279,7 +272,8 @@ Table falls_table(const SweepResult& result) {
   return table_of<Points>(
       "Falls although warps or chains rise", grouped(falls, [](const Point& one) { return one.subject; }),
       {{{"points", true}, [](const Points& points) { return std::to_string(points.size()); }},
-       {{"most", true}, [worst](const Points& points) { return percent(worst(points)->get(tag::kFalls)); }},
+       {{"most", true},
+        [worst](const Points& points) { return share_text(worst(points)->get(tag::kFalls)); }},
        {"at", [worst](const Points& points) { return worst(points)->key(); }}});
 }
 

@@ -9,6 +9,7 @@
 #include "mmaudit/error.hpp"
 #include "mmaudit/report/figures.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -78,9 +79,7 @@ std::string type_text(const Ceiling& one) {
   return fmt::format("{}{}", name_of(one.type), one.sparse ? ", sparse" : "");
 }
 
-std::string megahertz(const Ceiling& one) {
-  return one.clock ? fmt::format("{:.0f}", 1e-6 * *one.clock) : "-";
-}
+std::string megahertz(const Ceiling& one) { return number_text(one.clock, 0, 1e-6); }
 
 /// "4.62 TB/s".
 std::string bytes_text(double rate) {
@@ -112,14 +111,11 @@ void require_ceilings(const SweepResult& result, const SweepResult& other, const
     return std::tie(of.gpu, of.compute_capability, of.multiprocessors);
   };
   if (model(found) != model(allowed))
-    throw InputError(
-        fmt::format("{}: GPU: found {}, allowed: {}", label, gpu_text(found), gpu_text(allowed)));
+    refuse("{}: GPU: found {}, allowed: {}", label, gpu_text(found), gpu_text(allowed));
   const Ceilings own = ceilings_of(other);
   if (own.types.empty() && !own.memory && !own.second_level)
-    throw InputError(
-        fmt::format("{}: found no ceiling, allowed: a sweep with scope=gpu of matrix instructions or "
-                    "of {}",
-                    label, fmt::join(kReads, " or ")));
+    refuse("{}: found no ceiling, allowed: a sweep with scope=gpu of matrix instructions or of {}", label,
+           fmt::format("{}", fmt::join(kReads, " or ")));
 }
 
 report::Table roofline_table(const Ceilings& ceilings) {
@@ -130,12 +126,11 @@ report::Table roofline_table(const Ceilings& ceilings) {
   report::Table table = report::table_of<Ceiling>(
       "Roofline of each data type", any ? ceilings.types : std::vector<Ceiling>{},
       {{"type of A", type_text},
-       {{"TFLOPS", true}, [](const Ceiling& one) { return fmt::format("{:.1f}", 1e-12 * one.rate); }},
+       {{"TFLOPS", true}, [](const Ceiling& one) { return number_text(one.rate, 1, 1e-12); }},
        {{"FLOP/B of memory", true}, per_byte(ceilings.memory)},
        {{"FLOP/B of L2", true}, per_byte(ceilings.second_level)},
        {{"MHz held", true}, megahertz},
-       {{"of peak held", true},
-        [](const Ceiling& one) { return one.share ? fmt::format("{:.1f}%", 100 * *one.share) : "-"; }},
+       {{"of peak held", true}, [](const Ceiling& one) { return share_text(one.share); }},
        {{"operands", false, true}, [](const Ceiling& one) { return one.operands; }},
        {"instruction", [](const Ceiling& one) { return one.subject; }},
        {{"sweep", false, true}, [](const Ceiling& one) { return one.swept; }}});

@@ -41,8 +41,8 @@ TEST(GemmAudit, TheWorstElementIsExplained) {
   const std::vector<std::uint64_t> rows = {3, 8, 9, 20, 21, 22, 23, 24, 25, 26, 27, 900};
   fixture.request.rows = rows;
   fixture.request.combinations = {
-      combination("e4m3", Scaling::tensor, "plain"), combination("e4m3", Scaling::blocks, "promote:128"),
-      combination("e4m3", Scaling::row, "promote:32"), combination("e5m2", Scaling::none, "split-k:4")};
+      combination("e4m3", scalings::tensor, "plain"), combination("e4m3", scalings::blocks, "promote:128"),
+      combination("e4m3", scalings::row, "promote:32"), combination("e5m2", scalings::none, "split-k:4")};
   const GemmAudit audit = audit_gemm(fixture.request);
   ASSERT_EQ(audit.rows_of.size(), 4U);
   for (const GemmAuditRow& row : audit.rows_of) {
@@ -117,7 +117,7 @@ TEST(GemmAudit, EveryCauseIsSaidOnce) {
   Fixture fixture;
   fixture.request.combinations.clear();
   for (const char* dtype : {"e4m3", "e5m2", "bf16"})
-    for (const Scaling scaling : {Scaling::none, Scaling::tensor, Scaling::row})
+    for (const Scaling& scaling : {scalings::none, scalings::tensor, scalings::row})
       for (const char* policy : {"plain", "promote:128"})
         fixture.request.combinations.push_back(combination(dtype, scaling, policy));
   const std::string text = to_console(audit_gemm(fixture.request));
@@ -181,7 +181,7 @@ TEST(GemmAudit, TheMapShowsWhereTheErrorIs) {
 
 TEST(GemmAudit, TheMatrixHasEveryCombinationAndGreysTheRest) {
   Fixture fixture;
-  fixture.request.combinations.push_back(combination("bf16", Scaling::none, "half"));
+  fixture.request.combinations.push_back(combination("bf16", scalings::none, "half"));
   const std::string html = to_html(audit_gemm(fixture.request));
   EXPECT_NE(html.find("class=\"n absent\" title=\"hopper has no instruction for bf16 with"),
             std::string::npos);
@@ -201,8 +201,8 @@ TEST(GemmAudit, OperandsOfTwoTypes) {
   EXPECT_EQ(find_gemm_dtype("e4m3", ""), nullptr);
   Fixture fixture;
   fixture.request.combinations = {
-      combination("e4m3", Scaling::tensor, "plain"), combination("e4m3-e5m2", Scaling::tensor, "plain"),
-      combination("e5m2-e4m3", Scaling::tensor, "plain"), combination("e5m2", Scaling::tensor, "plain")};
+      combination("e4m3", scalings::tensor, "plain"), combination("e4m3-e5m2", scalings::tensor, "plain"),
+      combination("e5m2-e4m3", scalings::tensor, "plain"), combination("e5m2", scalings::tensor, "plain")};
   const GemmAudit audit = audit_gemm(fixture.request);
   ASSERT_EQ(audit.rows_of.size(), 4U);
   const auto& rows = audit.rows_of;

@@ -33,8 +33,8 @@ TEST(GemmAudit, JudgesAndAdvises) {
 }
 
 TEST(GemmAudit, ATypeThatNeedsNoScaleTakesNone) {
-  for (const Scaling scaling : {Scaling::tensor, Scaling::row, Scaling::blocks, Scaling::mx_floor})
-    EXPECT_EQ(combination("bf16", scaling, "plain").scaling, Scaling::none);
+  for (const Scaling& scaling : {scalings::tensor, scalings::row, scalings::blocks, scalings::mx_floor})
+    EXPECT_EQ(combination("bf16", scaling, "plain").scaling, scalings::none);
 }
 
 TEST(GemmAudit, WhatSaysNothingIsNotJudged) {
@@ -75,8 +75,8 @@ TEST(GemmAudit, TensorsThatSayNothingAreNotJudged) {
 
 TEST(GemmAudit, OutputAndAccumulationAreNamed) {
   Fixture fixture;
-  fixture.request.combinations = {combination("tf32", Scaling::none, "plain", Format::bf16),
-                                  combination("f16", Scaling::none, "half", Format::f32)};
+  fixture.request.combinations = {combination("tf32", scalings::none, "plain", Format::bf16),
+                                  combination("f16", scalings::none, "half", Format::f32)};
   fixture.request.limit = 1e-4;
   const GemmAudit audit = audit_gemm(fixture.request);
   EXPECT_EQ(audit.rows_of[0].why.find("rounding of D to bf16"), 0U);

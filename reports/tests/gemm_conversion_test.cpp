@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "../analysis/gemm/draws.hpp"
-#include "../analysis/gemm/fast_cast.hpp"
 #include "gemm_problems.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 
 namespace mmaudit::report {
@@ -39,22 +39,23 @@ TEST(MxScales, FloorSaturatesAndCeilDoesNot) {
                                              {256.0, 127, 127},
                                              {0.0, 127, 127}}) {
     const Problem problem = filled(1, 1, 32, largest, 1);
-    for (const auto& [scaling, expected] : {std::pair{Scaling::mx_floor, floor}, {Scaling::mx_ceil, ceil}}) {
+    for (const auto& [scaling, expected] :
+         {std::pair{scalings::mx_floor, floor}, {scalings::mx_ceil, ceil}}) {
       const GemmCombination c = combination("blackwell", "mxf8", scaling, "plain");
       const ConvertedOperands found = convert_operands(c.dtype, c.scaling, problem.operands());
-      EXPECT_EQ(found.a.scales[0], expected) << largest << name_of(scaling);
+      EXPECT_EQ(found.a.scales[0], expected) << largest << scaling.name;
     }
   }
-  EXPECT_EQ(find_scalings("mx"), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
-  EXPECT_EQ(usual_scalings(*find_gemm_dtype("mxf4")), (std::vector{Scaling::mx_floor, Scaling::mx_ceil}));
-  EXPECT_EQ(usual_scalings(*find_gemm_dtype("nvf4")), std::vector{Scaling::mx});
-  EXPECT_EQ(combination("blackwell", "nvf4", Scaling::mx_ceil, "plain").scaling, Scaling::mx);
+  EXPECT_EQ(find_scalings("mx"), (std::vector{scalings::mx_floor, scalings::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("mxf4")), (std::vector{scalings::mx_floor, scalings::mx_ceil}));
+  EXPECT_EQ(usual_scalings(*find_gemm_dtype("nvf4")), std::vector{scalings::mx});
+  EXPECT_EQ(combination("blackwell", "nvf4", scalings::mx_ceil, "plain").scaling, scalings::mx);
 }
 
 TEST(SoftwareScales, OneFactorOf128x128IsOneOfItsColumns) {
   const Problem problem = drawn(Distribution::outlier_channels, 3, 300, 200);
-  const GemmCombination tiles = combination("hopper", "e4m3", Scaling::tiles, "promote:128");
-  const GemmCombination blocks = combination("hopper", "e4m3", Scaling::blocks, "promote:128");
+  const GemmCombination tiles = combination("hopper", "e4m3", scalings::tiles, "promote:128");
+  const GemmCombination blocks = combination("hopper", "e4m3", scalings::blocks, "promote:128");
   const ConvertedOperands found = convert_operands(tiles.dtype, tiles.scaling, problem.operands());
   const ConvertedOperands apart = convert_operands(blocks.dtype, blocks.scaling, problem.operands());
   EXPECT_EQ(found.a.factors, apart.a.factors);
@@ -76,7 +77,7 @@ TEST(CastCounts, SaturationBeginsWhereRoundingLeavesTheFormat) {
   Problem problem = filled(1, 1, 8, 1, 1);
   problem.a = {448, 460, 464, 464.001, -464.001, 465, 480, 1e30};
   const CastCounts counts =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), problem).converted.a.counts;
   EXPECT_EQ(counts.saturated, 5U);
   EXPECT_EQ(counts.subnormal, 0U);
   EXPECT_EQ(counts.underflow, 0U);
@@ -87,7 +88,7 @@ TEST(CastCounts, BitsLostByHand) {
   Problem problem = filled(1, 1, 6, 1, 1);
   problem.a = {1, 1 + 0x1p-24, 1 + 0x1p-10, 1 + 0x1p-5, 1e-9, 2e5};
   const CastCounts counts =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), problem).converted.a.counts;
   std::array<std::uint64_t, 25> expected{};
   expected[0] = 2;   // nothing, and just below 2^-24
   expected[14] = 1;  // just below 2^-10
@@ -105,7 +106,7 @@ TEST(CastCounts, SlicesAddUp) {
     problem.b[3 * k] = 1e-9, problem.b[3 * k + 3] = 0x1p-8, problem.b[3 * k + 6] = 1e9;
     problem.b[3 * k + 9] = std::numeric_limits<double>::infinity();
   }
-  const Computed x = computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem);
+  const Computed x = computed(combination("hopper", "e4m3", scalings::none, "plain"), problem);
   for (const CastCounts& counts : {x.converted.a.counts, x.converted.b.counts}) {
     EXPECT_EQ(counts.underflow, 100U);
     EXPECT_EQ(counts.subnormal, 100U);
@@ -119,7 +120,7 @@ TEST(CastCounts, WhatIsNotFiniteIsAnElementAndNothingElse) {
   problem.a[2] = std::numeric_limits<double>::quiet_NaN();
   problem.a[5] = -std::numeric_limits<double>::infinity();
   const CastCounts counts =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), problem).converted.a.counts;
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), problem).converted.a.counts;
   EXPECT_EQ(counts.elements, 8U);
   EXPECT_EQ(counts.not_finite, 2U);
   EXPECT_EQ(counts.saturated, 0U);
@@ -135,39 +136,74 @@ TEST(Scales, ByHand) {
   Problem problem = filled(2, 1, 32, 1, 1);
   problem.a[3] = -896;
   problem.a[32] = 112;
-  EXPECT_EQ(converted("hopper", "e4m3", Scaling::tensor, problem).factors, (std::vector<float>{2}));
-  EXPECT_EQ(converted("hopper", "e4m3", Scaling::row, problem).factors, (std::vector<float>{2, 0.25}));
+  EXPECT_EQ(converted("hopper", "e4m3", scalings::tensor, problem).factors, (std::vector<float>{2}));
+  EXPECT_EQ(converted("hopper", "e4m3", scalings::row, problem).factors, (std::vector<float>{2, 0.25}));
   // Of the instruction, powers of two every 32 of k: floor(log2(largest)) - 8, as a byte with bias 127.
-  EXPECT_EQ(converted("blackwell", "mxf8", Scaling::mx, problem).scales,
+  EXPECT_EQ(converted("blackwell", "mxf8", scalings::mx, problem).scales,
             (std::vector<std::uint8_t>{127 + 1, 127 - 2}));
   // E4M3 scales every 16 of k over a factor of the tensor: largest / 6 over largest of the tensor / (6 *
   // 448).
   problem = filled(1, 1, 32, 12, 1);
   problem.a[0] = 2688 * 4;
-  const ConvertedOperand nvf4 = converted("blackwell", "nvf4", Scaling::mx, problem);
+  const ConvertedOperand nvf4 = converted("blackwell", "nvf4", scalings::mx, problem);
   EXPECT_EQ(nvf4.factors, (std::vector<float>{4}));
   EXPECT_EQ(nvf4.scales, (std::vector<std::uint8_t>{0x7E, 0x30}));  // 448 and 1/2
 }
 
+TEST(Int8, ElementsAndDAreThoseOfPlainIntegers) {
+  const Problem problem = drawn(Distribution::normal, 6, 9, 200);
+  const Computed x =
+      computed(combination("ampere", "int8-w8a8", scalings::row, "plain", Format::f32), problem);
+  const auto rounded = [](double value, float scale) {
+    return std::clamp(std::nearbyint(value / static_cast<double>(scale)), -127.0, 127.0);
+  };
+  std::uint64_t zeros = 0;
+  for (std::uint64_t i = 0; i < 6; ++i)
+    for (std::uint64_t j = 0; j < 9; ++j) {
+      double largest_a = 0, largest_b = 0;
+      for (std::uint64_t k = 0; k < 200; ++k) {
+        largest_a = std::max(largest_a, std::fabs(problem.a[i * 200 + k]));
+        largest_b = std::max(largest_b, std::fabs(problem.b[k * 9 + j]));
+      }
+      const auto a = static_cast<float>(largest_a / 127), b = static_cast<float>(largest_b / 127);
+      ASSERT_EQ(x.converted.a.factor(i), a);
+      ASSERT_EQ(x.converted.b.factor(j), b);
+      std::int32_t sum = 0;
+      for (std::uint64_t k = 0; k < 200; ++k) {
+        const double of_a = rounded(problem.a[i * 200 + k], a), of_b = rounded(problem.b[k * 9 + j], b);
+        ASSERT_EQ(x.converted.a.values[i * 200 + k], of_a);
+        sum += static_cast<std::int32_t>(of_a * of_b);
+        zeros += j == 0 && of_a == 0 ? 1 : 0;
+      }
+      const float by_token = static_cast<float>(sum) * a;
+      EXPECT_EQ(x.elements.result[i * 9 + j], static_cast<double>(by_token * b));
+    }
+  EXPECT_EQ(x.converted.a.counts.underflow, zeros);
+  EXPECT_EQ(x.converted.a.counts.saturated + x.converted.a.counts.subnormal, 0U);
+  EXPECT_EQ(x.errors.compared, 54U);
+  EXPECT_LT(x.errors.total, 0.02);
+  EXPECT_LT(x.errors.accumulation, 1e-15);  // sums of integers are exact
+}
+
 TEST(GemmErrors, CountsWhatIsLost) {
   const Computed small =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 1e-6, 1e-6));
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), filled(2, 2, 64, 1e-6, 1e-6));
   EXPECT_EQ(small.converted.a.counts.underflow, 128U);
   EXPECT_EQ(small.errors.quantization, 1);
   const Computed large =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 1000, 1));
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), filled(2, 2, 64, 1000, 1));
   EXPECT_EQ(large.converted.a.counts.saturated, 128U);
   EXPECT_EQ(large.converted.b.counts.saturated, 0U);
   const Computed tiny =
-      computed(combination("hopper", "e4m3", Scaling::none, "plain"), filled(2, 2, 64, 0x1p-8, 1));
+      computed(combination("hopper", "e4m3", scalings::none, "plain"), filled(2, 2, 64, 0x1p-8, 1));
   EXPECT_EQ(tiny.converted.a.counts.subnormal, 128U);
   const Computed half =
-      computed(combination("hopper", "f16", Scaling::none, "half"), filled(2, 2, 64, 200, 200));
+      computed(combination("hopper", "f16", scalings::none, "half"), filled(2, 2, 64, 200, 200));
   EXPECT_EQ(half.errors.overflow, 4U);
   EXPECT_EQ(half.errors.compared, 0U);
   Problem nan = filled(2, 2, 64, 1, 1);
   nan.a[3] = std::numeric_limits<double>::quiet_NaN();
-  const Computed some = computed(combination("hopper", "bf16", Scaling::none, "plain"), nan);
+  const Computed some = computed(combination("hopper", "bf16", scalings::none, "plain"), nan);
   EXPECT_EQ(some.errors.no_exact, 2U);
   EXPECT_EQ(some.errors.compared, 2U);
   EXPECT_EQ(some.errors.total, 0);

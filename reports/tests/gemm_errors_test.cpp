@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "../analysis/gemm/draws.hpp"
-#include "../analysis/gemm/fast_cast.hpp"
 #include "gemm_problems.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "render_result.hpp"
@@ -39,7 +39,7 @@ TEST(ExactProduct, CIsAdded) {
   const std::vector<double> a = {1, 2}, b = {3, 4, 5, 6}, c = {100, -0.5};
   const GemmOperands operands{1, 2, 2, a, b, c, 0, 0};
   EXPECT_EQ(exact_product(operands), (std::vector<double>{113, 15.5}));
-  const GemmCombination f16 = combination("hopper", "f16", Scaling::none, "plain");
+  const GemmCombination f16 = combination("hopper", "f16", scalings::none, "plain");
   EXPECT_EQ(convert_operands(f16.dtype, f16.scaling, operands).product, exact_product(operands));
 }
 
@@ -47,7 +47,7 @@ TEST(GemmErrors, DecibelsAngleAndRowsAreOfTheSameErrors) {
   Problem problem = drawn(Distribution::normal, 12, 7, 256);
   for (std::uint64_t k = 0; k < problem.k; ++k)
     problem.a[5 * problem.k + k] *= k == 9 ? 1e4 : 1;  // a row's outlier
-  const Computed x = computed(combination("hopper", "e4m3", Scaling::row, "plain"), problem);
+  const Computed x = computed(combination("hopper", "e4m3", scalings::row, "plain"), problem);
   double together = 0, exact = 0, result = 0, worst = 0;
   std::uint64_t row_of_worst = 0;
   for (std::uint64_t i = 0; i < problem.m; ++i) {
@@ -86,7 +86,7 @@ TEST(GemmErrors, SplitsAddUp) {
 
 TEST(GemmErrors, APowerOfTwoChangesNoFigure) {
   const Problem problem = drawn(Distribution::normal, 8, 9, 300);
-  const Computed x = computed(combination("hopper", "e4m3", Scaling::tensor, "plain"), problem);
+  const Computed x = computed(combination("hopper", "e4m3", scalings::tensor, "plain"), problem);
   const Interval interval = total_interval(x.exact, x.elements, 9, false, false, 1);
   EXPECT_GT(x.errors.total, 0);
   for (const int power : {-900, -400, 400, 900}) {
@@ -109,7 +109,7 @@ TEST(GemmErrors, AKnownCase) {
   Problem problem = filled(1, 1, 32, 0, 0);
   problem.a[0] = 448, problem.b[0] = 1;
   problem.a[5] = 0.140625, problem.b[5] = 0.375;
-  const Computed x = computed(combination("hopper", "e4m3", Scaling::none, "plain", Format::f32), problem);
+  const Computed x = computed(combination("hopper", "e4m3", scalings::none, "plain", Format::f32), problem);
   EXPECT_EQ(x.exact[0], 448.052734375);
   EXPECT_EQ(x.converted.product[0], 448.052734375);
   EXPECT_EQ(x.elements.accumulator[0], 448.03125);
@@ -118,7 +118,7 @@ TEST(GemmErrors, AKnownCase) {
   EXPECT_EQ(x.errors.output, 0);
   EXPECT_LT(x.errors.accumulation_drift, 0);
   // BF16 has 8 significand bits: 448.
-  const Computed y = computed(combination("hopper", "e4m3", Scaling::none, "plain", Format::bf16), problem);
+  const Computed y = computed(combination("hopper", "e4m3", scalings::none, "plain", Format::bf16), problem);
   EXPECT_EQ(y.elements.result[0], 448);
   EXPECT_EQ(y.errors.max_ulp, 0.052734375 / 2);
 }
@@ -251,7 +251,7 @@ TEST(GemmErrors, ScalesOfTheInstructionReachIt) {
     for (std::uint64_t j = 0; j < 2; ++j) problem.b[k * 2 + j] = (k % 3 == 0 ? 4 : 1) / scale;
   }
   const Computed x =
-      computed(combination("blackwell", "mxf4", Scaling::mx_floor, "plain", Format::f32), problem);
+      computed(combination("blackwell", "mxf4", scalings::mx_floor, "plain", Format::f32), problem);
   EXPECT_EQ(x.converted.product, x.exact);
   EXPECT_EQ(x.elements.result, x.exact);
   EXPECT_EQ(x.errors.total, 0);
@@ -261,16 +261,16 @@ TEST(GemmErrors, TruncationDriftsAndRoundingToNearestDoesNot) {
   Problem problem = drawn(Distribution::uniform, 8, 32, 4096);
   for (auto* operand : {&problem.a, &problem.b})
     for (double& x : *operand) x = std::fabs(x);
-  const GemmErrors cut = computed(combination("hopper", "bf16", Scaling::none, "plain"), problem).errors;
+  const GemmErrors cut = computed(combination("hopper", "bf16", scalings::none, "plain"), problem).errors;
   EXPECT_LT(cut.accumulation_drift, -0.9 * cut.accumulation);
-  const GemmErrors nearest = computed(combination("hopper", "f16", Scaling::none, "half"), problem).errors;
+  const GemmErrors nearest = computed(combination("hopper", "f16", scalings::none, "half"), problem).errors;
   EXPECT_LT(std::fabs(nearest.accumulation_drift), 0.3 * nearest.accumulation);
 }
 
 TEST(GemmErrors, PromotionHelpsFp8) {
   const Problem problem = drawn(Distribution::normal, 4, 32, 16384);
   const auto accumulation = [&](const char* how) {
-    return computed(combination("hopper", "e4m3", Scaling::tensor, how), problem).errors.accumulation;
+    return computed(combination("hopper", "e4m3", scalings::tensor, how), problem).errors.accumulation;
   };
   EXPECT_LT(accumulation("promote:128"), accumulation("plain") / 10);
 }
@@ -298,7 +298,7 @@ TEST(GemmErrors, TheBoundCountsTheRoundingOfTheTotals) {
   for (std::uint64_t k = 0; k < problem.k; k += 32) problem.a[k] = 1;
   problem.a[0] = 0x1p24;
   const GemmErrors errors =
-      computed(combination("hopper", "bf16", Scaling::none, "promote:32", Format::f32), problem).errors;
+      computed(combination("hopper", "bf16", scalings::none, "promote:32", Format::f32), problem).errors;
   EXPECT_EQ(errors.worst_exact, 0x1p24 + 2047);
   EXPECT_EQ(errors.worst_result, 0x1p24);
   EXPECT_LE(errors.of_bound, 1);
@@ -312,7 +312,7 @@ TEST(GemmErrors, CIsAddedInOneRounding) {
   Problem problem = filled(1, 1, 32, 0, 0);
   problem.a[0] = problem.b[0] = 448 * kScale;
   problem.a[1] = problem.b[1] = 0.125 * kScale;
-  GemmCombination c = combination("hopper", "e4m3", Scaling::tensor, "plain", Format::f32);
+  GemmCombination c = combination("hopper", "e4m3", scalings::tensor, "plain", Format::f32);
   c.op = Op::mma;  // wgmma would cut 2^-6 off
   const ConvertedOperands converted = convert_operands(c.dtype, c.scaling, problem.operands());
   const std::vector<double> addend = {-200802};
@@ -322,7 +322,7 @@ TEST(GemmErrors, CIsAddedInOneRounding) {
 
 TEST(GemmErrors, TheBoundIsOfTheScaledSum) {
   // The same tensors 2^20 times as large have scales, errors and bounds 2^20 times as large.
-  const GemmCombination c = combination("hopper", "e4m3", Scaling::tensor, "plain", Format::f32);
+  const GemmCombination c = combination("hopper", "e4m3", scalings::tensor, "plain", Format::f32);
   Problem problem = drawn(Distribution::uniform, 2, 3, 256);
   const Computed small = computed(c, problem);
   for (double& x : problem.a) x *= 0x1p20;
@@ -333,23 +333,23 @@ TEST(GemmErrors, TheBoundIsOfTheScaledSum) {
 }
 
 TEST(GemmPath, TakesTheNewestUnitAndTheDeepestInstruction) {
-  EXPECT_EQ(name_of(find_path(combination("hopper", "f16", Scaling::none, "plain")).instruction),
+  EXPECT_EQ(name_of(find_path(combination("hopper", "f16", scalings::none, "plain")).instruction),
             "wgmma.m64n8k16.f32.f16.f16");
-  GemmCombination mma = combination("hopper", "f16", Scaling::none, "plain");
+  GemmCombination mma = combination("hopper", "f16", scalings::none, "plain");
   mma.op = Op::mma;
   EXPECT_EQ(name_of(find_path(mma).instruction), "mma.m16n8k16.f32.f16.f16.f32");
-  EXPECT_EQ(name_of(find_path(combination("ada", "e4m3", Scaling::tensor, "plain")).instruction),
+  EXPECT_EQ(name_of(find_path(combination("ada", "e4m3", scalings::tensor, "plain")).instruction),
             "mma.m16n8k32.f32.e4m3.e4m3.f32");
 }
 
 TEST(GemmPath, SaysWhyNot) {
   const auto why = [](const GemmCombination& c) { return find_path(c).why_not; };
-  EXPECT_EQ(why(combination("hopper", "mxf8", Scaling::mx, "plain")), "hopper has no instruction for mxf8");
-  EXPECT_EQ(why(combination("hopper", "bf16", Scaling::tensor, "plain")), "");  // takes none
-  EXPECT_NE(why(combination("hopper", "e4m3", Scaling::blocks, "plain")), "");
-  EXPECT_NE(why(combination("hopper", "e4m3", Scaling::none, "promote:40")), "");
-  EXPECT_NE(why(combination("volta", "bf16", Scaling::none, "plain")), "");
-  EXPECT_EQ(combination("blackwell", "e4m3", Scaling::mx, "plain").dtype.name, "mxf8");
+  EXPECT_EQ(why(combination("hopper", "mxf8", scalings::mx, "plain")), "hopper has no instruction for mxf8");
+  EXPECT_EQ(why(combination("hopper", "bf16", scalings::tensor, "plain")), "");  // takes none
+  EXPECT_NE(why(combination("hopper", "e4m3", scalings::blocks, "plain")), "");
+  EXPECT_NE(why(combination("hopper", "e4m3", scalings::none, "promote:40")), "");
+  EXPECT_NE(why(combination("volta", "bf16", scalings::none, "plain")), "");
+  EXPECT_EQ(combination("blackwell", "e4m3", scalings::mx, "plain").dtype.name, "mxf8");
   EXPECT_FALSE(find_accumulation("promote:0"));
   EXPECT_FALSE(find_accumulation("promote:1x"));
 }

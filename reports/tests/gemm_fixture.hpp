@@ -18,9 +18,9 @@ struct Fixture {
                       b = draw_b(Distribution::normal, 256, 20, 1);
   GemmAuditRequest request;
   Fixture() {
-    request.combinations = {combination("e4m3", Scaling::tensor, "plain"),
-                            combination("bf16", Scaling::none, "plain"),
-                            combination("f16", Scaling::mx, "plain")};
+    request.combinations = {combination("e4m3", scalings::tensor, "plain"),
+                            combination("bf16", scalings::none, "plain"),
+                            combination("f16", scalings::mx, "plain")};
     request.operands = {12, 20, 256, a, b, {}, 0, 0};
     request.whole_m = 12;
     request.whole_n = 20;

@@ -53,21 +53,21 @@ inline Computed computed(const GemmCombination& c, const Problem& problem) {
 }
 
 inline const GemmCombination kSome[] = {
-    combination("hopper", "e4m3", Scaling::tensor, "plain"),
-    combination("hopper", "e4m3", Scaling::blocks, "promote:128"),
-    combination("hopper", "e5m2", Scaling::row, "promote:32"),
-    combination("hopper", "e4m3", Scaling::none, "half"),
-    combination("hopper", "bf16", Scaling::none, "plain"),
-    combination("hopper", "f16", Scaling::none, "half"),
-    combination("hopper", "f16", Scaling::none, "split-k:3"),
-    combination("hopper", "tf32", Scaling::none, "split-k:4"),
-    combination("ada", "e4m3", Scaling::tensor, "plain"),
-    combination("volta", "f16", Scaling::none, "plain"),
-    combination("blackwell", "mxf8", Scaling::mx_ceil, "promote:64"),
-    combination("blackwell", "nvf4", Scaling::mx, "plain"),
-    combination("blackwell", "mxf6", Scaling::mx_floor, "plain"),
-    combination("blackwell", "mxf6-e3m2", Scaling::mx_ceil, "plain"),
-    combination("hopper", "e4m3", Scaling::tiles, "promote:128"),
+    combination("hopper", "e4m3", scalings::tensor, "plain"),
+    combination("hopper", "e4m3", scalings::blocks, "promote:128"),
+    combination("hopper", "e5m2", scalings::row, "promote:32"),
+    combination("hopper", "e4m3", scalings::none, "half"),
+    combination("hopper", "bf16", scalings::none, "plain"),
+    combination("hopper", "f16", scalings::none, "half"),
+    combination("hopper", "f16", scalings::none, "split-k:3"),
+    combination("hopper", "tf32", scalings::none, "split-k:4"),
+    combination("ada", "e4m3", scalings::tensor, "plain"),
+    combination("volta", "f16", scalings::none, "plain"),
+    combination("blackwell", "mxf8", scalings::mx_ceil, "promote:64"),
+    combination("blackwell", "nvf4", scalings::mx, "plain"),
+    combination("blackwell", "mxf6", scalings::mx_floor, "plain"),
+    combination("blackwell", "mxf6-e3m2", scalings::mx_ceil, "plain"),
+    combination("hopper", "e4m3", scalings::tiles, "promote:128"),
 };
 
 }  // namespace mmaudit::report

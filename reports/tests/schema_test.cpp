@@ -39,7 +39,7 @@ TEST(Schema, AnAuditOfTensorsIsAsPublished) {
     for (const char* how : {"plain", "half", "split-k:2"})
       request.combinations.push_back(settled({find_architecture(dtype[0] == 'm' ? "blackwell" : "hopper"),
                                               *find_gemm_dtype(dtype),
-                                              Scaling::none,
+                                              scalings::none,
                                               *find_accumulation(how),
                                               Format::none,
                                               {}}));

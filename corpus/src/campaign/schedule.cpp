@@ -1,14 +1,12 @@
 #include "mmaudit/campaign/schedule.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 
 #include "campaign/json.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::campaign {
 namespace {
@@ -70,8 +68,7 @@ std::vector<WorkItem> items_of(const Schedule& schedule) {
     most = std::max(most, rounds);
     count += rounds * schedule.input_classes.size();
   }
-  if (count > kMostItems)
-    throw InputError(fmt::format("--dots: found {} work items, allowed: up to {}", count, kMostItems));
+  if (count > kMostItems) refuse("--dots: found {} work items, allowed: up to {}", count, kMostItems);
   std::vector<WorkItem> items;
   items.reserve(count);
   for (std::uint64_t round = 0; round < most; ++round) {
@@ -102,15 +99,11 @@ std::uint64_t dots_of(const Schedule& schedule, const WorkItem& item) {
 
 Shard parse_shard(const std::string& text) {
   if (text.empty()) return {};
-  Shard shard;
-  const char* end = text.data() + text.size();
-  const auto index = std::from_chars(text.data(), end, shard.index);
-  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
-    const auto of = std::from_chars(index.ptr + 1, end, shard.of);
-    if (of.ec == std::errc() && of.ptr == end && shard.index < shard.of && shard.of <= kMostShards)
-      return shard;
-  }
-  throw InputError(fmt::format("--part: found {}, allowed: I/N with 0 <= I < N <= {}", text, kMostShards));
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto index = whole_number<std::size_t>(text.substr(0, slash)),
+             of = whole_number<std::size_t>(text.substr(std::min(slash + 1, text.size())));
+  if (index && of && *index < *of && *of <= kMostShards) return {*index, *of};
+  refuse("--part: found {}, allowed: I/N with 0 <= I < N <= {}", text, kMostShards);
 }
 
 }  // namespace mmaudit::campaign

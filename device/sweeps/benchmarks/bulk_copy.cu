@@ -30,9 +30,8 @@ struct Walk {
 };
 
 template <int kInFlight>
-struct BulkCopy {
-  static constexpr bool kExists = device::kTargetCapability >= 90, kAlone = kInFlight == 1;
-  static constexpr int kLanes = 32, kMostThreads = 32;
+struct BulkCopy : OnHopper<32> {
+  static constexpr bool kAlone = kInFlight == 1;
 
   /// By how many chunks a block goes on: past the chunks of all other blocks; alone by most of a golden
   /// ratio, so that neighbours are not copied one after the other.
@@ -141,10 +140,7 @@ struct BulkCopy {
   };
 };
 
-struct WarmedCopy {
-  static constexpr bool kExists = BulkCopy<1>::kExists;
-  static constexpr int kLanes = BulkCopy<1>::kLanes, kMostThreads = BulkCopy<1>::kMostThreads;
-
+struct WarmedCopy : OnHopper<32> {
   template <int>
   struct Chains : BulkCopy<1>::Chains<1> {
     using Alone = BulkCopy<1>::Chains<1>;
@@ -168,72 +164,51 @@ namespace {
 
 /// What a copy alone took, by its parts.
 void observe_parts(std::span<const Stamp>, const ReadResult& read, int steps, Measurement& out) {
-  const CopyResult found = result_at(read(), 0);
+  const CopyResult found = results_in<CopyResult>(read()).front();
   out.others[tag::kIssue] = 1.0 * found.issue / steps;
   out.others[tag::kExpect] = 1.0 * found.expect / steps;
   out.others[tag::kWait] = 1.0 * found.wait / steps;
 }
 
-/// Looks at what `in_flight` copies of each block moved: every word, and which chunks they were.
-auto checked(std::size_t memory_bytes, int bytes, int in_flight) {
-  return [=](const ReadResult& read, int, int steps, Measurement& out) {
+/// Which chunks were copied is looked at, too.
+template <int kInFlight>
+Setup bulk_setup(std::size_t memory_bytes, int bytes) {
+  Setup setup = copy_setup(memory_bytes, bytes, kInFlight);
+  setup.fill = fill_words;
+  setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
     const std::vector<std::byte> seen = read();
-    check_copies(seen, bytes / 4, in_flight, steps, out);
-    const ChunkOrder order = in_flight == 1
+    check_copies(seen, bytes / 4, kInFlight, steps, out);
+    const ChunkOrder order = kInFlight == 1
                                  ? order_of_one(memory_bytes, bytes)
                                  : order_of_all(memory_bytes, bytes, seen.size() / sizeof(CopyResult));
-    check_order(seen, order, in_flight, steps, out);
+    check_order(seen, order, kInFlight, steps, out);
   };
+  if (kInFlight == 1) setup.observe = observe_parts;
+  return setup;
 }
 
-template <int kInFlight>
-Benchmark copies(const char* name) {
-  constexpr bool kAlone = kInFlight == 1;
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = kAlone ? "Bulk copies alone" : "Bulk copies in flight";
-  benchmark.place = kAlone ? 260 : 270;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kSizeAxis};
-  if (!kAlone) benchmark.axes.push_back(kBlocksPerAxis);
-  benchmark.whole_gpu = !kAlone;
-  if (!kAlone) benchmark.published = {"Luo 5"};
-  benchmark.sass = {{"UBLKCP"}, 1};
-  benchmark.exists = [](const Point& point) {
-    const bool alone_bytes = point.number("bytes") == kAloneBytes;
-    if (point.number("warps") != 1 || level_of(point) == Level::first) return false;
-    return kAlone ? alone_bytes || point.number("bytes") == kLargeAloneBytes : !alone_bytes;
-  };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
-    if (device.compute_capability < 90) return "bulk copies need compute capability 9.0";
-    return kAlone ? "" : needs_all_multiprocessors(point);
-  };
-  benchmark.work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) {
-    return kAlone ? timed_kernel<WarmedCopy, 1, 1>() : timed_kernel<BulkCopy<kInFlight>, 1, 1>();
-  };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const int bytes = point.number("bytes");
-    setup.args.parameter = bytes;
-    setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlight * bytes;
-    setup.slot_bytes = sizeof(CopyResult);
-    setup.trial_steps = kTrialSteps;
-    setup.memory_bytes = copied_bytes(point);
-    if (!kAlone) setup.placement.blocks_per_multiprocessor = point.number("ctas");
-#ifdef __CUDACC__
-    setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
-#endif
-    setup.check = checked(setup.memory_bytes, bytes, kInFlight);
-    if (kAlone) setup.observe = observe_parts;
-    return setup;
-  };
-  return benchmark;
+Benchmark copies_alone() {
+  return {.name = "cp.async.bulk",
+          .family = "Bulk copies alone",
+          .place = 260,
+          .axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kSizeAxis},
+          .sass = {{"UBLKCP"}, 1},
+          .exists =
+              [](const Point& point) {
+                const int bytes = point.number("bytes");
+                return copies_exist(point) && (bytes == kAloneBytes || bytes == kLargeAloneBytes);
+              },
+          .work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; },
+          .why_not = hopper_has("bulk copies need"),
+          .kernel = [](const Point&) { return timed_kernel<WarmedCopy, 1, 1>(); },
+          .setup = [](const Point& point,
+                      Workbench*) { return bulk_setup<1>(copied_bytes(point), point.number("bytes")); }};
 }
 
 /// The footprint in place of the level.
 Benchmark copies_over_footprints() {
-  Benchmark benchmark = copies<1>("cp.async.bulk+footprint");
+  Benchmark benchmark = copies_alone();
+  benchmark.name += "+footprint";
   benchmark.family = "Bulk copies alone, over footprints";
   benchmark.place = 262;
   benchmark.axes = {kScopeAxis, kWarpsAxis, kFootprintAxis, kSizeAxis};
@@ -243,11 +218,29 @@ Benchmark copies_over_footprints() {
     if (point.number("warps") != 1 || bytes / 1024 > kib) return false;
     return bytes == kAloneBytes || (bytes == kLargeAloneBytes && (kib & (kib - 1)) == 0);
   };
-  benchmark.setup = [setup = benchmark.setup](const Point& point, Workbench* bench) {
-    Setup of_footprint = setup(point, bench);
-    of_footprint.memory_bytes = static_cast<std::size_t>(point.number("kib")) << 10;
-    of_footprint.check = checked(of_footprint.memory_bytes, point.number("bytes"), 1);
-    return of_footprint;
+  benchmark.setup = [](const Point& point, Workbench*) {
+    return bulk_setup<1>(static_cast<std::size_t>(point.number("kib")) << 10, point.number("bytes"));
+  };
+  return benchmark;
+}
+
+Benchmark copies_in_flight() {
+  Benchmark benchmark = copies_alone();
+  benchmark.name += "+inflight";
+  benchmark.family = "Bulk copies in flight";
+  benchmark.place = 270;
+  benchmark.axes.push_back(kBlocksPerAxis);
+  benchmark.whole_gpu = true;
+  benchmark.published = {"Luo 5"};
+  benchmark.exists = [](const Point& point) {
+    return copies_exist(point) && point.number("bytes") != kAloneBytes;
+  };
+  benchmark.why_not = hopper_has("bulk copies need", needs_all_multiprocessors);
+  benchmark.kernel = [](const Point&) { return timed_kernel<BulkCopy<kInFlightMost>, 1, 1>(); };
+  benchmark.setup = [](const Point& point, Workbench*) {
+    Setup setup = bulk_setup<kInFlightMost>(copied_bytes(point), point.number("bytes"));
+    setup.placement.blocks_per_multiprocessor = point.number("ctas");
+    return setup;
   };
   return benchmark;
 }
@@ -255,8 +248,7 @@ Benchmark copies_over_footprints() {
 }  // namespace
 
 std::vector<Benchmark> benchmark_bulk_copy() {
-  return {copies<1>("cp.async.bulk"), copies_over_footprints(),
-          copies<kInFlightMost>("cp.async.bulk+inflight")};
+  return {copies_alone(), copies_over_footprints(), copies_in_flight()};
 }
 
 }  // namespace mmaudit::sweeps

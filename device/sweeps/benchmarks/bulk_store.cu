@@ -1,7 +1,5 @@
 // Bulk copies from shared to global memory: plain, or adding to what is there. What is stored differs from
 // launch to launch, so memory says which launch stored last.
-#include <array>
-#include <cstring>
 #include <memory>
 
 #include "sweeps/memory/copies.cuh"
@@ -20,10 +18,7 @@ struct BulkStore;
 #ifdef __CUDACC__
 
 template <bool kAdds>
-struct BulkStore {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+struct BulkStore : OnHopper<32> {
   template <int>
   struct Chains {
     CopyResult result;
@@ -82,81 +77,66 @@ static __global__ void count_wrong_words(const TimedArgs args, const BulkStores 
   if (differing > 0) atomicAdd(wrong, differing);
 }
 
-/// What: the words of memory that are not what the launches until now leave.
-static std::uint64_t wrong_words(const TimedArgs& args, const BulkStores& stores, bool adds) {
-  const device::Buffer wrong(sizeof(unsigned long long));
-  device::cuda_check(cudaMemset(wrong.data(), 0, sizeof(unsigned long long)), "clearing a count");
-  count_wrong_words<<<1024, 256>>>(args, stores, adds, wrong.data<unsigned long long>());
-  device::cuda_check(cudaGetLastError(), "counting wrong words");
-  unsigned long long found = 0;
-  device::copy_out(&found, wrong.data(), sizeof(found));
-  return found;
-}
-
 #endif
 
 namespace {
 
+/// Every word was sent; and memory holds what all launches until now leave.
+template <bool kAdds>
+Setup store_setup(const Point& point, Workbench*) {
+  const int bytes = point.number("bytes");
+  const auto words = static_cast<std::uint32_t>(bytes / 4);
+  Setup setup = {.args = {.parameter = bytes},
+                 .shared_bytes = bytes,
+                 .slot_bytes = sizeof(CopyResult),
+                 .placement = {.blocks_per_multiprocessor = point.number("ctas")},
+                 .memory_bytes = copied_bytes(point)};
+  const auto sent = each_result<CopyResult>([words](const CopyResult& found, std::size_t, int steps) {
+    return found.copied == static_cast<std::uint32_t>(steps) * words;
+  });
+  setup.check = sent;
+#ifdef __CUDACC__
+  const auto args = std::make_shared<TimedArgs>();
+  const auto history = std::make_shared<BulkStores>();
+  setup.fill = [args, history](const TimedArgs& filled) {
+    *args = filled;
+    *history = {};
+    fill_words(filled);
+  };
+  setup.launched = [args](const TimedArgs& launched) { *args = launched; };
+  setup.check = [=](const ReadResult& read, int slots, int steps, Measurement& out) {
+    const std::uint64_t sent_before = out.compared;
+    sent(read, slots, steps, out);
+    if (args->memory == nullptr) return;
+    const auto chunks = stored_chunks(args->memory_bytes, 4 * words);
+    history->add(args->launch, (out.compared - sent_before) * static_cast<std::uint64_t>(steps), chunks);
+    out.compared += std::uint64_t{chunks} * words;
+    const device::Counter wrong;
+    count_wrong_words<<<1024, 256>>>(*args, *history, kAdds, wrong.place());
+    out.differing += wrong.read();
+  };
+#endif
+  return setup;
+}
+
 template <bool kAdds>
 Benchmark stores(const char* name) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Bulk copies to global memory";
-  benchmark.place = 276;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kSizeAxis, kBlocksPerAxis};
-  benchmark.whole_gpu = true;
-  benchmark.sass = {{kAdds ? "UBLKRED" : "UBLKCP"}, 1};
-  benchmark.exists = [](const Point& point) {
-    const int bytes = point.number("bytes"), blocks = point.number("ctas");
-    return point.number("warps") == 1 && level_of(point) != Level::first &&
-           (bytes == 1024 || bytes == 16384) && (blocks == 1 || blocks == 4);
-  };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
-    return device.compute_capability < 90 ? "bulk copies need compute capability 9.0"
-                                          : needs_all_multiprocessors(point);
-  };
-  benchmark.work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<BulkStore<kAdds>, 1, 1>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const int bytes = point.number("bytes");
-    setup.args.parameter = bytes;
-    setup.shared_bytes = bytes;
-    setup.slot_bytes = sizeof(CopyResult);
-    setup.memory_bytes = copied_bytes(point);
-    setup.placement.blocks_per_multiprocessor = point.number("ctas");
-#ifdef __CUDACC__
-    const auto args = std::make_shared<TimedArgs>();
-    const auto history = std::make_shared<BulkStores>();
-    setup.fill = [args, history](const TimedArgs& filled) {
-      *args = filled;
-      *history = {};
-      fill_words<<<1024, 256>>>(filled);
-    };
-    setup.launched = [args](const TimedArgs& launched) { *args = launched; };
-#endif
-    setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      const std::size_t blocks = seen.size() / sizeof(CopyResult);
-      for (std::size_t slot = 0; slot < blocks; ++slot) {
-        ++out.compared;
-        out.differing += result_at(seen, slot).copied !=
-                                 static_cast<std::uint32_t>(steps) * static_cast<std::uint32_t>(bytes / 4)
-                             ? 1
-                             : 0;
-      }
-#ifdef __CUDACC__
-      if (args->memory == nullptr) return;
-      const auto chunks = stored_chunks(args->memory_bytes, static_cast<std::uint32_t>(bytes));
-      history->add(args->launch, blocks * static_cast<std::uint64_t>(steps), chunks);
-      out.compared += std::uint64_t{chunks} * static_cast<std::uint64_t>(bytes / 4);
-      out.differing += wrong_words(*args, *history, kAdds);
-#endif
-    };
-    return setup;
-  };
-  return benchmark;
+  return {.name = name,
+          .family = "Bulk copies to global memory",
+          .place = 276,
+          .axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kSizeAxis, kBlocksPerAxis},
+          .whole_gpu = true,
+          .sass = {{kAdds ? "UBLKRED" : "UBLKCP"}, 1},
+          .exists =
+              [](const Point& point) {
+                const int bytes = point.number("bytes"), blocks = point.number("ctas");
+                return copies_exist(point) && (bytes == 1024 || bytes == 16384) &&
+                       (blocks == 1 || blocks == 4);
+              },
+          .work = [](const Point& point) { return Work{.bytes = 1.0 * point.number("bytes")}; },
+          .why_not = hopper_has("bulk copies need", needs_all_multiprocessors),
+          .kernel = [](const Point&) { return timed_kernel<BulkStore<kAdds>, 1, 1>(); },
+          .setup = store_setup<kAdds>};
 }
 
 }  // namespace

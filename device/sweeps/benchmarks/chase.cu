@@ -11,9 +11,7 @@ struct GlobalChase;
 #ifdef __CUDACC__
 
 template <ChaseThrough kThrough>
-struct GlobalChase {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 32;
+struct GlobalChase : WarpBody<true, 32> {
   static constexpr device::Cached kCached =
       kThrough == ChaseThrough::all ? device::Cached::all : device::Cached::second_level;
 
@@ -48,39 +46,27 @@ namespace {
 
 constexpr int kCopies = 8;
 template <ChaseThrough kThrough>
-Benchmark chase(const char* name, std::string_view published) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Chases of global memory";
-  benchmark.place = 200;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kFootprintAxis};
-  benchmark.published = {published};
-  benchmark.sass = {{"LDG"}, 1};
-  benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
-  benchmark.work = [](const Point&) { return Work{.bytes = sizeof(std::uint64_t)}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<GlobalChase<kThrough>, 1, kCopies>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    setup.slot_bytes = sizeof(ChaseResult);
-    setup.memory_bytes = static_cast<std::size_t>(point.number("kib")) << 10;
-#ifdef __CUDACC__
-    setup.fill = fill_with_ring;
-#endif
-    const auto lines = static_cast<std::uint32_t>(setup.memory_bytes / kLineBytes);
-    setup.check = [lines](const ReadResult& read, int, int steps, Measurement& out) {
-      check_chases(read(), sizeof(ChaseResult), lines, steps, out);
-    };
-    return setup;
-  };
-  return benchmark;
+Benchmark chase(const char* name) {
+  return {.name = name,
+          .family = "Chases of global memory",
+          .place = 200,
+          .axes = {kScopeAxis, kWarpsAxis, kFootprintAxis},
+          .published = {"Luo III"},
+          .sass = {{"LDG"}, 1},
+          .exists = one_warp,
+          .work = [](const Point&) { return Work{.bytes = sizeof(std::uint64_t)}; },
+          .kernel = [](const Point&) { return timed_kernel<GlobalChase<kThrough>, 1, kCopies>(); },
+          .setup =
+              [](const Point& point, Workbench*) {
+                return chase_setup<ChaseResult>(static_cast<std::size_t>(point.number("kib")) << 10);
+              }};
 }
 
 }  // namespace
 
 std::vector<Benchmark> benchmark_chase() {
-  return {chase<ChaseThrough::all>("ld.relaxed.cta.global.u64", "Luo III"),
-          chase<ChaseThrough::second_level>("ld.relaxed.gpu.global.u64", "Luo III")};
+  return {chase<ChaseThrough::all>("ld.relaxed.cta.global.u64"),
+          chase<ChaseThrough::second_level>("ld.relaxed.gpu.global.u64")};
 }
 
 }  // namespace mmaudit::sweeps

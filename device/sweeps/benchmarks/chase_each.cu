@@ -1,7 +1,6 @@
 // A chase that reads the clock around each load. Each line is loaded twice past the first-level cache: the
 // first load misses the second-level cache, the next one hits it.
 #include <cstddef>
-#include <cstring>
 
 #include "mmaudit/sweeps/groups.hpp"
 #include "sweeps/memory/global_memory.cuh"
@@ -12,8 +11,7 @@ struct EachLoad;
 
 namespace {
 
-struct EachResult {
-  ChaseResult chase;
+struct EachResult : ChaseResult {
   std::uint32_t first[kRecorded], again[kRecorded];  ///< cycles of the last loads
 };
 
@@ -21,10 +19,7 @@ struct EachResult {
 
 #ifdef __CUDACC__
 
-struct EachLoad {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+struct EachLoad : WarpBody<true, 32> {
   template <int>
   struct Chains {
     std::uint64_t address, read;
@@ -62,7 +57,7 @@ struct EachLoad {
         out->first[i] = cycles[i];
         out->again[i] = cycles[kRecorded + i];
       }
-      out->chase = {start, place_of(address) + (read == 1 ? 1 : 0)};
+      static_cast<ChaseResult&>(*out) = {start, place_of(address) + (read == 1 ? 1 : 0)};
       return false;
     }
   };
@@ -76,46 +71,32 @@ namespace {
 constexpr std::size_t kResidentBytes = std::size_t{40} << 20, kMemoryBytes = std::size_t{256} << 20;
 constexpr int kCopies = 1;
 
+Setup each_setup(const Point& point, Workbench*) {
+  const bool resident = level_of(point) == Level::second;
+  Setup setup = chase_setup<EachResult>(resident ? kResidentBytes : kMemoryBytes);
+  setup.shared_bytes = 2 * kRecorded * sizeof(std::uint32_t);
+  setup.observe = [resident](std::span<const Stamp>, const ReadResult& read, int, Measurement& out) {
+    const EachResult result = results_in<EachResult>(read()).front();
+    group_loads({std::begin(result.first), std::end(result.first)},
+                {std::begin(result.again), std::end(result.again)}, resident, out);
+    out.lists[list::kFirst].assign(std::begin(result.first), std::end(result.first));
+    out.lists[list::kAgain].assign(std::begin(result.again), std::end(result.again));
+  };
+  return setup;
+}
+
 }  // namespace
 
 std::vector<Benchmark> benchmark_chase_each() {
-  Benchmark benchmark;
-  benchmark.name = "ld.relaxed.gpu.global.u64+each";
-  benchmark.family = "Loads of global memory, one by one";
-  benchmark.place = 210;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis};
-  benchmark.sass = {{"LDG"}, 2};
-  benchmark.exists = [](const Point& point) {
-    return point.number("warps") == 1 && level_of(point) != Level::first;
-  };
-  benchmark.work = [](const Point&) { return Work{.bytes = 2 * sizeof(std::uint64_t)}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<EachLoad, 1, kCopies>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    const bool resident = level_of(point) == Level::second;
-    const std::size_t bytes = resident ? kResidentBytes : kMemoryBytes;
-    Setup setup;
-    setup.slot_bytes = sizeof(EachResult);
-    setup.shared_bytes = 2 * kRecorded * sizeof(std::uint32_t);
-    setup.memory_bytes = bytes;
-#ifdef __CUDACC__
-    setup.fill = fill_with_ring;
-#endif
-    setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
-      check_chases(read(), sizeof(EachResult), static_cast<std::uint32_t>(bytes / kLineBytes), steps, out);
-    };
-    setup.observe = [resident](std::span<const Stamp>, const ReadResult& read, int, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      EachResult result;
-      std::memcpy(&result, seen.data(), sizeof(result));
-      group_loads({std::begin(result.first), std::end(result.first)},
-                  {std::begin(result.again), std::end(result.again)}, resident, out);
-      out.lists[list::kFirst].assign(std::begin(result.first), std::end(result.first));
-      out.lists[list::kAgain].assign(std::begin(result.again), std::end(result.again));
-    };
-    return setup;
-  };
-  return {benchmark};
+  return {{.name = "ld.relaxed.gpu.global.u64+each",
+           .family = "Loads of global memory, one by one",
+           .place = 210,
+           .axes = {kScopeAxis, kWarpsAxis, kLevelAxis},
+           .sass = {{"LDG"}, 2},
+           .exists = [](const Point& point) { return one_warp(point) && level_of(point) != Level::first; },
+           .work = [](const Point&) { return Work{.bytes = 2 * sizeof(std::uint64_t)}; },
+           .kernel = [](const Point&) { return timed_kernel<EachLoad, 1, kCopies>(); },
+           .setup = each_setup}};
 }
 
 }  // namespace mmaudit::sweeps

@@ -1,11 +1,13 @@
 // Loads of the shared memory of another block of the cluster, its own block's included: latency, and what all
-// blocks together can load. The neighbours form a ring: each block reads the one `peer` places on.
+// blocks together can load. The neighbours form a ring: each block reads the one `peer` places on. And where
+// the blocks of clusters run: as many clusters as the GPU holds at once, of every size, each block loading
+// from the next. A block says its multiprocessor; a cluster never spans two GPCs.
 #include <algorithm>
-#include <cstring>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
 #include "sweeps/memory/cluster_hops.cuh"
+#include "sweeps/memory/rows.hpp"
 #include "sweeps/memory/shared_memory.hpp"
 #ifdef __CUDACC__
 #include "ptx/cluster.cuh"
@@ -43,47 +45,36 @@ MMAUDIT_HD constexpr int peer_of(int parameter, int rank, int cluster) {
   return (parameter % 2 == 1 ? 0 : rank + parameter / 2) % cluster;
 }
 
+struct ChaseInCluster {
+  std::uint32_t end, rank, read;  ///< of the chase; of this block; of the block that was read
+};
+
 }  // namespace
 
 #ifdef __CUDACC__
 
 extern __shared__ __align__(32) unsigned char cluster_bytes[];
 
-/// A chase: each word read is the address of itself in the block that is read.
-struct ClusterChase {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+/// A chase: each word read is the address of the next one, in the block that is read.
+struct ClusterChase : OnHopper<32> {
   template <int>
   struct Chains {
-    int rank, peer;
+    int rank;
     ClusterHops hops;
 
     __device__ __forceinline__ Chains(const TimedArgs& args, const Place& at)
         : rank(device::block_rank()),
-          peer(peer_of(args.parameter, rank, device::cluster_blocks())),
-          hops(cluster_bytes, at.lane, rank, peer, reader_of(args.parameter, rank)) {}
-    /// Who reads this block: the note of its words.
-    static __device__ __forceinline__ std::uint32_t reader_of(int parameter, int rank) {
-      const int blocks = device::cluster_blocks();
-      return static_cast<std::uint32_t>((rank + blocks - peer_of(parameter, 0, blocks)) % blocks);
-    }
+          hops(cluster_bytes, at.lane, rank, peer_of(args.parameter, rank, device::cluster_blocks()),
+               static_cast<std::uint32_t>(rank)) {}
     template <int kTurn>
     __device__ __forceinline__ void run(int steps) {
       hops.run<kTurn>(steps);
     }
-    /// The address that the chase ended at, from the block's start, who should have read it, its rank and
-    /// place.
     __device__ __forceinline__ bool finish(const TimedArgs& args, const Place& at) {
-      const std::uint32_t reader = hops.note();
-      auto* out = static_cast<std::uint32_t*>(args.d) + at.slot * kResultWords;
-      if (at.lane == 0) {
-        out[0] = hops.end();
-        out[1] = reader;
-        out[2] = static_cast<std::uint32_t>(rank);
-        out[3] = static_cast<std::uint32_t>(peer);
-      }
-      device::cluster_wait();
+      const std::uint32_t read = hops.note();
+      if (at.lane == 0)
+        static_cast<ChaseInCluster*>(args.d)[at.slot] = {hops.end(), static_cast<std::uint32_t>(rank), read};
+      device::cluster_wait();  // another block may still read this one
       return false;
     }
   };
@@ -91,10 +82,7 @@ struct ClusterChase {
 
 /// Loads that wait for nothing, all summed.
 template <int kWords>
-struct ClusterStream {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 1024;
-
+struct ClusterStream : OnHopper<1024> {
   template <int kChains>
   struct Chains {
     std::uint32_t from;
@@ -130,37 +118,19 @@ struct ClusterStream {
 
 namespace {
 
-constexpr AxisSpec kPeerAxis = {
-    .name = "peer",
-    .number = true,
-    .least = 0,
-    .most = 15,
-    .usual = "[0:15:1]",
-    .quick = "[0,1]",
-    .meaning = "the block that is read: so many places on in the cluster; 0: the own one"};
-constexpr AxisSpec kPatternAxis = {.name = "reads",
-                                   .words = "own,ring,pair,broadcast",
-                                   .usual = "[own,ring,pair,broadcast]",
-                                   .quick = "[own,ring]",
-                                   .meaning = "which block of the cluster all blocks read"};
-constexpr AxisSpec kPolicyAxis = {.name = "policy",
-                                  .words = "default,spread,balance",
-                                  .usual = "[default,spread,balance]",
-                                  .quick = "[default]",
-                                  .meaning = "how clusters are put on multiprocessors"};
+constexpr AxisSpec kPeerAxis =
+    number_axis("peer", 0, 15, "[0:15:1]", "[0,1]",
+                "the block that is read: so many places on in the cluster; 0: the own one");
+constexpr AxisSpec kPatternAxis = word_axis("reads", "own,ring,pair,broadcast", "[own,ring,pair,broadcast]",
+                                            "[own,ring]", "which block of the cluster all blocks read");
+constexpr AxisSpec kPolicyAxis = word_axis("policy", "default,spread,balance", "[default,spread,balance]",
+                                           "[default]", "how clusters are put on multiprocessors");
 
-std::string needs_hopper(const device::DeviceInfo& device, const Point&) {
-  return device.compute_capability < 90 ? "clusters need compute capability 9.0" : "";
-}
-
-std::vector<std::uint32_t> words_of(const std::vector<std::byte>& seen) {
-  std::vector<std::uint32_t> words(seen.size() / sizeof(std::uint32_t));
-  std::memcpy(words.data(), seen.data(), words.size() * sizeof(std::uint32_t));
-  return words;
-}
+constexpr AxisSpec kWidthAxis = number_axis("width", 2, 16, "[2:16:1]", "[2,4,6,9,16]",
+                                            "blocks of a cluster, of those that say where they run");
 
 /// Multiprocessors, and the blocks that took least and most.
-void observe_blocks(std::span<const Stamp> stamps, int steps, Measurement& out) {
+void observe_blocks(std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
   double least = 0, most = 0;
   for (const Stamp& stamp : stamps) {
     const double cycles = static_cast<double>(stamp.clock_end - stamp.clock_begin) / steps;
@@ -169,51 +139,60 @@ void observe_blocks(std::span<const Stamp> stamps, int steps, Measurement& out) 
   }
   out.others[tag::kLeastBlock] = least;
   out.others[tag::kMostBlock] = most;
-  out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
-  out.others[tag::kBlocks] = out.blocks;
+  observe_places(stamps, out);
 }
 
-Benchmark cluster_benchmark(const char* name) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.published = {"Luo 7"};
-  benchmark.sass = {{"LD", "LDS"}, 1};
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.why_not = needs_hopper;
-  return benchmark;
+/// A chase in clusters of so many blocks, each reading the one at this distance.
+Setup chase_setup(int cluster, int distance, int shared_bytes) {
+  return {
+      .args = {.parameter = packed({distance, false})},
+      .shared_bytes = shared_bytes,
+      .slot_bytes = sizeof(ChaseInCluster),
+      .placement = {.cluster = cluster},
+      .check = each_result<ChaseInCluster>([=](const ChaseInCluster& found, std::size_t block, int steps) {
+        const auto blocks = static_cast<std::uint32_t>(cluster),
+                   rank = static_cast<std::uint32_t>(block) % blocks;
+        return found.end == end_of_hops(steps) && found.rank == rank &&
+               found.read == (rank + static_cast<std::uint32_t>(distance)) % blocks;
+      }),
+      .observe = observe_blocks};
 }
 
 Benchmark chase_in_cluster() {
-  Benchmark benchmark = cluster_benchmark("ld.shared::cluster.u32");
-  benchmark.family = "Chases of a cluster's shared memory";
-  benchmark.place = 240;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kClusterAxis, kPeerAxis};
-  benchmark.exists = [](const Point& point) {
-    return point.number("warps") == 1 && point.number("peer") < point.number("cluster");
-  };
-  benchmark.work = [](const Point&) { return Work{.bytes = 4}; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterChase, 1, kCopies>(); };
+  return {.name = "ld.shared::cluster.u32",
+          .family = "Chases of a cluster's shared memory",
+          .place = 240,
+          .axes = {kScopeAxis, kWarpsAxis, kClusterAxis, kPeerAxis},
+          .published = {"Luo 7"},
+          .sass = {{"LD", "LDS"}, 1},
+          .exists =
+              [](const Point& point) {
+                return one_warp(point) && point.number("peer") < point.number("cluster");
+              },
+          .work = [](const Point&) { return Work{.bytes = 4}; },
+          .why_not = hopper_has("clusters need"),
+          .kernel = [](const Point&) { return timed_kernel<ClusterChase, 1, kCopies>(); },
+          .setup =
+              [](const Point& point, Workbench*) {
+                return chase_setup(point.number("cluster"), point.number("peer"), 4 * kBlockWords);
+              }};
+}
+
+Benchmark placed() {
+  Benchmark benchmark = chase_in_cluster();
+  benchmark.name += "+placed";
+  benchmark.family = "Clusters that say where they run";
+  benchmark.place = 245;
+  benchmark.axes = {kScopeAxis, kWarpsAxis, kWidthAxis};
+  benchmark.whole_gpu = true;
+  benchmark.published = {};
+  benchmark.exists = one_warp;
+  benchmark.work = [](const Point&) { return Work{.operations = 1}; };
   benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const int cluster = point.number("cluster"), distance = point.number("peer");
-    setup.args.parameter = packed({distance, false});
-    setup.shared_bytes = 4 * kBlockWords;
-    setup.slot_bytes = kResultWords * sizeof(std::uint32_t);
-    setup.placement.cluster = cluster;
-    setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<std::uint32_t> words = words_of(read());
-      for (std::size_t block = 0; block < words.size() / kResultWords; ++block) {
-        const std::uint32_t* found = &words[block * kResultWords];
-        const auto rank = static_cast<std::uint32_t>(block) % static_cast<std::uint32_t>(cluster);
-        const auto peer = (rank + static_cast<std::uint32_t>(distance)) % static_cast<std::uint32_t>(cluster);
-        const bool right =
-            found[0] == end_of_hops(steps) && found[1] == rank && found[2] == rank && found[3] == peer;
-        ++out.compared;
-        out.differing += right ? 0 : 1;
-      }
-    };
-    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
-      observe_blocks(stamps, steps, out);
+    Setup setup = chase_setup(point.number("width"), 1, kHops * kHopBytes);
+    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int, Measurement& out) {
+      for (const Stamp& stamp : stamps) out.lists[list::kPlaces].push_back(stamp.multiprocessor);
+      observe_places(stamps, out);
     };
     return setup;
   };
@@ -223,50 +202,36 @@ Benchmark chase_in_cluster() {
 /// `chains` chains per warp; the point's axes say the rest.
 template <int kWords>
 Setup stream_setup(const Point& point, int chains) {
-  Setup setup;
   const int cluster = point.number("cluster");
   const std::string_view reads = point.axis("reads"), policy = point.axis("policy");
   const Peer peer{reads == "ring" ? 1 : reads == "pair" ? cluster / 2 : 0, reads == "broadcast"};
-  setup.args.parameter = packed(peer);
-  setup.shared_bytes = 4 * kBlockWords;
-  setup.slot_bytes = kWarpLanes * sizeof(std::uint32_t);
-  setup.placement.cluster = cluster;
-  setup.placement.policy = policy == "spread" ? 1 : policy == "balance" ? 2 : 0;
-  setup.check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
-    const std::vector<std::uint32_t> sums = words_of(read());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto slot = static_cast<int>(i / kWarpLanes), lane = static_cast<int>(i % kWarpLanes);
-      const int rank = slot / slots_per_block % cluster;
-      const int word = lane * kWords + slot % slots_per_block * 128;
-      std::uint32_t once = 0;
-      for (int w = 0; w < kWords; ++w) once += block_word(peer_of(packed(peer), rank, cluster), word + w);
-      ++out.compared;
-      out.differing += sums[i] != once * static_cast<std::uint32_t>(steps * chains) ? 1 : 0;
-    }
-  };
-  setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int steps, Measurement& out) {
-    observe_blocks(stamps, steps, out);
-  };
-  return setup;
-}
-
-template <int kWords>
-TimedKernel stream_kernel(const Point& point) {
-  switch (point.number("ilp")) {
-    case 1:
-      return timed_kernel<ClusterStream<kWords>, 1, kCopies>();
-    case 2:
-      return timed_kernel<ClusterStream<kWords>, 2, kCopies>();
-    case 4:
-      return timed_kernel<ClusterStream<kWords>, 4, kCopies>();
-    default:
-      return {};
-  }
+  return {.args = {.parameter = packed(peer)},
+          .shared_bytes = 4 * kBlockWords,
+          .slot_bytes = kWarpLanes * sizeof(std::uint32_t),
+          .placement = {.cluster = cluster,
+                        .policy = policy == "spread"    ? 1
+                                  : policy == "balance" ? 2
+                                                        : 0},
+          .check =
+              [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
+                const auto sums = results_in<std::uint32_t>(read());
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                  const auto slot = static_cast<int>(i / kWarpLanes), lane = static_cast<int>(i % kWarpLanes);
+                  const int rank = slot / slots_per_block % cluster;
+                  const int word = lane * kWords + slot % slots_per_block * 128;
+                  std::uint32_t once = 0;
+                  for (int w = 0; w < kWords; ++w)
+                    once += block_word(peer_of(packed(peer), rank, cluster), word + w);
+                  out.compare(sums[i] == once * static_cast<std::uint32_t>(steps * chains));
+                }
+              },
+          .observe = observe_blocks};
 }
 
 template <int kWords>
 Benchmark stream_in_cluster(const char* name) {
-  Benchmark benchmark = cluster_benchmark(name);
+  Benchmark benchmark = chase_in_cluster();
+  benchmark.name = name;
   benchmark.family = "Streams from a cluster's shared memory";
   benchmark.place = 250;
   benchmark.axes = {kScopeAxis, kWarpsAxis, kIlpAxis, kClusterAxis, kPatternAxis, kPolicyAxis};
@@ -283,7 +248,11 @@ Benchmark stream_in_cluster(const char* name) {
   benchmark.work = [](const Point& point) {
     return Work{.bytes = 4.0 * kWords * kWarpLanes * point.number("warps") * point.number("ilp")};
   };
-  benchmark.kernel = stream_kernel<kWords>;
+  benchmark.kernel = [](const Point& point) {
+    return kernel_for<1, 2, 4>(point.number("ilp"), [&]<int kChains>() {
+      return timed_kernel<ClusterStream<kWords>, kChains, kCopies>();
+    });
+  };
   benchmark.setup = [](const Point& point, Workbench*) {
     return stream_setup<kWords>(point, point.number("ilp"));
   };
@@ -294,11 +263,10 @@ Benchmark stream_in_cluster(const char* name) {
 /// multiprocessor, which differ from point to point.
 Benchmark policies_of_clusters() {
   constexpr int kWords = 4;
-  Benchmark benchmark = cluster_benchmark("stream.ld.shared::cluster.v4.u32+policies");
+  Benchmark benchmark = stream_in_cluster<kWords>("stream.ld.shared::cluster.v4.u32+policies");
   benchmark.family = "Streams from a cluster's shared memory, by policy";
   benchmark.place = 255;
   benchmark.axes = {kScopeAxis, kWarpsAxis, kClusterAxis, kPatternAxis, kPolicyAxis};
-  benchmark.whole_gpu = true;
   benchmark.sass.per_step = kPolicyChains;
   benchmark.exists = [](const Point& point) {
     const int cluster = point.number("cluster");
@@ -329,7 +297,7 @@ Benchmark policies_of_clusters() {
 }  // namespace
 
 std::vector<Benchmark> benchmark_cluster() {
-  return {chase_in_cluster(), stream_in_cluster<1>("stream.ld.shared::cluster.u32"),
+  return {chase_in_cluster(), placed(), stream_in_cluster<1>("stream.ld.shared::cluster.u32"),
           stream_in_cluster<4>("stream.ld.shared::cluster.v4.u32"), policies_of_clusters()};
 }
 

@@ -1,12 +1,12 @@
 // The functions that CUDA calls DPX: greatest or least of two or three numbers or of a sum, in hardware from
 // Hopper on; and the same in plain C++.
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/dpx/functions.hpp"
 #include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/rows.hpp"
 #ifdef __CUDACC__
 #include "ptx/line.cuh"
 #endif
@@ -78,10 +78,7 @@ struct DpxCall;
 MMAUDIT_DPX_FUNCTIONS(MMAUDIT_DPX_LINE)
 
 template <int kIndex, bool kPlain>
-struct Dpx {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 1024;
-
+struct Dpx : WarpBody<true, 1024> {
   template <int kChains>
   struct Chains {
     static constexpr bool kTwo = DpxCall<kIndex>::kTwo;
@@ -136,16 +133,12 @@ namespace {
 
 template <int kIndex, bool kPlain>
 TimedKernel dpx_kernel(const Point& point) {
-  switch (point.number("ilp")) {
-    case 1:
-      return timed_kernel<Dpx<kIndex, kPlain>, 1, kCopies>();
-#ifndef MMAUDIT_CENSUS
-    case 4:
-      return timed_kernel<Dpx<kIndex, kPlain>, 4, kCopies>();
+  const auto make = [&]<int kChains>() { return timed_kernel<Dpx<kIndex, kPlain>, kChains, kCopies>(); };
+#ifdef MMAUDIT_CENSUS
+  return kernel_for<1>(point.number("ilp"), make);
+#else
+  return kernel_for<1, 4>(point.number("ilp"), make);
 #endif
-    default:
-      return {};
-  }
 }
 
 /// What a lane writes: the end of each chain, how often a was chosen, and the edges.
@@ -172,20 +165,15 @@ std::array<std::uint32_t, kDpxWords> right_words(const DpxFunction& function, in
 
 void check_lanes(const DpxFunction& function, const std::vector<std::byte>& seen, int chains, int steps,
                  Measurement& out) {
-  constexpr std::size_t kBytes = kDpxWords * sizeof(std::uint32_t);
-  std::vector<std::array<std::uint32_t, kDpxWords>> right;
+  using Words = std::array<std::uint32_t, kDpxWords>;
+  std::vector<Words> right;
   for (int lane = 0; lane < kWarpLanes; ++lane) right.push_back(right_words(function, lane, chains, steps));
-  for (std::size_t i = 0; i < seen.size() / kBytes; ++i) {
-    std::array<std::uint32_t, kDpxWords> found = {};
-    std::memcpy(found.data(), seen.data() + i * kBytes, kBytes);
-    for (int word = 0; word < kDpxWords; ++word) {
-      if (word >= chains && word < kMostChains) continue;
-      ++out.compared;
-      out.differing +=
-          found[static_cast<std::size_t>(word)] != right[i % right.size()][static_cast<std::size_t>(word)]
-              ? 1
-              : 0;
-    }
+  std::size_t lane = 0;
+  for (const Words& found : results_in<Words>(seen)) {
+    const Words& expected = right[lane++ % right.size()];
+    for (std::size_t word = 0; word < found.size(); ++word)
+      if (word < static_cast<std::size_t>(chains) || word >= kMostChains)
+        out.compare(found[word] == expected[word]);
   }
 }
 
@@ -213,7 +201,6 @@ Benchmark dpx_benchmark() {
     return Work{.operations = 1.0 * results_of(kFunction) * kWarpLanes * point.number("warps") *
                               std::max(1, point.number("ilp"))};
   };
-  benchmark.ceiling = [](int) { return 0.0; };
   benchmark.kernel = dpx_kernel<kIndex, kPlain>;
   benchmark.setup = [](const Point& point, Workbench*) {
     Setup setup;
@@ -229,13 +216,9 @@ Benchmark dpx_benchmark() {
 
 #ifndef MMAUDIT_CENSUS
 
-constexpr AxisSpec kBlocksAxis = {.name = "blocks",
-                                  .number = true,
-                                  .least = 1,
-                                  .most = 1024,
-                                  .usual = "[1,33,66,99,132,133,165,198,231,264,265,297,330,363,396,397]",
-                                  .quick = "[66,132,133,264,265]",
-                                  .meaning = "blocks of 32 warps, one at a time on a multiprocessor"};
+constexpr AxisSpec kBlocksAxis =
+    number_axis("blocks", 1, 1024, "[1,33,66,99,132,133,165,198,231,264,265,297,330,363,396,397]",
+                "[66,132,133,264,265]", "blocks of 32 warps, one at a time on a multiprocessor");
 
 /// The rate of many blocks, one at a time on a multiprocessor.
 Benchmark waves() {

@@ -1,12 +1,11 @@
 // A histogram whose bins are spread over the shared memory of a cluster's blocks: each element adds one to
 // its bin, wherever that is.
 #include <bit>
-#include <cstring>
 
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
 #include "sweeps/memory/histogram.hpp"
-#include "sweeps/memory/shared_memory.hpp"
+#include "sweeps/memory/rows.hpp"
 #ifdef __CUDACC__
 #include "ptx/cluster.cuh"
 #include "ptx/line.cuh"
@@ -30,10 +29,7 @@ constexpr int kCopies = 4;
 extern __shared__ __align__(16) unsigned char histogram_bytes[];
 
 template <bool kSpread>
-struct Histogram {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 512;
-
+struct Histogram : OnHopper<512> {
   template <int>
   struct Chains {
     const uint4* elements;
@@ -99,62 +95,54 @@ struct Histogram {
 
 namespace {
 
-constexpr AxisSpec kBinsAxis = {.name = "bins",
-                                .number = true,
-                                .least = 512,
-                                .most = 4096,
-                                .words = "512,1024,2048,4096",
-                                .usual = "[1024,2048,4096]",
-                                .quick = "[1024,2048]",
-                                .meaning = "bins of a histogram, spread over the blocks of a cluster"};
+constexpr AxisSpec kBinsAxis =
+    number_axis("bins", 512, 4096, "[1024,2048,4096]", "[1024,2048]",
+                "bins of a histogram, spread over the blocks of a cluster", "512,1024,2048,4096");
+
+#ifdef __CUDACC__
+void copy_elements(const TimedArgs& args) {
+  device::copy_in(args.memory, histogram_elements().data(), args.memory_bytes);
+}
+#else
+constexpr std::nullptr_t copy_elements = nullptr;
+#endif
+
+Setup histogram_setup(const Point& point, Workbench*) {
+  const int warps = point.number("warps"), cluster = point.number("cluster"), bins = point.number("bins");
+  const int block_bins = bins / cluster;
+  return {.args = {.parameter = std::countr_zero(static_cast<unsigned>(block_bins))},
+          .shared_bytes = 4 * block_bins,
+          .slot_bytes = static_cast<std::size_t>(4 * block_bins / warps),
+          .placement = {.cluster = cluster, .full = true},
+          .memory_bytes = histogram_elements().size() * sizeof(std::uint16_t),
+          .fill = copy_elements,
+          .check = [=](const ReadResult& read, int, int steps, Measurement& out) {
+            check_counts(results_in<std::uint32_t>(read()), bins, cluster * warps, steps, out);
+          }};
+}
 
 Benchmark histogram_benchmark(int threads) {
-  Benchmark benchmark;
-  benchmark.name = "histogram." + std::to_string(threads);
-  benchmark.family = "Histograms in a cluster's shared memory";
-  benchmark.place = 260;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kIlpAxis, kClusterAxis, kBinsAxis};
-  benchmark.whole_gpu = true;
-  benchmark.sass = {{"ATOMS", "ATOM", "RED", "REDS"}, 8};
-  benchmark.exists = [=](const Point& point) {
-    return point.number("warps") * kWarpLanes == threads && point.number("ilp") == 1 &&
-           point.number("cluster") <= 8;
-  };
-  benchmark.work = [](const Point& point) {
-    return Work{.operations = 1.0 * kChunkElements * point.number("warps")};
-  };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) {
-    return std::string(device.compute_capability < 90 ? "clusters need compute capability 9.0" : "");
-  };
-  benchmark.kernel = [](const Point& point) {
-    return point.number("cluster") == 1 ? timed_kernel<Histogram<false>, 1, kCopies>()
-                                        : timed_kernel<Histogram<true>, 1, kCopies>();
-  };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const int warps = point.number("warps"), cluster = point.number("cluster"), bins = point.number("bins");
-    const int block_bins = bins / cluster;
-    setup.args.parameter = std::countr_zero(static_cast<unsigned>(block_bins));
-    setup.shared_bytes = 4 * block_bins;
-    setup.slot_bytes = static_cast<std::size_t>(4 * block_bins / warps);
-    setup.memory_bytes = histogram_elements().size() * sizeof(std::uint16_t);
-    setup.placement.cluster = cluster;
-    setup.placement.full = true;
-#ifdef __CUDACC__
-    setup.fill = [](const TimedArgs& args) {
-      device::copy_in(args.memory, histogram_elements().data(), args.memory_bytes);
-    };
-#endif
-    setup.check = [=](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      std::vector<std::uint32_t> counts(seen.size() / sizeof(std::uint32_t));
-      std::memcpy(counts.data(), seen.data(), counts.size() * sizeof(std::uint32_t));
-      check_counts(counts, bins, cluster * warps, steps, out);
-    };
-    return setup;
-  };
-  return benchmark;
+  return {
+      .name = "histogram." + std::to_string(threads),
+      .family = "Histograms in a cluster's shared memory",
+      .place = 260,
+      .axes = {kScopeAxis, kWarpsAxis, kIlpAxis, kClusterAxis, kBinsAxis},
+      .whole_gpu = true,
+      .sass = {{"ATOMS", "ATOM", "RED", "REDS"}, 8},
+      .exists =
+          [=](const Point& point) {
+            return point.number("warps") * kWarpLanes == threads && point.number("ilp") == 1 &&
+                   point.number("cluster") <= 8;
+          },
+      .work =
+          [](const Point& point) { return Work{.operations = 1.0 * kChunkElements * point.number("warps")}; },
+      .why_not = hopper_has("clusters need"),
+      .kernel =
+          [](const Point& point) {
+            return point.number("cluster") == 1 ? timed_kernel<Histogram<false>, 1, kCopies>()
+                                                : timed_kernel<Histogram<true>, 1, kCopies>();
+          },
+      .setup = histogram_setup};
 }
 
 }  // namespace

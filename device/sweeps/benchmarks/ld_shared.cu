@@ -27,15 +27,9 @@ struct LoadWords : PatternLoad<kLaneWords> {
 
 namespace {
 
-constexpr AxisSpec kWaysAxis = {
-    .name = "ways",
-    .number = true,
-    .least = 0,
-    .most = 8,
-    .words = "0,1,2,4,8",
-    .usual = "[1,2,4,8]",
-    .quick = "[1,2,4,8]",
-    .meaning = "bank conflicts of an ld.shared; 0: all lanes read the same words"};
+constexpr AxisSpec kWaysAxis =
+    number_axis("ways", 0, 8, "[1,2,4,8]", "[1,2,4,8]",
+                "bank conflicts of an ld.shared; 0: all lanes read the same words", "0,1,2,4,8");
 
 template <int kWords>
 Benchmark load_words(const char* name, std::string_view opcode) {

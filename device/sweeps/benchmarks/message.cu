@@ -1,11 +1,9 @@
 // A word from one multiprocessor to another and back: through global memory, which is through the
 // second-level cache, or through the shared memory of the other block of a cluster. The flag is the word
 // itself, or a word of its own.
-#include <cstring>
-
 #include "mmaudit/fragment.hpp"
 #include "sweeps/engine/timed.cuh"
-#include "sweeps/memory/shared_memory.hpp"
+#include "sweeps/memory/rows.hpp"
 #ifdef __CUDACC__
 #include "ptx/cluster.cuh"
 #endif
@@ -43,10 +41,7 @@ MMAUDIT_HD constexpr std::uint32_t next_word(std::uint32_t word) { return word *
 extern __shared__ __align__(256) unsigned char message_bytes[];
 
 template <Through kThrough, Flag kFlag>
-struct Message {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+struct Message : OnHopper<32> {
   template <int>
   struct Chains {
     std::uint64_t mine, other;  ///< addresses of the inboxes: global ones, or of shared::cluster
@@ -156,11 +151,8 @@ struct Message {
 namespace {
 
 constexpr int kCopies = 2;  // a message there, a message back
-constexpr AxisSpec kFlagAxis = {.name = "flag",
-                                .words = "word,apart",
-                                .usual = "[word,apart]",
-                                .quick = "[word,apart]",
-                                .meaning = "of a message: the word itself, or a word released after it"};
+constexpr AxisSpec kFlagAxis = word_axis("flag", "word,apart", "[word,apart]", "[word,apart]",
+                                         "of a message: the word itself, or a word released after it");
 
 /// The word of the last of so many messages.
 std::uint32_t last_word(int steps) {
@@ -171,44 +163,34 @@ std::uint32_t last_word(int steps) {
 
 template <Through kThrough>
 Benchmark messages(const char* name, int place) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Messages between multiprocessors";
-  benchmark.place = place;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kFlagAxis};
+  Benchmark benchmark = {
+      .name = name,
+      .family = "Messages between multiprocessors",
+      .place = place,
+      .axes = {kScopeAxis, kWarpsAxis, kFlagAxis},
+      .sass = {{"LDG", "LD", "LDS"}, 0.5},  // a block receives every other message
+      .exists = one_warp,
+      .work = [](const Point&) { return Work{.bytes = 8}; },
+      .why_not = hopper_has("clusters need"),
+      .kernel =
+          [](const Point& point) {
+            return point.axis("flag") == "apart" ? timed_kernel<Message<kThrough, Flag::apart>, 1, kCopies>()
+                                                 : timed_kernel<Message<kThrough, Flag::word>, 1, kCopies>();
+          },
+      .setup = [](const Point&, Workbench*) -> Setup {
+        return {.shared_bytes = kInboxBytes,
+                .slot_bytes = sizeof(MessageResult),
+                .placement = {.cluster = 2},
+                .memory_bytes = 2 * kInboxBytes,
+                // Each block ends with the word of the last message, as sender or as receiver.
+                .check = each_result<MessageResult>([](const MessageResult& found, std::size_t, int steps) {
+                  return found.word == last_word(steps) && found.gave_up == 0;
+                }),
+                .observe = [](std::span<const Stamp> stamps, const ReadResult&, int, Measurement& out) {
+                  out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
+                }};
+      }};
   if (kThrough == Through::global) benchmark.published = {"Luo 7"};
-  benchmark.sass = {{"LDG", "LD", "LDS"}, 0.5};  // a block receives every other message
-  benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
-  benchmark.work = [](const Point&) { return Work{.bytes = 8}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) -> std::string {
-    return device.compute_capability < 90 ? "clusters need compute capability 9.0" : "";
-  };
-  benchmark.kernel = [](const Point& point) {
-    return point.axis("flag") == "apart" ? timed_kernel<Message<kThrough, Flag::apart>, 1, kCopies>()
-                                         : timed_kernel<Message<kThrough, Flag::word>, 1, kCopies>();
-  };
-  benchmark.setup = [](const Point&, Workbench*) {
-    Setup setup;
-    setup.placement.cluster = 2;
-    setup.shared_bytes = kInboxBytes;
-    setup.memory_bytes = 2 * kInboxBytes;
-    setup.slot_bytes = sizeof(MessageResult);
-    setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      for (std::size_t at = 0; at + sizeof(MessageResult) <= seen.size(); at += sizeof(MessageResult)) {
-        MessageResult found;
-        std::memcpy(&found, seen.data() + at, sizeof(found));
-        // Each block ends with the word of the last message, as sender or as receiver.
-        ++out.compared;
-        out.differing += found.word != last_word(steps) || found.gave_up != 0 ? 1 : 0;
-      }
-    };
-    setup.observe = [](std::span<const Stamp> stamps, const ReadResult&, int, Measurement& out) {
-      out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
-    };
-    return setup;
-  };
   return benchmark;
 }
 

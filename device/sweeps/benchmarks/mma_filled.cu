@@ -59,14 +59,8 @@ struct Filled : MmaBody<Line, false> {
 
 namespace {
 
-constexpr AxisSpec kFillAxis = {.name = "fill",
-                                .number = true,
-                                .least = 0,
-                                .most = 4,
-                                .words = "0,1,2,4",
-                                .usual = "[0,1,2,4]",
-                                .quick = "[0,1]",
-                                .meaning = "instructions on D between two mma of a chain"};
+constexpr AxisSpec kFillAxis = number_axis("fill", 0, 4, "[0,1,2,4]", "[0,1]",
+                                           "instructions on D between two mma of a chain", "0,1,2,4");
 
 template <typename Line>
 Benchmark filled() {
@@ -86,18 +80,8 @@ Benchmark filled() {
   benchmark.kernel = [](const Point& point) {
     constexpr int kCopies = 16;
     if (point.number("ilp") == 2) return timed_kernel<Filled<Line, 0>, 2, kCopies>();
-    switch (point.number("fill")) {
-      case 0:
-        return timed_kernel<Filled<Line, 0>, 1, kCopies>();
-      case 1:
-        return timed_kernel<Filled<Line, 1>, 1, kCopies>();
-      case 2:
-        return timed_kernel<Filled<Line, 2>, 1, kCopies>();
-      case 4:
-        return timed_kernel<Filled<Line, 4>, 1, kCopies>();
-      default:
-        return TimedKernel{};
-    }
+    return kernel_for<0, 1, 2, 4>(
+        point.number("fill"), [&]<int kFill>() { return timed_kernel<Filled<Line, kFill>, 1, kCopies>(); });
   };
   return benchmark;
 }

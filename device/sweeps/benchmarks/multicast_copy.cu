@@ -2,7 +2,6 @@
 // each block copies all of it. One warp starts copies, another one waits for them and gives their stages
 // back.
 #include "sweeps/memory/global_memory.hpp"
-#include "sweeps/memory/shared_memory.hpp"
 #include "sweeps/memory/tensor_copies.cuh"
 #ifdef __CUDACC__
 #include "ptx/async_copy.cuh"
@@ -170,47 +169,46 @@ struct ClusterCopy {
 
 namespace {
 
+std::string needs_multicast(const device::DeviceInfo& device, const Point& point) {
+  const std::string why = hopper_has("tensor copies need")(device, point);
+  return why.empty() && device.compute_capability >= 120 ? "multicast is not for compute capability 12" : why;
+}
+
+template <bool kMulticast>
+Setup cluster_setup(const Point& point, Workbench*) {
+  Setup setup = copy_setup(copied_bytes(point), kStageBytes, kStages);
+  setup.args = {};
+  setup.warps_per_slot = kCopyWarps;
+  setup.shared_bytes = kStages * (kStageBytes + kBarrierBytes);
+  setup.placement.cluster = point.number("cluster");
+  Box copied = whole();
+  if (kMulticast) copied.size[1] /= static_cast<std::uint32_t>(setup.placement.cluster);
+  setup.fill = fill_tensor<2>(copied);
+  setup.observe = [](std::span<const Stamp>, const ReadResult&, int, Measurement& out) {
+    out.others[tag::kBlocks] = out.blocks;
+  };
+  return setup;
+}
+
 template <bool kMulticast>
 Benchmark cluster_copies(const char* name) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Tensor copies into clusters";
-  benchmark.place = 274;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kClusterAxis};
-  benchmark.whole_gpu = true;
-  benchmark.sass = {{kMulticast ? "UTMALDG.2D.MULTICAST" : "UTMALDG.2D"}, 1};
-  benchmark.exists = [](const Point& point) {
-    return point.number("warps") == kCopyWarps && level_of(point) != Level::first &&
-           (!kMulticast || point.number("cluster") > 1);
-  };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) -> std::string {
-    if (device.compute_capability < 90) return "tensor copies need compute capability 9.0";
-    return kMulticast && device.compute_capability >= 120 ? "multicast is not for compute capability 12" : "";
-  };
-  benchmark.work = [](const Point&) { return Work{.bytes = kStageBytes}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<ClusterCopy<kMulticast>, 1, kCopyTurn>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    setup.shared_bytes = kStages * (kStageBytes + kBarrierBytes);
-    setup.slot_bytes = sizeof(CopyResult);
-    setup.warps_per_slot = kCopyWarps;
-    setup.trial_steps = kTrialSteps;
-    setup.memory_bytes = copied_bytes(point);
-    setup.placement.cluster = point.number("cluster");
-#ifdef __CUDACC__
-    Box copied = whole();
-    if (kMulticast) copied.size[1] /= static_cast<std::uint32_t>(setup.placement.cluster);
-    setup.fill = [copied](const TimedArgs& args) { fill_tensor<2>(args, copied); };
-#endif
-    setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
-      check_copies(read(), kStageBytes / 4, kStages, steps, out);
-    };
-    setup.observe = [](std::span<const Stamp>, const ReadResult&, int, Measurement& out) {
-      out.others[tag::kBlocks] = out.blocks;
-    };
-    return setup;
-  };
+  Benchmark benchmark = {
+      .name = name,
+      .family = "Tensor copies into clusters",
+      .place = 274,
+      .axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kClusterAxis},
+      .whole_gpu = true,
+      .sass = {{kMulticast ? "UTMALDG.2D.MULTICAST" : "UTMALDG.2D"}, 1},
+      .exists =
+          [](const Point& point) {
+            return point.number("warps") == kCopyWarps && level_of(point) != Level::first &&
+                   (!kMulticast || point.number("cluster") > 1);
+          },
+      .work = [](const Point&) { return Work{.bytes = kStageBytes}; },
+      .why_not = hopper_has("tensor copies need"),
+      .kernel = [](const Point&) { return timed_kernel<ClusterCopy<kMulticast>, 1, kCopyTurn>(); },
+      .setup = cluster_setup<kMulticast>};
+  if (kMulticast) benchmark.why_not = needs_multicast;
   return benchmark;
 }
 

@@ -2,8 +2,6 @@
 // half of the cache is near. A line that was loaded from the far half gets a copy in the near one, so each
 // load follows a store of the same word, which leaves the line at home alone; an atomic operation is always
 // done at home.
-#include <cstring>
-
 #include "sweeps/memory/global_memory.cuh"
 
 namespace mmaudit::sweeps {
@@ -33,17 +31,15 @@ MMAUDIT_HD constexpr int first_line(int block) { return (2 * block + block / (kL
 
 #ifdef __CUDACC__
 
-static __global__ void fill_map(const TimedArgs args) {
+static __global__ void write_map(const TimedArgs args) {
   const auto line = static_cast<int>(threadIdx.x);
   auto* word = static_cast<std::byte*>(args.memory) + static_cast<std::size_t>(line) * args.parameter;
   *reinterpret_cast<std::uint64_t*>(word) = map_word(line);
 }
+static void fill_map(const TimedArgs& args) { write_map<<<1, kLines>>>(args); }
 
 template <MapAccess kAccess>
-struct PartitionMapping {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+struct PartitionMapping : WarpBody<true, 32> {
   template <int>
   struct Chains {
     std::uint64_t memory, sum = 0, zero;
@@ -112,18 +108,14 @@ struct PartitionMapping {
   };
 };
 
+#else
+static constexpr std::nullptr_t fill_map = nullptr;
 #endif
 
 namespace {
 
-constexpr AxisSpec kSpacingAxis = {.name = "spacing",
-                                   .number = true,
-                                   .least = 128,
-                                   .most = 1 << 20,
-                                   .words = "128,4096,65536",
-                                   .usual = "[128,4096]",
-                                   .quick = "[4096]",
-                                   .meaning = "bytes from one line of a map to the next"};
+constexpr AxisSpec kSpacingAxis = number_axis("spacing", 128, 1 << 20, "[128,4096]", "[4096]",
+                                              "bytes from one line of a map to the next", "128,4096,65536");
 
 /// The sum of the words of so many steps from the first line of a block.
 std::uint64_t sum_of(int block, int steps) {
@@ -133,15 +125,9 @@ std::uint64_t sum_of(int block, int steps) {
   return round * static_cast<std::uint64_t>(steps / kLines) + rest;
 }
 
-std::vector<MapResult> results_in(const std::vector<std::byte>& seen) {
-  std::vector<MapResult> results(seen.size() / sizeof(MapResult));
-  std::memcpy(results.data(), seen.data(), results.size() * sizeof(MapResult));
-  return results;
-}
-
 /// The median of the kept visits of each line, one row per block.
-void observe_map(std::span<const Stamp> stamps, const ReadResult& read, Measurement& out) {
-  const std::vector<MapResult> results = results_in(read());
+void observe_map(std::span<const Stamp> stamps, const ReadResult& read, int, Measurement& out) {
+  const auto results = results_in<MapResult>(read());
   std::vector<std::uint32_t>& cycles = out.lists[list::kMap];
   for (std::size_t block = 0; block < results.size() && block < stamps.size(); ++block) {
     out.lists[list::kMapPlaces].push_back(stamps[block].multiprocessor);
@@ -157,39 +143,27 @@ void observe_map(std::span<const Stamp> stamps, const ReadResult& read, Measurem
 
 template <MapAccess kAccess>
 Benchmark mapping(const char* name, int place) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Partitions of the second-level cache";
-  benchmark.place = place;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kSpacingAxis};
-  benchmark.whole_gpu = true;
-  benchmark.sass = {{"LDG", "ATOMG", "ATOM"}, 1};
-  benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
-  benchmark.work = [](const Point&) { return Work{.operations = 1}; };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<PartitionMapping<kAccess>, 1, 1>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    setup.args.parameter = point.number("spacing");
-    setup.slot_bytes = sizeof(MapResult);
-    setup.shared_bytes = kKept * sizeof(std::uint32_t);
-    setup.memory_bytes = static_cast<std::size_t>(kLines) * static_cast<std::size_t>(point.number("spacing"));
-#ifdef __CUDACC__
-    setup.fill = [](const TimedArgs& args) { fill_map<<<1, kLines>>>(args); };
-#endif
-    setup.check = [](const ReadResult& read, int, int steps, Measurement& out) {
-      const std::vector<MapResult> results = results_in(read());
-      for (std::size_t block = 0; block < results.size(); ++block) {
-        ++out.compared;
-        out.differing += results[block].sum != sum_of(static_cast<int>(block), steps) ? 1 : 0;
-      }
-    };
-    setup.observe = [](std::span<const Stamp> stamps, const ReadResult& read, int, Measurement& out) {
-      observe_map(stamps, read, out);
-    };
-    return setup;
-  };
-  return benchmark;
+  return {.name = name,
+          .family = "Partitions of the second-level cache",
+          .place = place,
+          .axes = {kScopeAxis, kWarpsAxis, kSpacingAxis},
+          .whole_gpu = true,
+          .sass = {{"LDG", "ATOMG", "ATOM"}, 1},
+          .exists = one_warp,
+          .work = [](const Point&) { return Work{.operations = 1}; },
+          .kernel = [](const Point&) { return timed_kernel<PartitionMapping<kAccess>, 1, 1>(); },
+          .setup = [](const Point& point, Workbench*) -> Setup {
+            const int spacing = point.number("spacing");
+            return {.args = {.parameter = spacing},
+                    .shared_bytes = kKept * sizeof(std::uint32_t),
+                    .slot_bytes = sizeof(MapResult),
+                    .memory_bytes = static_cast<std::size_t>(kLines) * static_cast<std::size_t>(spacing),
+                    .fill = fill_map,
+                    .check = each_result<MapResult>([](const MapResult& found, std::size_t block, int steps) {
+                      return found.sum == sum_of(static_cast<int>(block), steps);
+                    }),
+                    .observe = observe_map};
+          }};
 }
 
 }  // namespace

@@ -19,10 +19,7 @@ MMAUDIT_HD constexpr std::uint32_t next_index(std::uint32_t index) { return (ind
 
 #ifdef __CUDACC__
 
-struct IndexedLoad {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 0;
-
+struct IndexedLoad : WarpBody<true, 0> {
   template <int>
   struct Chains {
     std::uint32_t index = 0;
@@ -56,7 +53,7 @@ std::vector<Benchmark> benchmark_shared_index() {
   benchmark.axes = {kScopeAxis, kWarpsAxis};
   benchmark.published = {"Luo III"};
   benchmark.sass = {{"LDS"}, 1};
-  benchmark.exists = [](const Point& point) { return point.number("warps") == 1; };
+  benchmark.exists = one_warp;
   benchmark.work = [](const Point&) { return Work{.bytes = 4}; };
   benchmark.kernel = [](const Point&) { return timed_kernel<IndexedLoad, 1, kAccessCopies>(); };
   return {benchmark};

@@ -2,11 +2,10 @@
 // of numbers, with the functions of DPX or in plain C++. Lanes of a group hold a tile of the queries each and
 // are a row behind their left neighbour; a step is a row of every tile, so a warp never waits for the start
 // or the end of a sequence.
-#include <cstring>
-
 #include "mmaudit/fragment.hpp"
 #include "sweeps/dpx/alignment_cell.hpp"
 #include "sweeps/engine/timed.cuh"
+#include "sweeps/memory/rows.hpp"
 #ifdef __CUDACC__
 #include "ptx/line.cuh"
 #include "run/cuda_check.hpp"
@@ -38,10 +37,7 @@ MMAUDIT_HD constexpr int profile_bytes(int group) { return kLetters * kTile * gr
 extern __shared__ __align__(16) unsigned char alignment_bytes[];
 
 template <typename Numbers, int kGroup>
-struct Alignment {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = Numbers::kMostThreads;
-
+struct Alignment : WarpBody<true, Numbers::kMostThreads> {
   template <int>
   struct Chains {
     using Word = typename Numbers::Word;
@@ -135,27 +131,15 @@ static void copy_alignments(const TimedArgs& args, const Alignments& alignments)
 
 namespace {
 
-constexpr AxisSpec kQueryAxis = {.name = "query",
-                                 .number = true,
-                                 .least = 256,
-                                 .most = 1024,
-                                 .words = "256,512,1024",
-                                 .usual = "[256,512,1024]",
-                                 .quick = "[512]",
-                                 .meaning = "letters of each of the two queries that are aligned"};
+constexpr AxisSpec kQueryAxis =
+    number_axis("query", 256, 1024, "[256,512,1024]", "[512]",
+                "letters of each of the two queries that are aligned", "256,512,1024");
 
 template <typename Numbers>
 TimedKernel alignment_kernel(const Point& point) {
-  switch (point.number("query")) {
-    case 256:
-      return timed_kernel<Alignment<Numbers, 8>, 1, kCopies>();
-    case 512:
-      return timed_kernel<Alignment<Numbers, 16>, 1, kCopies>();
-    case 1024:
-      return timed_kernel<Alignment<Numbers, 32>, 1, kCopies>();
-    default:
-      return {};
-  }
+  return kernel_for<8, 16, 32>(point.number("query") / kTile, [&]<int kGroup>() {
+    return timed_kernel<Alignment<Numbers, kGroup>, 1, kCopies>();
+  });
 }
 
 void check_alignments(const std::vector<std::byte>& seen, int query_letters, int steps, int queries,
@@ -167,12 +151,9 @@ void check_alignments(const std::vector<std::byte>& seen, int query_letters, int
     for (int lane = 0; lane < lanes; ++lane)
       right.push_back(right_lane(alignments, first, lane, steps, queries));
   // A group per subject, round and round.
-  for (std::size_t i = 0; i < seen.size() / sizeof(AlignedLane); ++i) {
-    AlignedLane found;
-    std::memcpy(&found, seen.data() + i * sizeof(AlignedLane), sizeof found);
-    ++out.compared;
-    out.differing += found == right[i % right.size()] ? 0 : 1;
-  }
+  std::size_t i = 0;
+  for (const AlignedLane& found : results_in<AlignedLane>(seen))
+    out.compare(found == right[i++ % right.size()]);
 }
 
 template <typename Numbers>

@@ -36,9 +36,7 @@ Benchmark store_matrices(const char* name) {
   benchmark.family = "Stores to shared memory";
   benchmark.place = 70;
   benchmark.sass = {{"STSM"}, 1};
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point&) -> std::string {
-    return device.compute_capability < 90 ? "stmatrix needs compute capability 9.0" : "";
-  };
+  benchmark.why_not = hopper_has("stmatrix needs");
   benchmark.kernel = kernel_with_chains<Repeat<StoreMatrices<kMatrices>>, kAccessCopies>;
   return benchmark;
 }

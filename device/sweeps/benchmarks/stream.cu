@@ -1,6 +1,5 @@
 // Loads and stores of global memory that wait for nothing: the throughput of every cache and of memory.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include "mmaudit/fragment.hpp"
@@ -94,9 +93,7 @@ unsigned blocks_of(const TimedArgs& args) {
 }
 
 template <Level kLevel, Access kAccess, int kWords>
-struct Stream {
-  static constexpr bool kExists = true;
-  static constexpr int kLanes = 32, kMostThreads = 1024;
+struct Stream : WarpBody<true, 1024> {
   static constexpr device::Cached kCached =
       kLevel == Level::first ? device::Cached::all : device::Cached::second_level;
 
@@ -161,11 +158,8 @@ namespace {
 
 template <Level kLevel, Access kAccess, int kWords>
 TimedKernel kernel_of(int ilp) {
-  using Body = Stream<kLevel, kAccess, kWords>;
-  if (ilp == 1) return timed_kernel<Body, 1, kCopies>();
-  if (ilp == 2) return timed_kernel<Body, 2, kCopies>();
-  if (ilp == 4) return timed_kernel<Body, 4, kCopies>();
-  return {};
+  return kernel_for<1, 2, 4>(
+      ilp, [&]<int kChains>() { return timed_kernel<Stream<kLevel, kAccess, kWords>, kChains, kCopies>(); });
 }
 
 /// What the loads of every thread must add up to.
@@ -176,13 +170,43 @@ void check_sums(const std::vector<std::byte>& seen, Level level, int words, int 
   for (int thread = 0; thread < threads; ++thread)
     sums.push_back(sum_of(level, words, threads, thread, ilp, steps, region));
   const auto loaded = static_cast<std::uint32_t>(ilp * words) * static_cast<std::uint32_t>(steps);
-  for (std::size_t i = 0; i < seen.size() / sizeof(std::uint32_t); ++i) {
-    std::uint32_t sum = 0;
-    std::memcpy(&sum, seen.data() + i * sizeof(sum), sizeof(sum));
-    ++out.compared;
-    out.differing +=
-        sum != sums[i % sums.size()] + loaded * static_cast<std::uint32_t>(i / sums.size()) ? 1 : 0;
+  std::size_t i = 0;
+  for (const std::uint32_t sum : results_in<std::uint32_t>(seen)) {
+    const auto block = static_cast<std::uint32_t>(i / sums.size());
+    out.compare(sum == sums[i++ % sums.size()] + loaded * block);
   }
+}
+
+template <Access kAccess, int kWords>
+Setup stream_setup(const Point& point, Workbench*) {
+  const Level level = level_of(point);
+  const int ilp = point.number("ilp"), region = region_bytes(level, kWords, point.number("warps"));
+  Setup setup = {.args = {.parameter = region},
+                 .slot_bytes = kWarpLanes * sizeof(std::uint32_t),
+                 .block_memory_bytes = static_cast<std::size_t>(region),
+                 .check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
+                   check_sums(read(), level, kWords, ilp, slots_per_block, steps,
+                              static_cast<std::uint32_t>(region), out);
+                 }};
+#ifdef __CUDACC__
+  const auto args = std::make_shared<TimedArgs>();
+  setup.fill = [=](const TimedArgs& filled) {
+    *args = filled;
+    fill_stream<<<blocks_of(filled), 1024>>>(filled);
+  };
+  if (kAccess == Access::store) {
+    setup.launched = [args](const TimedArgs& launched) { *args = launched; };
+    setup.check = [=](const ReadResult&, int slots_per_block, int steps, Measurement& out) {
+      const auto stores = static_cast<std::uint64_t>(slots_per_block * kWarpLanes * 4 * kWords * ilp);
+      const auto written = std::min(stores * static_cast<std::uint64_t>(steps), std::uint64_t(region));
+      out.compared += args->memory_bytes / 4;
+      const device::Counter wrong;
+      count_wrong<<<blocks_of(*args), 1024>>>(*args, static_cast<std::uint32_t>(written), wrong.place());
+      out.differing += wrong.read();
+    };
+  }
+#endif
+  return setup;
 }
 
 template <Access kAccess, int kWords>
@@ -210,7 +234,6 @@ Benchmark stream(const char* name) {
   benchmark.work = [](const Point& point) {
     return Work{.bytes = 4.0 * kWords * kWarpLanes * point.number("warps") * point.number("ilp")};
   };
-  benchmark.ceiling = [](int) { return 0.0; };
   benchmark.kernel = [](const Point& point) -> TimedKernel {
     const int ilp = point.number("ilp");
     switch (level_of(point)) {
@@ -223,40 +246,7 @@ Benchmark stream(const char* name) {
         return kernel_of<Level::memory, kAccess, kWords>(ilp);
     }
   };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    const Level level = level_of(point);
-    const int ilp = point.number("ilp"), region = region_bytes(level, kWords, point.number("warps"));
-    Setup setup;
-    setup.slot_bytes = kWarpLanes * sizeof(std::uint32_t);
-    setup.args.parameter = region;
-    setup.block_memory_bytes = static_cast<std::size_t>(region);
-    setup.check = [=](const ReadResult& read, int slots_per_block, int steps, Measurement& out) {
-      check_sums(read(), level, kWords, ilp, slots_per_block, steps, static_cast<std::uint32_t>(region), out);
-    };
-#ifdef __CUDACC__
-    const auto args = std::make_shared<TimedArgs>();
-    setup.fill = [=](const TimedArgs& filled) {
-      *args = filled;
-      fill_stream<<<blocks_of(filled), 1024>>>(filled);
-    };
-    if (kAccess == Access::store) {
-      setup.launched = [args](const TimedArgs& launched) { *args = launched; };
-      setup.check = [=](const ReadResult&, int slots_per_block, int steps, Measurement& out) {
-        const auto stores = static_cast<std::uint64_t>(slots_per_block * kWarpLanes * 4 * kWords * ilp);
-        const auto written = std::min(stores * static_cast<std::uint64_t>(steps), std::uint64_t(region));
-        const device::Buffer wrong(sizeof(unsigned long long));
-        device::cuda_check(cudaMemset(wrong.data(), 0, sizeof(unsigned long long)), "clearing a count");
-        count_wrong<<<blocks_of(*args), 1024>>>(*args, static_cast<std::uint32_t>(written),
-                                                wrong.data<unsigned long long>());
-        unsigned long long found = 0;
-        device::copy_out(&found, wrong.data(), sizeof(found));
-        out.compared += args->memory_bytes / 4;
-        out.differing += found;
-      };
-    }
-#endif
-    return setup;
-  };
+  benchmark.setup = stream_setup<kAccess, kWords>;
   return benchmark;
 }
 

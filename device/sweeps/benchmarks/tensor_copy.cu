@@ -16,10 +16,7 @@ struct TensorCopy;
 #ifdef __CUDACC__
 
 template <int kRank>
-struct TensorCopy {
-  static constexpr bool kExists = device::kTargetCapability >= 90;
-  static constexpr int kLanes = 32, kMostThreads = 32;
-
+struct TensorCopy : OnHopper<32> {
   template <int>
   struct Chains {
     CopyResult result;
@@ -100,56 +97,41 @@ namespace {
 constexpr std::string_view kBoxes =
     "64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,16x16x16,"
     "64x64x1,256x16x1,16x256x1,4x4x256";
-constexpr AxisSpec kBoxAxis = {
-    .name = "box",
-    .words = kBoxes,
-    .usual =
-        "[64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,"
-        "16x16x16,64x64x1,256x16x1,16x256x1,4x4x256]",
-    .quick = "[256,64x64,16x16x16,256x16x1]",
-    .meaning = "box of a tensor copy, fastest dimension first: 32-bit words, of one dimension 64-bit ones"};
+constexpr AxisSpec kBoxAxis = word_axis(
+    "box", kBoxes,
+    "[64,96,128,160,192,256,16x16,32x16,32x32,64x32,96x32,64x64,8x8x4,8x8x8,16x8x8,16x16x8,16x16x12,"
+    "16x16x16,64x64x1,256x16x1,16x256x1,4x4x256]",
+    "[256,64x64,16x16x16,256x16x1]",
+    "box of a tensor copy, fastest dimension first: 32-bit words, of one dimension 64-bit ones");
+
+Box box_of(const Point& point) { return parse_box(point.axis("box")).value_or(Box{}); }
 
 template <int kRank>
 Benchmark tensor_copies(const char* name) {
-  Benchmark benchmark;
-  benchmark.name = name;
-  benchmark.family = "Tensor copies in flight";
-  benchmark.place = 272;
-  benchmark.axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kBoxAxis, kBlocksPerAxis};
-  benchmark.whole_gpu = true;
+  Benchmark benchmark = {
+      .name = name,
+      .family = "Tensor copies in flight",
+      .place = 272,
+      .axes = {kScopeAxis, kWarpsAxis, kLevelAxis, kBoxAxis, kBlocksPerAxis},
+      .whole_gpu = true,
+      .sass = {{"UTMALDG"}, 1},
+      .exists =
+          [](const Point& point) {
+            return one_warp(point) && level_of(point) == Level::memory && rank_of(point.axis("box")) == kRank;
+          },
+      .work = [](const Point& point) { return Work{.bytes = 1.0 * box_bytes(box_of(point), kRank)}; },
+      .why_not = hopper_has("tensor copies need", needs_all_multiprocessors),
+      .kernel = [](const Point&) { return timed_kernel<TensorCopy<kRank>, 1, 1>(); },
+      .setup =
+          [](const Point& point, Workbench*) {
+            const Box box = box_of(point);
+            Setup setup = copy_setup(kCopiedMemoryBytes, box_bytes(box, kRank), kInFlightMost);
+            setup.args.parameter = packed(box);
+            setup.placement.blocks_per_multiprocessor = point.number("ctas");
+            setup.fill = fill_tensor<kRank>(box);
+            return setup;
+          }};
   if (kRank > 1) benchmark.published = {"Luo 5"};
-  benchmark.sass = {{"UTMALDG"}, 1};
-  benchmark.exists = [](const Point& point) {
-    return point.number("warps") == 1 && level_of(point) == Level::memory &&
-           rank_of(point.axis("box")) == kRank;
-  };
-  benchmark.why_not = [](const device::DeviceInfo& device, const Point& point) -> std::string {
-    return device.compute_capability < 90 ? "tensor copies need compute capability 9.0"
-                                          : needs_all_multiprocessors(point);
-  };
-  benchmark.work = [](const Point& point) {
-    return Work{.bytes = 1.0 * box_bytes(parse_box(point.axis("box")).value_or(Box{}), kRank)};
-  };
-  benchmark.ceiling = [](int) { return 0.0; };
-  benchmark.kernel = [](const Point&) { return timed_kernel<TensorCopy<kRank>, 1, 1>(); };
-  benchmark.setup = [](const Point& point, Workbench*) {
-    Setup setup;
-    const Box box = parse_box(point.axis("box")).value_or(Box{});
-    const int bytes = box_bytes(box, kRank);
-    setup.args.parameter = packed(box);
-    setup.shared_bytes = static_cast<int>(kStageAlignment) + kInFlightMost * bytes;
-    setup.slot_bytes = sizeof(CopyResult);
-    setup.trial_steps = kTrialSteps;
-    setup.memory_bytes = kCopiedMemoryBytes;
-    setup.placement.blocks_per_multiprocessor = point.number("ctas");
-#ifdef __CUDACC__
-    setup.fill = [box](const TimedArgs& args) { fill_tensor<kRank>(args, box); };
-#endif
-    setup.check = [bytes](const ReadResult& read, int, int steps, Measurement& out) {
-      check_copies(read(), bytes / 4, kInFlightMost, steps, out);
-    };
-    return setup;
-  };
   return benchmark;
 }
 

@@ -16,15 +16,12 @@
 namespace mmaudit::sweeps {
 namespace {
 
-// clang-format off
-constexpr AxisSpec
-    kStagesAxis = {.name = "stages", .number = true, .least = 2, .most = 4, .usual = "[2,3,4]", .quick = "[4]",
-                   .meaning = "buffers that wgmma is fed through"},
-    kFedAxis = {.name = "fed", .number = true, .least = 0, .most = 32768,
-                .words = "0,8192,10240,12288,16384,24576,26624,28672,30720,32768",
-                .usual = "[0,8192,10240,12288,16384,24576,26624,28672,30720,32768]", .quick = "[0,16384,32768]",
-                .meaning = "bytes copied to shared memory for each four wgmma"};
-// clang-format on
+constexpr AxisSpec kStagesAxis =
+    number_axis("stages", 2, 4, "[2,3,4]", "[4]", "buffers that wgmma is fed through");
+constexpr AxisSpec kFedAxis =
+    number_axis("fed", 0, 32768, "[0,8192,10240,12288,16384,24576,26624,28672,30720,32768]",
+                "[0,16384,32768]", "bytes copied to shared memory for each four wgmma",
+                "0,8192,10240,12288,16384,24576,26624,28672,30720,32768");
 
 constexpr int kFedColumns = 256, kFedGroup = 4, kFedStages = 4, kFedWarps = 2 * kWarpgroupWarps;
 /// Tiles of A that ldmatrix loads from: one for each wgmma of a group, no two with the same bits.
@@ -351,9 +348,7 @@ Setup with_feed(Setup setup, const Point& point, bool loads) {
       (loads ? kFedAndLoadedTiles : kFedTiles) + static_cast<int>(kStageAlignment) + stages * fed;
   setup.trial_steps = kTrialSteps;
   setup.memory_bytes = copied_bytes(point);
-#ifdef __CUDACC__
-  setup.fill = [](const TimedArgs& args) { fill_words<<<1024, 256>>>(args); };
-#endif
+  setup.fill = fill_words;
   setup.check = [products = setup.check, slot_bytes = setup.slot_bytes, memory = setup.memory_bytes, fed,
                  stages](const ReadResult& read, int, int steps, Measurement& out) {
     const std::vector<std::byte> seen = read();

@@ -1,21 +1,14 @@
 // FP8 as libraries run it where its accumulator is too narrow: after every so much of k the sum is added to a
 // binary32 total in registers, and the next one starts from zero.
-#include <utility>
-
 #include "sweeps/matrix/wgmma.cuh"
 
 namespace mmaudit::sweeps {
 
 namespace {
 
-constexpr AxisSpec kPromoteAxis = {.name = "promote",
-                                   .number = true,
-                                   .least = 32,
-                                   .most = 512,
-                                   .words = "32,64,128,256,512",
-                                   .usual = "[32,64,128,256,512]",
-                                   .quick = "[128]",
-                                   .meaning = "k after which an FP8 sum is added to a binary32 total"};
+constexpr AxisSpec kPromoteAxis =
+    number_axis("promote", 32, 512, "[32,64,128,256,512]", "[128]",
+                "k after which an FP8 sum is added to a binary32 total", "32,64,128,256,512");
 constexpr Instruction kPromoted =
     device::listed_instruction(Op::wgmma, 64, 0, 32, Format::f32, Format::e4m3, Format::e4m3, Format::f32);
 
@@ -79,11 +72,10 @@ MMAUDIT_PROMOTED(128, 64, MMAUDIT_WGMMA_TEXT(128, 64, "k32.f32.e4m3.e4m3", "%0",
 
 namespace {
 
-template <int kN, int... kGroups>
-TimedKernel promoted_kernel(int group, std::integer_sequence<int, kGroups...>) {
-  TimedKernel found;
-  ((group == kGroups ? void(found = timed_kernel<Wgmma<Promoted<kN>, false>, 1, kGroups>()) : void()), ...);
-  return found;
+template <int kN>
+TimedKernel promoted_kernel(int group) {
+  return kernel_for<1, 2, 4, 8, 16>(
+      group, [&]<int kGroup>() { return timed_kernel<Wgmma<Promoted<kN>, false>, 1, kGroup>(); });
 }
 
 }  // namespace
@@ -100,9 +92,7 @@ std::vector<Benchmark> benchmark_wgmma_promoted() {
   };
   benchmark.kernel = [](const Point& point) {
     const int group = point.number("promote") / kPromoted.k;
-    constexpr std::integer_sequence<int, 1, 2, 4, 8, 16> kGroups;
-    return point.number("n") == 64 ? promoted_kernel<64>(group, kGroups)
-                                   : promoted_kernel<128>(group, kGroups);
+    return point.number("n") == 64 ? promoted_kernel<64>(group) : promoted_kernel<128>(group);
   };
   return {benchmark};
 }

@@ -1,44 +1,39 @@
 #include "mmaudit/sweeps/axes.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
 constexpr int kMostValues = 1024;
 
-std::optional<int> number_of(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-[[noreturn]] void refuse(const AxisSpec& spec, std::string_view found) {
-  throw InputError("--axis " + std::string(spec.name) + ": found \"" + std::string(found) +
-                   "\", allowed: " + allowed_values(spec) + ", as one value, [a,b,c] or [start:end:step]");
+[[noreturn]] void refuse_value(const AxisSpec& spec, std::string_view found) {
+  refuse("--axis {}: found \"{}\", allowed: {}, as one value, [a,b,c] or [start:end:step]", spec.name, found,
+         allowed_values(spec));
 }
 
 /// "a,b,c", or with `range` start:end or start:end:step, the end included.
 std::vector<int> numbers_of(const AxisSpec& spec, std::string_view text, bool range) {
   std::vector<int> numbers;
   for (const std::string_view part : split(text, range ? ':' : ',')) {
-    const std::optional<int> number = number_of(part);
-    if (!number) refuse(spec, range ? text : part);
+    const std::optional<int> number = whole_number<int>(part);
+    if (!number) refuse_value(spec, range ? text : part);
     numbers.push_back(*number);
   }
   if (!range) return numbers;
   if (numbers.size() == 2) numbers.push_back(1);
-  if (numbers.size() != 3 || numbers[2] < 1 || numbers[1] < numbers[0]) refuse(spec, text);
+  if (numbers.size() != 3 || numbers[2] < 1 || numbers[1] < numbers[0]) refuse_value(spec, text);
   std::vector<int> values;
   for (std::int64_t value = numbers[0]; value <= numbers[1]; value += numbers[2]) {
-    if (values.size() == kMostValues) refuse(spec, text);
+    if (values.size() == kMostValues) refuse_value(spec, text);
     values.push_back(static_cast<int>(value));
   }
   return values;
@@ -47,7 +42,7 @@ std::vector<int> numbers_of(const AxisSpec& spec, std::string_view text, bool ra
 std::vector<std::string> values_of(const AxisSpec& spec, std::string_view text, bool powers) {
   constexpr int kMostPower = 30;
   const bool list = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-  if (!list && text.find_first_of("[]") != std::string_view::npos) refuse(spec, text);
+  if (!list && text.find_first_of("[]") != std::string_view::npos) refuse_value(spec, text);
   const std::string_view inside = list ? text.substr(1, text.size() - 2) : text;
   std::vector<std::string> values;
   if (!spec.number) {
@@ -55,7 +50,7 @@ std::vector<std::string> values_of(const AxisSpec& spec, std::string_view text, 
     return values;
   }
   for (const int number : numbers_of(spec, inside, list && inside.find(':') != std::string_view::npos)) {
-    if (powers && (number < 0 || number > kMostPower)) refuse(spec, text);
+    if (powers && (number < 0 || number > kMostPower)) refuse_value(spec, text);
     values.push_back(std::to_string(powers ? 1 << number : number));
   }
   return values;
@@ -75,7 +70,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 bool allows(const AxisSpec& spec, std::string_view value) {
   if (spec.number) {
-    const std::optional<int> number = number_of(value);
+    const std::optional<int> number = whole_number<int>(value);
     if (!number || *number < spec.least || *number > spec.most || std::to_string(*number) != value)
       return false;
   }
@@ -92,9 +87,7 @@ std::vector<AxisSpec> axis_specs() {
   std::vector<AxisSpec> specs = {kScopeAxis, kInitAxis, kWarpsAxis, kIlpAxis};
   for (const Benchmark& benchmark : benchmarks())
     for (const AxisSpec& spec : benchmark.axes)
-      if (std::none_of(specs.begin(), specs.end(),
-                       [&](const AxisSpec& one) { return one.name == spec.name; }))
-        specs.push_back(spec);
+      if (find_named(specs, spec.name) == nullptr) specs.push_back(spec);
   return specs;
 }
 
@@ -105,18 +98,13 @@ Axis parse_axis(std::string_view text) {
   const bool powers = name.ends_with(kPowers);
   if (powers) name.remove_suffix(kPowers.size());
   const std::vector<AxisSpec> specs = axis_specs();
-  const auto spec =
-      std::find_if(specs.begin(), specs.end(), [&](const AxisSpec& one) { return one.name == name; });
-  if (spec == specs.end() || equals == std::string_view::npos) {
-    std::string allowed;
-    for (const AxisSpec& one : specs) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
-    throw InputError("--axis: found \"" + std::string(text) + "\", allowed: NAME=VALUES with one of " +
-                     allowed);
-  }
-  if (powers && !spec->number) refuse(*spec, text);
+  const AxisSpec* const spec = find_named(specs, name);
+  if (spec == nullptr || equals == std::string_view::npos)
+    refuse("--axis: found \"{}\", allowed: NAME=VALUES with one of {}", text, names_of(specs));
+  if (powers && !spec->number) refuse_value(*spec, text);
   Axis axis{std::string(name), {}};
   for (const std::string& value : values_of(*spec, text.substr(equals + 1), powers)) {
-    if (!allows(*spec, value)) refuse(*spec, value);
+    if (!allows(*spec, value)) refuse_value(*spec, value);
     if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
       axis.values.push_back(value);
   }
@@ -129,14 +117,13 @@ std::vector<Axis> resolve_axes(const std::vector<std::string>& given, bool quick
     axes.push_back(parse_axis(std::string(spec.name) + "=" + std::string(quick ? spec.quick : spec.usual)));
   for (const std::string& text : given) {
     Axis axis = parse_axis(text);
-    *std::find_if(axes.begin(), axes.end(), [&](const Axis& one) { return one.name == axis.name; }) = axis;
+    *find_named(axes, axis.name) = axis;
   }
   return axes;
 }
 
 const Axis& axis_of(const std::vector<Axis>& axes, std::string_view name) {
-  for (const Axis& axis : axes)
-    if (axis.name == name) return axis;
+  if (const Axis* const axis = find_named(axes, name)) return *axis;
   throw std::logic_error("no axis " + std::string(name));
 }
 

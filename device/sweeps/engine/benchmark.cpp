@@ -54,8 +54,7 @@ std::vector<Benchmark> select_benchmarks(const std::vector<std::string>& parts) 
         }))
       chosen.push_back(benchmark);
   if (chosen.empty())
-    throw InputError(
-        "--inst: found no such instruction, allowed: part of a name that `mmaudit sweep --list` prints");
+    refuse("--inst: found no such instruction, allowed: part of a name that `mmaudit sweep --list` prints");
   return chosen;
 }
 

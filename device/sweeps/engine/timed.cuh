@@ -12,6 +12,7 @@
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/symbol.hpp"
 #ifdef __CUDACC__
+#include "ptx/line.cuh"
 #include "sweeps/engine/stopwatch.cuh"
 #endif
 
@@ -25,6 +26,16 @@ struct Place {
 };
 
 #ifdef __CUDACC__
+
+/// What most Bodies of warps say: whether the target has the instruction, and the threads of a block.
+template <bool kHas, int kThreads>
+struct WarpBody {
+  static constexpr bool kExists = kHas;
+  static constexpr int kLanes = 32, kMostThreads = kThreads;
+};
+/// Of what came with Hopper.
+template <int kThreads>
+using OnHopper = WarpBody<device::kTargetCapability >= 90, kThreads>;
 
 /// The loop of a Body: kCopies steps of each chain without a branch between them; step(copy, chain).
 template <int kChains, int kCopies, typename Step>
@@ -74,6 +85,14 @@ TimedKernel timed_kernel() {
 #else
   return {.symbol = symbol};
 #endif
+}
+
+/// The kernel that make<number>() gives, where `number` is one of kNumbers; else none.
+template <int... kNumbers, typename Make>
+TimedKernel kernel_for(int number, const Make& make) {
+  TimedKernel found;
+  ((number == kNumbers ? void(found = make.template operator()<kNumbers>()) : void()), ...);
+  return found;
 }
 
 /// The kernel with as many chains as the point's ilp says. The census of SASS takes a single chain.

@@ -4,12 +4,12 @@
 
 #include <optional>
 
+#include "library/cublas_abi.hpp"
 #include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
 #include "sweeps/engine/readings.hpp"
-#include "sweeps/gemm/cublas.hpp"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/samples.hpp"
 #include "sweeps/memory/tensor_map.hpp"
@@ -47,10 +47,47 @@ CUtensorMap map_of(std::uint16_t* matrix, int size, int rows) {
                                 .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
 }
 
+/// The vendor's matrix product.
+class Cublas {
+ public:
+  Cublas() {
+    if (api_.name.empty()) {
+      why_not_ = "no cuBLAS (libcublas.so.13 or .12) where the loader looks (LD_LIBRARY_PATH)";
+    } else if (!api_.why.empty()) {
+      why_not_ = api_.why;
+    } else if (const int error = api_.create(handle_.put()); error != 0) {
+      why_not_ = "cuBLAS refuses to start (error " + std::to_string(error) + ")";
+    } else {
+      int version = 0;
+      api_.version(handle_.get(), &version);
+      name_ = "cuBLAS " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+              std::to_string(version % 100) + " (" + api_.name + ")";
+    }
+  }
+  /// Why there is none, in one clause; empty when there is.
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+  /// "cuBLAS 13.1.0 (libcublas.so.13)".
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// D = A * B^T as GemmArgs has them, on the default stream; false when the library refuses.
+  [[nodiscard]] bool multiply(const GemmArgs& x) const {
+    using namespace device::cublas;
+    const float one = 1, zero = 0;
+    // Its matrices are column-major: D^T = B * A^T.
+    return api_.gemm_ex(handle_.get(), kTransposed, kNormal, x.size, x.size, x.size, &one, x.b, CUDA_R_16BF,
+                        x.size, x.a, CUDA_R_16BF, x.size, &zero, x.d, CUDA_R_32F, x.size, kCompute32F,
+                        kDefaultAlgorithm) == 0;
+  }
+
+ private:
+  const device::cublas::Api& api_ = device::cublas::api();
+  device::cublas::Owned handle_{api_.destroy};
+  std::string why_not_, name_;
+};
+
 /// One size: operands, and every kernel that runs it.
 class Products {
  public:
-  Products(const device::DeviceInfo& device, int size, Cublas& cublas)
+  Products(const device::DeviceInfo& device, int size, const Cublas& cublas)
       : device_(device),
         cublas_(cublas),
         size_(size),
@@ -151,7 +188,7 @@ class Products {
     if (entry.kernel != nullptr)
       entry.kernel->launch(problem_);
     else
-      accepted = cublas_.multiply(problem_.args.a, problem_.args.b, problem_.args.d, size_);
+      accepted = cublas_.multiply(problem_.args);
     end_.record();
     cuda_check(cudaGetLastError(), "launching a product");
     cuda_check(cudaEventSynchronize(end_.get()), "running a product");
@@ -198,7 +235,7 @@ class Products {
   }
 
   const device::DeviceInfo& device_;
-  Cublas& cublas_;
+  const Cublas& cublas_;
   int size_;
   std::size_t elements_;
   Buffer a_, b_, d_;
@@ -216,7 +253,7 @@ class Products {
 GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options) {
   GemmResult result;
   result.provenance = gpu_target(device)->provenance();
-  Cublas cublas;
+  const Cublas cublas;
   result.ceiling = cublas.why_not().empty() ? cublas.name() : cublas.why_not();
   for (const int size : options.sizes) {
     if (!options.keep_going()) break;

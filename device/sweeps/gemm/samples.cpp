@@ -2,6 +2,7 @@
 
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "sweeps/gemm/value.hpp"
 
@@ -54,8 +55,7 @@ int GemmResult::wrong() const {
 
 std::string why_no_gemm_size(int size) {
   if (size >= kGemmMultiple && size <= kMostGemmSize && size % kGemmMultiple == 0) return {};
-  return "found " + std::to_string(size) + ", allowed: multiples of " + std::to_string(kGemmMultiple) +
-         " up to " + std::to_string(kMostGemmSize);
+  return refusal("found {}, allowed: multiples of {} up to {}", size, kGemmMultiple, kMostGemmSize);
 }
 
 }  // namespace mmaudit::sweeps

@@ -12,13 +12,7 @@ namespace mmaudit::sweeps {
 namespace {
 
 using device::Buffer;
-
-template <typename Element>
-Buffer upload(const std::vector<Element>& elements) {
-  Buffer buffer(elements.size() * sizeof(Element));
-  device::copy_in(buffer.data(), elements.data(), elements.size() * sizeof(Element));
-  return buffer;
-}
+using device::uploaded;
 
 /// Twice in a row where any of the tiles may come first.
 template <typename Element>
@@ -27,7 +21,7 @@ Buffer upload_tiles(std::vector<Element> elements, bool twice) {
     const std::vector<Element> once = elements;
     elements.insert(elements.end(), once.begin(), once.end());
   }
-  return upload(elements);
+  return uploaded(elements);
 }
 
 /// To nearest even, as the totals of promoted sums are.
@@ -53,8 +47,8 @@ void run_model(const Datapath& datapath, const TileBatch& tiles, int promote, bo
   const bool rotating = rotates(is);
   a_rotates = a_rotates || rotating;
   static_assert(kRotation == kTiles);
-  const Buffer a = upload_tiles(tiles.a, a_rotates), b = upload_tiles(tiles.b, rotating), d = upload(tiles.c),
-               metadata = upload_tiles(tiles.metadata, rotating);
+  const Buffer a = upload_tiles(tiles.a, a_rotates), b = upload_tiles(tiles.b, rotating),
+               d = uploaded(tiles.c), metadata = upload_tiles(tiles.metadata, rotating);
   const DotSpec spec = make_dot_spec(is, datapath);
   device::TileProductArgs args = device::tile_product_args(is);
   args.c = d.data();
@@ -88,18 +82,18 @@ Operands::Operands(const device::DeviceInfo& device, const Instruction& is, Init
                    bool a_rotates) {
   const TileBatch tiles = make_tiles(is, init, kTiles);
   if (is.op == Op::wmma) {
-    a_registers = upload(line_image(is, device::WmmaOperand::a, tiles.a, false));
-    b = upload(line_image(is, device::WmmaOperand::b, tiles.b, true));
+    a_registers = uploaded(line_image(is, device::WmmaOperand::a, tiles.a, false));
+    b = uploaded(line_image(is, device::WmmaOperand::b, tiles.b, true));
   } else {
-    a_registers = upload(register_image(fragment_a(is), is.a, tiles.a));
-    if (is_wgmma(is.op)) a = upload(shared_image(is.a, tiles.a, is.m, is.stored_k(), false));
-    b = upload(is_wgmma(is.op) ? shared_image(is.b, tiles.b, is.k, is.n, true)
-                               : register_image(fragment_b(is), is.b, tiles.b));
+    a_registers = uploaded(register_image(fragment_a(is), is.a, tiles.a));
+    if (is_wgmma(is.op)) a = uploaded(shared_image(is.a, tiles.a, is.m, is.stored_k(), false));
+    b = uploaded(is_wgmma(is.op) ? shared_image(is.b, tiles.b, is.k, is.n, true)
+                                 : register_image(fragment_b(is), is.b, tiles.b));
   }
-  if (is_sparse(is.op)) metadata = upload(metadata_image(tiles));
+  if (is_sparse(is.op)) metadata = uploaded(metadata_image(tiles));
   const Bytes image = image_of_c(is, tiles.c);
   d_bytes = image.size() / kTiles;
-  c = upload(image);
+  c = uploaded(image);
   const Architecture* architecture = find_architecture(device.compute_capability);
   const DatapathEntry* entry = architecture == nullptr ? nullptr : find_datapath(*architecture, is);
   if (entry != nullptr && is.c == is.d) run_model(entry->datapath, tiles, promote, a_rotates, *this);

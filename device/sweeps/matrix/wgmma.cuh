@@ -10,15 +10,12 @@
 
 namespace mmaudit::sweeps {
 
-// clang-format off
-inline constexpr AxisSpec
-    kColumnsAxis = {.name = "n", .number = true, .least = 8, .most = 256, .words = "8,16,32,64,128,256",
-                    .usual = "[8,16,32,64,128,256]", .quick = "[8,64,256]", .meaning = "columns of a wgmma"},
-    kSourceAxis = {.name = "a", .words = "shared,registers", .usual = "[shared,registers]",
-                   .quick = "[shared,registers]", .meaning = "where A of a wgmma comes from"},
-    kGroupAxis = {.name = "group", .number = true, .least = 1, .most = 8, .words = "1,8", .usual = "[8]",
-                  .quick = "[8]", .meaning = "wgmma between two commits"};
-// clang-format on
+inline constexpr AxisSpec kColumnsAxis = number_axis("n", 8, 256, "[8,16,32,64,128,256]", "[8,64,256]",
+                                                     "columns of a wgmma", "8,16,32,64,128,256");
+inline constexpr AxisSpec kSourceAxis = word_axis("a", "shared,registers", "[shared,registers]",
+                                                  "[shared,registers]", "where A of a wgmma comes from");
+inline constexpr AxisSpec kGroupAxis =
+    number_axis("group", 1, 8, "[8]", "[8]", "wgmma between two commits", "1,8");
 
 // k of the images is 32 bytes long whatever the type, and 64 of a sparse instruction's B. Source: PTX ISA
 // 9.0, shapes of wgmma.mma_async.

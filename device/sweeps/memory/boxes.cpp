@@ -1,10 +1,10 @@
 #include "sweeps/memory/boxes.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "mmaudit/sweeps/axes.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -15,11 +15,9 @@ std::optional<Box> parse_box(std::string_view text) {
   if (sizes.size() > kBoxRanks) return std::nullopt;
   Box box;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    int size = 0;
-    const char* const last = sizes[i].data() + sizes[i].size();
-    const auto [end, error] = std::from_chars(sizes[i].data(), last, size);
-    if (error != std::errc{} || end != last || size < 1 || size > kBoxMost) return std::nullopt;
-    box.size[i] = static_cast<std::uint32_t>(size);
+    const auto size = whole_number<int>(sizes[i]);
+    if (!size || *size < 1 || *size > kBoxMost) return std::nullopt;
+    box.size[i] = static_cast<std::uint32_t>(*size);
   }
   return box;
 }

@@ -1,6 +1,5 @@
 #include "sweeps/memory/copies.hpp"
 
-#include <cstring>
 #include <stdexcept>
 
 #include "sweeps/memory/global_memory.hpp"
@@ -17,10 +16,17 @@ std::string needs_all_multiprocessors(const Point& point) {
              : "";
 }
 
-CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot) {
-  CopyResult found;
-  std::memcpy(&found, seen.data() + slot * sizeof(found), sizeof(found));
-  return found;
+bool copies_exist(const Point& point) { return one_warp(point) && level_of(point) != Level::first; }
+
+Setup copy_setup(std::size_t memory_bytes, int bytes, int in_flight) {
+  return {.args = {.parameter = bytes},
+          .shared_bytes = static_cast<int>(kStageAlignment) + in_flight * bytes,
+          .slot_bytes = sizeof(CopyResult),
+          .memory_bytes = memory_bytes,
+          .trial_steps = kTrialSteps,
+          .check = [=](const ReadResult& read, int, int steps, Measurement& out) {
+            check_copies(read(), bytes / 4, in_flight, steps, out);
+          }};
 }
 
 namespace {
@@ -32,8 +38,7 @@ int looked_at_of(int in_flight, int steps) { return steps <= kLookedAtSteps ? st
 
 void check_copies(const std::vector<std::byte>& seen, int words, int in_flight, int steps, Measurement& out) {
   const int looked_at = looked_at_of(in_flight, steps);
-  for (std::size_t slot = 0; slot < seen.size() / sizeof(CopyResult); ++slot) {
-    const CopyResult found = result_at(seen, slot);
+  for (const CopyResult& found : results_in<CopyResult>(seen)) {
     out.compared += found.copied;
     out.differing += found.differing;
     if (found.copied != static_cast<std::uint32_t>(looked_at * words)) ++out.differing;
@@ -70,12 +75,11 @@ void check_order(const std::vector<std::byte>& seen, const ChunkOrder& order, in
                  Measurement& out) {
   const auto end = static_cast<std::uint32_t>(steps),
              begin = end - static_cast<std::uint32_t>(looked_at_of(in_flight, steps));
-  for (std::size_t block = 0; block < seen.size() / sizeof(CopyResult); ++block) {
-    const CopyResult found = result_at(seen, block);
-    const auto first = static_cast<std::uint32_t>(block % order.chunks);
+  std::size_t block = 0;
+  for (const CopyResult& found : results_in<CopyResult>(seen)) {
+    const auto first = static_cast<std::uint32_t>(block++ % order.chunks);
     const bool begins = order.by_block ? found.first == first : found.first < order.chunks;
-    ++out.compared;
-    out.differing += begins && found.trail == order.trail(found.first, begin, end) ? 0 : 1;
+    out.compare(begins && found.trail == order.trail(found.first, begin, end));
   }
 }
 

@@ -7,12 +7,13 @@ namespace mmaudit::sweeps {
 
 #ifdef __CUDACC__
 
-static __global__ void fill_words(const TimedArgs args) {
+static __global__ void write_words(const TimedArgs args) {
   auto* words = static_cast<std::uint32_t*>(args.memory);
   for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < args.memory_bytes / 4;
        i += gridDim.x * blockDim.x)
     words[i] = copied_word(static_cast<std::uint32_t>(i));
 }
+static inline void fill_words(const TimedArgs& args) { write_words<<<1024, 256>>>(args); }
 
 /// Shared memory: stages and the barriers that count their bytes.
 extern __shared__ __align__(128) unsigned char copy_bytes[];
@@ -43,6 +44,8 @@ __device__ __forceinline__ void write_result(CopyResult& result, const TimedArgs
   if (at.lane == 0) static_cast<CopyResult*>(args.d)[at.slot] = result;
 }
 
+#else
+inline constexpr std::nullptr_t fill_words = nullptr;
 #endif
 
 }  // namespace mmaudit::sweeps

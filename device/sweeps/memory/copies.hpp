@@ -82,25 +82,15 @@ struct BulkStores {
   }
 };
 
-inline constexpr AxisSpec kSizeAxis = {.name = "bytes",
-                                       .number = true,
-                                       .least = 16,
-                                       .most = 16384,
-                                       .usual = "[128,1024,2048,4096,8192,12288,16384]",
-                                       .quick = "[128,4096,16384]",
-                                       .meaning = "bytes of a copy"};
-inline constexpr AxisSpec kBlocksPerAxis = {.name = "ctas",
-                                            .number = true,
-                                            .least = 1,
-                                            .most = 4,
-                                            .usual = "[1,2,3,4]",
-                                            .quick = "[1,4]",
-                                            .meaning = "blocks per multiprocessor"};
+inline constexpr AxisSpec kSizeAxis = number_axis("bytes", 16, 16384, "[128,1024,2048,4096,8192,12288,16384]",
+                                                  "[128,4096,16384]", "bytes of a copy");
+inline constexpr AxisSpec kBlocksPerAxis =
+    number_axis("ctas", 1, 4, "[1,2,3,4]", "[1,4]", "blocks per multiprocessor");
 
+/// One warp that copies, not from first-level cache.
+bool copies_exist(const Point& point);
 /// Why a point can't run on one multiprocessor: it asks for several blocks there. Empty when it can.
 std::string needs_all_multiprocessors(const Point& point);
-
-CopyResult result_at(const std::vector<std::byte>& seen, std::size_t slot);
 
 /// Which chunks the blocks of a launch copy, worked out on the host from the geometry alone: a kernel that
 /// copies one chunk again and again finds its words right, but in the wrong place of this order.
@@ -125,5 +115,9 @@ void check_order(const std::vector<std::byte>& seen, const ChunkOrder& order, in
 /// What: every block looked at the `words` words of each copy that it had to look at (all of a short run, the
 /// last `in_flight` of a long one), and each was right.
 void check_copies(const std::vector<std::byte>& seen, int words, int in_flight, int steps, Measurement& out);
+
+/// Blocks with `in_flight` stages of `bytes` bytes each, whose words are checked. What fills memory, and the
+/// placement, are the caller's.
+Setup copy_setup(std::size_t memory_bytes, int bytes, int in_flight);
 
 }  // namespace mmaudit::sweeps

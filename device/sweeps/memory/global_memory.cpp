@@ -1,7 +1,6 @@
 #include "sweeps/memory/global_memory.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "mmaudit/sweeps/groups.hpp"
 
@@ -13,15 +12,9 @@ Level level_of(const Point& point) {
                                        : Level::memory;
 }
 
-void check_chases(const std::vector<std::byte>& seen, std::size_t slot_bytes, std::uint32_t lines, int steps,
-                  Measurement& out) {
-  for (std::size_t at = 0; at + slot_bytes <= seen.size(); at += slot_bytes) {
-    ChaseResult found;
-    std::memcpy(&found, seen.data() + at, sizeof(found));
-    const auto went = (std::uint64_t{found.start} + static_cast<std::uint64_t>(steps)) % lines;
-    ++out.compared;
-    out.differing += found.start >= lines || found.end != went ? 1 : 0;
-  }
+bool went_round(const ChaseResult& found, std::uint32_t lines, int steps) {
+  const auto went = (std::uint64_t{found.start} + static_cast<std::uint64_t>(steps)) % lines;
+  return found.start < lines && found.end == went;
 }
 
 void group_loads(const std::vector<double>& first, std::vector<double> again, bool resident,

@@ -74,6 +74,20 @@ __device__ __forceinline__ std::uint32_t clock_after(std::uint64_t word) {
 
 inline void fill_with_ring(const TimedArgs& args) { fill_ring<<<1024, 256>>>(args); }
 
+#else
+inline constexpr std::nullptr_t fill_with_ring = nullptr;
 #endif
+
+/// A chase through a ring of so much memory; each slot writes a Result, which is a ChaseResult or more.
+template <typename Result>
+Setup chase_setup(std::size_t memory_bytes) {
+  const auto lines = static_cast<std::uint32_t>(memory_bytes / kLineBytes);
+  return {.slot_bytes = sizeof(Result),
+          .memory_bytes = memory_bytes,
+          .fill = fill_with_ring,
+          .check = each_result<Result>([lines](const Result& found, std::size_t, int steps) {
+            return went_round(found, lines, steps);
+          })};
+}
 
 }  // namespace mmaudit::sweeps

@@ -4,29 +4,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "mmaudit/config.hpp"
-#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/memory/rows.hpp"
 
 namespace mmaudit::sweeps {
 
 /// Where the words of a stream are: each block has a region of its own.
 enum class Level : std::uint8_t { first, second, memory };
-inline constexpr AxisSpec kLevelAxis = {.name = "level",
-                                        .words = "l1,l2,memory",
-                                        .usual = "[l1,l2,memory]",
-                                        .quick = "[l1,l2,memory]",
-                                        .meaning = "where the words of a stream are"};
+inline constexpr AxisSpec kLevelAxis =
+    word_axis("level", "l1,l2,memory", "[l1,l2,memory]", "[l1,l2,memory]", "where the words of a stream are");
 
-inline constexpr AxisSpec kFootprintAxis = {
-    .name = "kib",
-    .number = true,
-    .least = 1,
-    .most = 1 << 21,
-    .usual =
-        "[16,32,64,96,128,160,192,208,224,240,256,320,384,512,1024,2048,4096,8192,12288,16384,20480,"
-        "24576,28672,32768,36864,40960,45056,49152,57344,65536,81920,98304,131072,262144,524288,1048576]",
-    .quick = "[32,128,1024,8192,24576,49152,131072,524288]",
-    .meaning = "footprint in KiB of a chase, or of copies one at a time"};
+inline constexpr AxisSpec kFootprintAxis = number_axis(
+    "kib", 1, 1 << 21,
+    "[16,32,64,96,128,160,192,208,224,240,256,320,384,512,1024,2048,4096,8192,12288,16384,20480,"
+    "24576,28672,32768,36864,40960,45056,49152,57344,65536,81920,98304,131072,262144,524288,1048576]",
+    "[32,128,1024,8192,24576,49152,131072,524288]",
+    "footprint in KiB of a chase, or of copies one at a time");
 
 Level level_of(const Point& point);
 
@@ -47,8 +39,7 @@ struct ChaseResult {
   std::uint32_t start = 0, end = 0;  ///< places
 };
 
-/// What: the chase of every slot went as far round the ring of `lines` as it had steps.
-void check_chases(const std::vector<std::byte>& seen, std::size_t slot_bytes, std::uint32_t lines, int steps,
-                  Measurement& out);
+/// What: the chase of a slot went as far round the ring of `lines` as it had steps.
+bool went_round(const ChaseResult& found, std::uint32_t lines, int steps);
 
 }  // namespace mmaudit::sweeps

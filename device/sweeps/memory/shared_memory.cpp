@@ -1,6 +1,5 @@
 #include "sweeps/memory/shared_memory.hpp"
 
-#include <cstring>
 #include <set>
 
 #include "mmaudit/fragment.hpp"
@@ -20,6 +19,11 @@ double distinct_multiprocessors(std::span<const Stamp> stamps) {
   return static_cast<double>(places.size());
 }
 
+void observe_places(std::span<const Stamp> stamps, Measurement& out) {
+  out.others[tag::kDistinct] = distinct_multiprocessors(stamps);
+  out.others[tag::kBlocks] = out.blocks;
+}
+
 Benchmark shared_access_benchmark(const SharedAccess& access) {
   Benchmark benchmark;
   benchmark.name = access.name;
@@ -35,16 +39,12 @@ Benchmark shared_access_benchmark(const SharedAccess& access) {
     setup.shared_bytes = access.block_bytes + access.warp_bytes * point.number("warps");
     setup.slot_bytes = kSlotWords * sizeof(std::uint32_t);
     setup.check = [access, stride](const ReadResult& read, int, int, Measurement& out) {
-      const std::vector<std::byte> seen = read();
-      for (std::size_t slot = 0; slot < seen.size() / (kSlotWords * sizeof(std::uint32_t)); ++slot)
+      const auto words = results_in<std::uint32_t>(read());
+      for (std::size_t slot = 0; slot < words.size() / kSlotWords; ++slot)
         for (int lane = 0; lane < kWarpLanes; ++lane)
-          for (int w = 0; w < access.words; ++w) {
-            std::uint32_t word = 0;
-            const std::size_t at = slot * kSlotWords + static_cast<std::size_t>(lane * kResultWords + w);
-            std::memcpy(&word, seen.data() + sizeof(word) * at, sizeof(word));
-            ++out.compared;
-            out.differing += word != access.right(stride, lane, w) ? 1 : 0;
-          }
+          for (int w = 0; w < access.words; ++w)
+            out.compare(words[slot * kSlotWords + static_cast<std::size_t>(lane * kResultWords + w)] ==
+                        access.right(stride, lane, w));
     };
     return setup;
   };

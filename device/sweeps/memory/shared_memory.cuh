@@ -51,10 +51,7 @@ __device__ __forceinline__ std::uint32_t* result_of(const TimedArgs& args, const
 }
 
 template <typename Load>
-struct Chase {
-  static constexpr bool kExists = Load::kExists;
-  static constexpr int kLanes = 32, kMostThreads = 0;
-
+struct Chase : WarpBody<Load::kExists, 0> {
   template <int kChains>
   struct Chains {
     std::uint32_t r[kChains][Load::kRegisters];
@@ -84,10 +81,7 @@ struct Chase {
 };
 
 template <typename Store>
-struct Repeat {
-  static constexpr bool kExists = Store::kExists;
-  static constexpr int kLanes = 32, kMostThreads = 0;
-
+struct Repeat : WarpBody<Store::kExists, 0> {
   template <int kChains>
   struct Chains {
     std::uint32_t r[Store::kWords], address;

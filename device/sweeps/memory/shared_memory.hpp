@@ -1,11 +1,10 @@
 #pragma once
 // What all benchmarks of loads and stores between registers and shared memory have in common.
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "mmaudit/config.hpp"
-#include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/memory/rows.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -16,18 +15,6 @@ inline constexpr int kPatternBytes = 32 * 32;
 MMAUDIT_HD constexpr std::uint32_t pattern_word(int word) {
   return 0x9E3779B9U * (static_cast<std::uint32_t>(word) + 1);
 }
-
-inline constexpr AxisSpec kClusterAxis = {.name = "cluster",
-                                          .number = true,
-                                          .least = 1,
-                                          .most = 16,
-                                          .words = "1,2,4,8,16",
-                                          .usual = "[1,2,4,8,16]",
-                                          .quick = "[1,2,16]",
-                                          .meaning = "blocks of a cluster"};
-
-/// How many multiprocessors the stamps of blocks name.
-double distinct_multiprocessors(std::span<const Stamp> stamps);
 
 /// One instruction of a warp.
 struct SharedAccess {

@@ -82,8 +82,8 @@ static __device__ __noinline__ LookedAt looked_at_box(int parameter, std::size_t
 
 /// Fills memory, and makes it the tensor that is copied from, in boxes of `copied`.
 template <int kRank>
-static void fill_tensor(const TimedArgs& args, const Box& copied) {
-  fill_words<<<1024, 256>>>(args);
+static void make_tensor(const TimedArgs& args, const Box& copied) {
+  fill_words(args);
   const Boxes tensor(kRank, args.memory_bytes, copied);
   TensorLayout layout;
   if (kRank == 1) layout.type = CU_TENSOR_MAP_DATA_TYPE_INT64;
@@ -95,5 +95,15 @@ static void fill_tensor(const TimedArgs& args, const Box& copied) {
 }
 
 #endif
+
+/// Setup::fill: that, in boxes of `copied`.
+template <int kRank>
+std::function<void(const TimedArgs&)> fill_tensor([[maybe_unused]] const Box& copied) {
+#ifdef __CUDACC__
+  return [copied](const TimedArgs& args) { make_tensor<kRank>(args, copied); };
+#else
+  return nullptr;
+#endif
+}
 
 }  // namespace mmaudit::sweeps

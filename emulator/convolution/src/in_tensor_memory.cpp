@@ -1,5 +1,6 @@
 // A convolution in tensor memory. A: 8 columns, which one shift moves and one instruction's k fills. Sources:
 // PTX ISA 9.0, 9.7.16.9.3 (shift), 9.7.16.10.9 (mma, disable-output-lane, .ashift).
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/mma.hpp"
 #include "mmaudit/tensor_memory/shared_matrix.hpp"
 #include "walk.hpp"
@@ -106,21 +107,23 @@ std::string why_not(const Problem& problem, const InTensorMemory& how) {
   if (std::string why = why_not(inst); !why.empty()) return why;
   if (inst.op != Op::tcgen05 || inst.k * spec_of(inst.a).storage_bits != 32 * tmem::kShiftColumns ||
       spec_of(inst.a).value_bits() < 8 || spec_of(inst.b).value_bits() < 8)
-    return "instruction: found " + name_of(inst) +
-           ", allowed tcgen05 of kind f16, tf32, f8f6f4 or i8, with elements of 8 bits or more";
+    return refusal(
+        "instruction: found {}, allowed: tcgen05 of kind f16, tf32, f8f6f4 or i8, with elements of 8 bits or "
+        "more",
+        name_of(inst));
   if (!how.algorithm.down)
-    return "algorithm: found a shift to the lane after, allowed .down, which is the one that PTX has";
+    return refusal(
+        "algorithm: found a shift to the lane after, allowed: .down, which is the one that PTX has");
   if (problem.shape.filters > kMostFilters)
-    return "filters: found " + std::to_string(problem.shape.filters) + ", allowed 1 to " +
-           std::to_string(kMostFilters) + ", the N of one instruction";
+    return refusal("filters: found {}, allowed: 1 to {}, the N of one instruction", problem.shape.filters,
+                   kMostFilters);
   const std::vector<Run> runs = runs_of(problem.shape);
   const int lanes = lanes_with_halo(runs, how.algorithm, how.lanes);
   if (how.lanes < 1 || lanes > tmem::kWarpLanes)
-    return "lanes: found " + std::to_string(lanes) + " with the halo, allowed 1 to " +
-           std::to_string(tmem::kWarpLanes) + ", which a shift moves";
+    return refusal("lanes: found {} with the halo, allowed: 1 to {}, which a shift moves", lanes,
+                   tmem::kWarpLanes);
   if (how.ashift && how.algorithm.loading != Loading::ahead)
-    return "ashift: found " + std::string(how.algorithm.name) +
-           ", allowed halo: the lane after must be there";
+    return refusal("ashift: found {}, allowed: halo: the lane after must be there", how.algorithm.name);
   tmem::Mma mma;
   if (std::string why = understood(problem, how.ashift, mma); !why.empty()) return why;
   const int together = tmem::kQuarters * how.lanes,
@@ -128,8 +131,8 @@ std::string why_not(const Problem& problem, const InTensorMemory& how) {
   const double products = static_cast<double>(batches) * problem.shape.rows * problem.shape.columns *
                           blocks_of(problem.shape, inst.k) * tmem::kLanes * mma.instruction.n * inst.k;
   if (products > static_cast<double>(kMostProducts))
-    return "multiply-adds: found " + std::to_string(static_cast<std::uint64_t>(products)) +
-           " in tiles of 128 lanes, allowed " + std::to_string(kMostProducts) + " or less";
+    return refusal("multiply-adds: found {} in tiles of 128 lanes, allowed: {} or less",
+                   static_cast<std::uint64_t>(products), kMostProducts);
   return {};
 }
 

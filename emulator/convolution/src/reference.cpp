@@ -1,5 +1,6 @@
 #include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/splitmix64.hpp"
 #include "operands.hpp"
 
@@ -21,16 +22,16 @@ std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
 }  // namespace
 
 std::string why_not(const Instruction& instruction) {
-  const auto refuse = [](const std::string& found) {
-    return "instruction: found " + found + ", allowed a dense one without block scales, of numbers";
-  };
-  if (is_sparse(instruction.op)) return refuse("a sparse one");
-  if (instruction.scale != Format::none) return refuse("block scales");
-  if (instruction.a == Format::b1) return refuse("single bits");
-  return instruction.c == instruction.d ? ""
-                                        : "instruction: found C of " + std::string(name_of(instruction.c)) +
-                                              " with D of " + std::string(name_of(instruction.d)) +
-                                              ", allowed C and D of one format, which a chain needs";
+  const char* const found = is_sparse(instruction.op)           ? "a sparse one"
+                            : instruction.scale != Format::none ? "block scales"
+                            : instruction.a == Format::b1       ? "single bits"
+                                                                : nullptr;
+  if (found != nullptr)
+    return refusal("instruction: found {}, allowed: a dense one without block scales, of numbers", found);
+  if (instruction.c == instruction.d) return {};
+  return refusal(
+      "instruction: found C of {} with D of {}, allowed: C and D of one format, which a chain needs",
+      name_of(instruction.c), name_of(instruction.d));
 }
 
 std::uint64_t bytes_of_activations(const Shape& shape, const Instruction& instruction) {

@@ -2,28 +2,18 @@
 
 #include <numeric>
 
+#include "mmaudit/refusal.hpp"
+
 namespace mmaudit::conv {
 namespace {
 
 constexpr std::uint64_t kBeyond = UINT64_MAX;  ///< a product of this or more
-
-std::string refuse(const char* field, std::uint64_t found, std::uint64_t most) {
-  return std::string(field) + ": found " + (found == kBeyond ? "2^64 or more" : std::to_string(found)) +
-         ", allowed " + std::to_string(most) + " or less";
-}
 
 std::uint64_t product(std::initializer_list<std::uint64_t> factors) {
   std::uint64_t all = 1;
   for (const std::uint64_t factor : factors)
     if (__builtin_mul_overflow(all, factor, &all)) return kBeyond;
   return all;
-}
-
-std::string why_no_extent(const char* field, int size, int padding, int dilation, int places) {
-  const std::int64_t reach = std::int64_t{dilation} * (places - 1) + 1, padded = size + 2 * padding;
-  if (reach <= padded) return {};
-  return std::string(field) + ": found " + std::to_string(padded) + " with padding, allowed " +
-         std::to_string(reach) + " or more, which the filter spans";
 }
 
 }  // namespace
@@ -47,26 +37,37 @@ std::string why_not(const Shape& shape, int k) {
                              {"dilation", shape.dilation_y, 1},
                              {"dilation", shape.dilation_x, 1}})
     if (field.value < field.least || field.value > kMostSize)
-      return std::string(field.name) + ": found " + std::to_string(field.value) + ", allowed " +
-             std::to_string(field.least) + " to " + std::to_string(kMostSize);
-  if (std::string why = why_no_extent("height", shape.height, shape.padding_y, shape.dilation_y, shape.rows);
-      !why.empty())
-    return why;
-  if (std::string why = why_no_extent("width", shape.width, shape.padding_x, shape.dilation_x, shape.columns);
-      !why.empty())
-    return why;
+      return refusal("{}: found {}, allowed: {} to {}", field.name, field.value, field.least, kMostSize);
+  struct Axis {
+    const char* name;
+    int size, padding, dilation, places;
+  };
+  for (const Axis& axis : {Axis{"height", shape.height, shape.padding_y, shape.dilation_y, shape.rows},
+                           {"width", shape.width, shape.padding_x, shape.dilation_x, shape.columns}}) {
+    const std::int64_t reach = std::int64_t{axis.dilation} * (axis.places - 1) + 1;
+    if (const std::int64_t padded = axis.size + 2 * axis.padding; reach > padded)
+      return refusal("{}: found {} with padding, allowed: {} or more, which the filter spans", axis.name,
+                     padded, reach);
+  }
   const auto of = [](int value) { return static_cast<std::uint64_t>(value); };
-  const std::uint64_t activations =
-      product({of(shape.images), of(shape.height), of(shape.width), of(shape.channels)});
-  if (activations > kMostElements) return refuse("activations", activations, kMostElements);
   const std::uint64_t depth = of(blocks_of(shape, k)) * of(k);
-  const std::uint64_t weights = product({of(shape.filters), of(shape.rows), of(shape.columns), depth});
-  if (weights > kMostElements) return refuse("weights", weights, kMostElements);
   const std::uint64_t outputs =
       product({of(shape.images), of(shape.out_height()), of(shape.out_width()), of(shape.filters)});
-  if (outputs > kMostElements) return refuse("outputs", outputs, kMostElements);
-  const std::uint64_t products = product({outputs, of(shape.rows), of(shape.columns), depth});
-  return products <= kMostProducts ? "" : refuse("multiply-adds", products, kMostProducts);
+  struct Size {
+    const char* name;
+    std::uint64_t found, most;
+  };
+  for (const Size& size :
+       {Size{"activations",
+             product({of(shape.images), of(shape.height), of(shape.width), of(shape.channels)}),
+             kMostElements},
+        {"weights", product({of(shape.filters), of(shape.rows), of(shape.columns), depth}), kMostElements},
+        {"outputs", outputs, kMostElements},
+        {"multiply-adds", product({outputs, of(shape.rows), of(shape.columns), depth}), kMostProducts}})
+    if (size.found > size.most)
+      return refusal("{}: found {}, allowed: {} or less", size.name,
+                     size.found == kBeyond ? "2^64 or more" : std::to_string(size.found), size.most);
+  return {};
 }
 
 Pixel pixel_at(const Shape& shape, int position, int r, int s) {

@@ -11,28 +11,28 @@ TEST(Shape, RefusesWhatCannotBeComputed) {
     return why_not(shape, 16);
   };
   EXPECT_EQ(why_not(Shape{}, 16), "");
-  EXPECT_EQ(with([](Shape& x) { x.images = 0; }), "images: found 0, allowed 1 to 65536");
-  EXPECT_EQ(with([](Shape& x) { x.padding_x = -1; }), "padding: found -1, allowed 0 to 65536");
-  EXPECT_EQ(with([](Shape& x) { x.filters = 65537; }), "filters: found 65537, allowed 1 to 65536");
+  EXPECT_EQ(with([](Shape& x) { x.images = 0; }), "images: found 0, allowed: 1 to 65536");
+  EXPECT_EQ(with([](Shape& x) { x.padding_x = -1; }), "padding: found -1, allowed: 0 to 65536");
+  EXPECT_EQ(with([](Shape& x) { x.filters = 65537; }), "filters: found 65537, allowed: 1 to 65536");
   EXPECT_EQ(with([](Shape& x) { x.dilation_y = 5; }),
-            "height: found 9 with padding, allowed 11 or more, which the filter spans");
+            "height: found 9 with padding, allowed: 11 or more, which the filter spans");
   EXPECT_EQ(with([](Shape& x) { x.columns = 12; }),
-            "width: found 11 with padding, allowed 12 or more, which the filter spans");
+            "width: found 11 with padding, allowed: 12 or more, which the filter spans");
   EXPECT_EQ(with([](Shape& x) { x.height = x.width = 65536; }),
-            "activations: found 137438953472, allowed 67108864 or less");
+            "activations: found 137438953472, allowed: 67108864 or less");
   EXPECT_EQ(with([](Shape& x) { x.filters = x.channels = 65536; }),
-            "weights: found 38654705664, allowed 67108864 or less");
+            "weights: found 38654705664, allowed: 67108864 or less");
   EXPECT_EQ(with([](Shape& x) {
               x.channels = x.images = 1;
               x.height = x.width = 1024;
               x.filters = 65;
             }),
-            "outputs: found 68024320, allowed 67108864 or less");
+            "outputs: found 68024320, allowed: 67108864 or less");
   EXPECT_EQ(with([](Shape& x) {
               x.height = x.width = 512;
               x.filters = 8;
             }),
-            "multiply-adds: found 601620480, allowed 268435456 or less");
+            "multiply-adds: found 601620480, allowed: 268435456 or less");
 }
 
 TEST(Shape, IndexMapByHand) {
@@ -90,30 +90,31 @@ TEST(Schedule, TensorMemoryRefuses) {
     return why_not(problem, InTensorMemory{algorithm(name), lanes, ashift});
   };
   EXPECT_EQ(why("halo", 30, false), "");
-  EXPECT_EQ(why("halo", 31, false), "lanes: found 33 with the halo, allowed 1 to 32, which a shift moves");
+  EXPECT_EQ(why("halo", 31, false), "lanes: found 33 with the halo, allowed: 1 to 32, which a shift moves");
   EXPECT_EQ(why("shift", 32, false), "");
-  EXPECT_EQ(why("shift", 0, false), "lanes: found 0 with the halo, allowed 1 to 32, which a shift moves");
-  EXPECT_EQ(why("shift", 16, true), "ashift: found shift, allowed halo: the lane after must be there");
+  EXPECT_EQ(why("shift", 0, false), "lanes: found 0 with the halo, allowed: 1 to 32, which a shift moves");
+  EXPECT_EQ(why("shift", 16, true), "ashift: found shift, allowed: halo: the lane after must be there");
   EXPECT_EQ(why("printed", 9, false),
-            "algorithm: found a shift to the lane after, allowed .down, which is the one that PTX has");
+            "algorithm: found a shift to the lane after, allowed: .down, which is the one that PTX has");
   Problem other = problem;
   other.shape.filters = 257;
   EXPECT_EQ(why_not(other, InTensorMemory{algorithm("halo"), 16, false}),
-            "filters: found 257, allowed 1 to 256, the N of one instruction");
+            "filters: found 257, allowed: 1 to 256, the N of one instruction");
   other = problem_of({}, "hopper", "wgmma.m64n8k16.f32.f16.f16", 1);
-  EXPECT_EQ(why_not(other, InTensorMemory{algorithm("halo"), 16, false}),
-            "instruction: found wgmma.m64n8k16.f32.f16.f16, allowed tcgen05 of kind f16, tf32, f8f6f4 or i8, "
-            "with elements of 8 bits or more");
+  EXPECT_EQ(
+      why_not(other, InTensorMemory{algorithm("halo"), 16, false}),
+      "instruction: found wgmma.m64n8k16.f32.f16.f16, allowed: tcgen05 of kind f16, tf32, f8f6f4 or i8, "
+      "with elements of 8 bits or more");
 }
 
 TEST(Schedule, InstructionsThatMakeNoChain) {
   EXPECT_EQ(why_not(*find_instruction("mma.m16n8k16.f32.f16.f16.f32")), "");
   EXPECT_EQ(why_not(*find_instruction("mma.sp.m16n8k32.f32.f16.f16.f32")),
-            "instruction: found a sparse one, allowed a dense one without block scales, of numbers");
+            "instruction: found a sparse one, allowed: a dense one without block scales, of numbers");
   EXPECT_EQ(why_not(*find_instruction("mma.m16n8k256.s32.b1.b1.s32.xor.popc")),
-            "instruction: found single bits, allowed a dense one without block scales, of numbers");
+            "instruction: found single bits, allowed: a dense one without block scales, of numbers");
   EXPECT_EQ(why_not(*find_instruction("tcgen05.m128n16k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.ue8m0")),
-            "instruction: found block scales, allowed a dense one without block scales, of numbers");
+            "instruction: found block scales, allowed: a dense one without block scales, of numbers");
 }
 
 // .ashift does every second shift: as many loads, two shifts per run fewer or more.

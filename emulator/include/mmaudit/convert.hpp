@@ -186,12 +186,19 @@ MMAUDIT_HD constexpr std::uint64_t cast_bits(std::uint64_t stored, const FormatS
                     : encode_value(value, to, rule);
 }
 
-/// "rn", "rna", "rz", "rp", as PTX spells them; nullopt for anything else. Host only.
+/// A rounding as PTX spells it.
+struct NamedRounding {
+  std::string_view name;
+  CastRounding rounding;
+};
+inline constexpr NamedRounding kCastRoundings[] = {{"rn", CastRounding::nearest_even},
+                                                   {"rz", CastRounding::toward_zero},
+                                                   {"rna", CastRounding::nearest_away},
+                                                   {"rp", CastRounding::toward_plus}};
+/// nullopt for any other name. Host only.
 constexpr std::optional<CastRounding> find_cast_rounding(std::string_view name) {
-  if (name == "rn") return CastRounding::nearest_even;
-  if (name == "rna") return CastRounding::nearest_away;
-  if (name == "rz") return CastRounding::toward_zero;
-  if (name == "rp") return CastRounding::toward_plus;
+  for (const NamedRounding& one : kCastRoundings)
+    if (one.name == name) return one.rounding;
   return std::nullopt;
 }
 

@@ -55,7 +55,7 @@ const PackedType* find_packed_type(std::string_view name);
 /// .bf16x2 the upper half of rbits is a's and the lower b's. To the types of four, a and b share the upper
 /// half, e and f the lower: b and f read it as it is, a and e with its 16 bits in reverse order. Source: PTX
 /// ISA 9.1 for the halves; the order from FlashInfer's mamba/conversion.cuh, which its tests compare with
-/// .e4m3x4 on sm_100a bit by bit. Errors: "FIELD: found X, allowed Y", or "not modelled: ...", empty when
+/// .e4m3x4 on sm_100a bit by bit. Errors: "FIELD: found X, allowed: Y", or "not modelled: ...", empty when
 /// `result` was set.
 std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> operands, std::uint32_t random,
                     std::uint32_t& result);

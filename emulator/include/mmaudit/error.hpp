@@ -2,6 +2,8 @@
 // What the modules around the model throw. The model itself never throws: look-ups return std::optional.
 #include <stdexcept>
 
+#include "mmaudit/refusal.hpp"
+
 namespace mmaudit {
 
 /// Bad input or usage: one line that names file, field, what was found and what is allowed. Exit code 2.
@@ -13,5 +15,11 @@ struct InputError : std::runtime_error {
 struct EnvironmentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// Throws InputError(refusal(text, values...)).
+template <class... Values>
+[[noreturn]] void refuse(std::type_identity_t<RefusalText<Values...>> text, const Values&... values) {
+  throw InputError(refusal(text, values...));
+}
 
 }  // namespace mmaudit

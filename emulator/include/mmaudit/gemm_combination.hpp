@@ -8,60 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "mmaudit/convert.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/recipe.hpp"
 
 namespace mmaudit {
-
-/// What operands are converted to.
-struct GemmDtype {
-  std::string_view name;   ///< "e4m3", "mxf8"
-  std::string_view title;  ///< "FP8 E4M3"
-  Format element = Format::none;
-  Format scale = Format::none;  ///< of the scales that the instruction applies; none: it has none
-  int scale_block = 0;          ///< elements of k per scale
-  CastRule cast;
-  Format output = Format::none;  ///< what libraries usually give back for such operands
-  bool scalable = false;         ///< so few exponents that software scales
-  Format other = Format::none;   ///< of B where it has another type than A
-
-  [[nodiscard]] constexpr Format element_b() const { return other == Format::none ? element : other; }
-};
-
-/// Those whose operands have one type, in the order that listings print.
-std::span<const GemmDtype> gemm_dtypes();
-/// One of them, or a pair: "e4m3-e5m2".
-const GemmDtype* find_gemm_dtype(std::string_view name);
-/// A in one type and B in another ("e4m3", "e5m2"); null where no instruction takes both.
-const GemmDtype* find_gemm_dtype(std::string_view a, std::string_view b);
-/// The row whose instruction scales blocks of these elements by powers of two; null when there is none.
-const GemmDtype* microscaled(const GemmDtype& dtype);
-
-/// Who scales, and over what.
-enum class Scaling : std::uint8_t {
-  none,
-  tensor,    ///< one binary32 factor: the largest magnitude becomes the format's largest number
-  row,       ///< one per row of A and one per column of B
-  blocks,    ///< "1x128": one per 128 k of each row of A and column of B; applied in binary32 when the
-             ///< block's sum leaves the tensor core
-  tiles,     ///< "128x128": as blocks, but B has one per 128 k of 128 columns (DeepSeek's weights)
-  mx,        ///< by the instruction: the block scales of a dtype that has only one rule for them
-  mx_floor,  ///< by the instruction: a power of two per 32 k that may saturate the largest (OCP)
-  mx_ceil    ///< the same, rounded up until nothing saturates (RCEIL)
-};
-std::string_view name_of(Scaling scaling);
-/// The names that find_scalings() takes, in the order that listings print.
-std::vector<std::string> scaling_names();
-/// The scalings of this name: "mx" means both rules for powers of two. Empty for anything else.
-std::vector<Scaling> find_scalings(std::string_view name);
-constexpr bool by_instruction(Scaling scaling) { return scaling >= Scaling::mx; }
-/// Factors that differ along K: binary32 totals take them.
-constexpr bool along_k(Scaling scaling) { return scaling == Scaling::blocks || scaling == Scaling::tiles; }
-inline constexpr std::uint64_t kScaleBlock = 128;
-/// The scaling of such operands when only one is computed.
-Scaling usual_scaling(const GemmDtype& dtype);
-/// The scalings of such operands when the user names none.
-std::vector<Scaling> usual_scalings(const GemmDtype& dtype);
 
 /// How the sum over K is kept.
 struct Accumulation {
@@ -78,7 +28,7 @@ std::optional<Accumulation> find_accumulation(std::string_view name);
 struct GemmCombination {
   const Architecture* architecture = nullptr;
   GemmDtype dtype;
-  Scaling scaling = Scaling::none;
+  Scaling scaling = scalings::none;
   Accumulation accumulation;
   Format output = Format::none;  ///< of D; none: the dtype's
   std::optional<Op> op;          ///< only this kind of instruction

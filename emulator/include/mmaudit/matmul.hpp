@@ -65,6 +65,9 @@ struct MatmulOptions {
   std::function<void(std::uint64_t)> progress;
 };
 
+/// The formats of D that an epilogue rounds to.
+inline constexpr Format kEpilogueOutputs[] = {Format::f32, Format::f16, Format::bf16};
+
 /// Why matmul() can't do this, as "field: found X, allowed: Y"; empty when it can. Of pointers it matters
 /// only whether scales and metadata are there; what metadata says is not examined (why_bad_metadata() does
 /// that).

@@ -159,6 +159,8 @@ typedef struct mmaudit_product {
    * Null: 1 */
   mmaudit_in factor_a, factor_b;
   uint64_t factor_block; /* a multiple of promote; 0: a factor covers all of K */
+  /* null or "product": as above; without factor_block also "a-first": D = fl32(fl32(sum) factor_a) factor_b */
+  const char* factor_order;
 } mmaudit_product;
 
 /* D = A * B + C of any sizes, as a chain of one instruction over K in ascending order. Range and rounding:
@@ -182,11 +184,17 @@ typedef struct mmaudit_gemm_path {
   int32_t factor_per_lane;   /* one per row of A and column of B, else one per tensor */
   int32_t factor_per_tensor; /* 1: there is one, from the tensor's largest magnitude */
   uint64_t promote, split_k; /* what the policy says */
+  const char* factor_order;  /* as mmaudit_product takes it */
+  const char* activations;   /* the scaling of a B that is no weight; null: the same */
 } mmaudit_gemm_path;
 
 /* The instruction and the scales of a product in this dtype, scaling and accumulation (docs/audit.md), or
  * with MMAUDIT_BAD_INPUT why this architecture has none. */
 MMAUDIT_API int mmaudit_find_path(mmaudit_gemm_path* path);
+
+/* How people run products, as JSON: {"schema", "recipes": [{"name", "arch", "dtype", "scaling", "policy",
+ * "gradient", "history", "source", ...}]}, where null is the usual one. Free with mmaudit_free(). */
+MMAUDIT_API int mmaudit_recipes(char** json);
 
 typedef struct mmaudit_quantization {
   size_t size;
@@ -203,6 +211,7 @@ typedef struct mmaudit_quantization {
   mmaudit_out elements; /* (batch, lanes, k); of B (batch, k, lanes) */
   mmaudit_out scales;   /* (batch, lanes, blocks); of B (batch, blocks, lanes) */
   mmaudit_out factors;  /* binary32: one, or (batch, lanes, factor blocks) */
+  uint32_t find_largest; /* 1: largest magnitudes that are null are found in x, and rounded to binary32 */
 } mmaudit_quantization;
 
 /* Numbers to elements, scales and factors, as `mmaudit audit` converts operands (docs/audit.md). */

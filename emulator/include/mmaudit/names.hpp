@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 
@@ -26,11 +27,6 @@ std::optional<Format> read_format(std::string_view name);
 
 /// What a name that is no format stands for ("fp8": "e4m3 or e5m2"); empty when it is not known.
 std::string_view meaning_of(std::string_view name);
-
-/// The one of `allowed` that is at most a third of its letters away from `name`; empty when none is.
-std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed);
-/// " (did you mean X?)" with that word; empty when there is none.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed);
 
 // Why a look-up failed, in one clause "found X, allowed: Y": the same for a person and for a program.
 

@@ -15,18 +15,21 @@ namespace mmaudit {
 struct QuantizeRule {
   FormatSpec element, scale;  ///< scale.id none: the instruction reads no scales
   CastRule cast;
-  std::uint64_t scale_block = 0;   ///< elements of k per scale
-  std::uint64_t factor_block = 0;  ///< elements of k per factor; 0: all of them
-  bool factor_per_lane = false;
-  bool per_tensor = false;  ///< one factor of software for all
-  bool round_up = false;    ///< mx_ceil
-  double most = 0;          ///< largest number of `element`
+  Granularity covers;    ///< what a scale of the instruction covers, or without scales a factor of software
+  bool factors = false;  ///< software applies factors: where there are scales, one of the tensor
+  ScaleRounding rounding = ScaleRounding::nearest_even;
+  double most = 0;  ///< largest number of `element`
 
   [[nodiscard]] MMAUDIT_HD constexpr bool scaled() const { return scale.id != Format::none; }
-  /// A factor of the whole tensor comes from its largest magnitude.
-  [[nodiscard]] MMAUDIT_HD constexpr bool one_factor() const {
-    return scaled() ? !scale.no_zero : per_tensor;
+  [[nodiscard]] MMAUDIT_HD constexpr bool factor_per_lane() const {
+    return factors && !scaled() && covers.lanes != 0;
   }
+  /// A factor of the whole tensor comes from its largest magnitude.
+  [[nodiscard]] MMAUDIT_HD constexpr bool one_factor() const { return factors && !factor_per_lane(); }
+  /// Elements of k per scale; 0: there are none.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t scale_block() const { return scaled() ? covers.k : 0; }
+  /// Elements of k per factor; 0: all of them.
+  [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t factor_block() const { return scaled() ? 0 : covers.k; }
 };
 
 /// The factor that brings `largest` to `to`: a normal binary32 number, 1 where `largest` is zero.
@@ -43,15 +46,14 @@ MMAUDIT_HD inline float factor_of_tensor(const QuantizeRule& rule, double larges
   return factor_for(largest, rule.most * most);
 }
 
-/// The scale that the instruction applies to a block of this largest magnitude. Source: convert_operands()'s
-/// (docs/audit.md).
+/// The scale that the instruction applies to a block of this largest magnitude. Source: docs/audit.md.
 MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, double factor) {
   const FormatSpec& scale = rule.scale;
   if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
   if (!scale.no_zero)
     return static_cast<std::uint8_t>(encode_nearest_even(largest / rule.most / factor, scale, true));
   int exponent = ilogb(largest) - rule.element.max_exponent();
-  if (rule.round_up && ldexp(largest, -exponent) > rule.most) ++exponent;
+  if (rule.rounding == ScaleRounding::up && ldexp(largest, -exponent) > rule.most) ++exponent;
   if (exponent < scale.min_exponent()) exponent = scale.min_exponent();
   if (exponent > scale.max_exponent()) exponent = scale.max_exponent();
   return static_cast<std::uint8_t>(encode_nearest_even(ldexp(1.0, exponent), scale));
@@ -65,7 +67,7 @@ MMAUDIT_HD inline double scaled_down(double x, double by, double factor) {
 }
 
 /// `of_b`: of a pair of dtypes B has the other.
-QuantizeRule quantize_rule(const GemmDtype& dtype, Scaling scaling, bool of_b);
+QuantizeRule quantize_rule(const GemmDtype& dtype, const Scaling& scaling, bool of_b);
 
 /// One operand of `batch` products. A lane is a row of A or a column of B.
 struct Quantization {
@@ -75,19 +77,23 @@ struct Quantization {
   FormatSpec from;                                                ///< of x, floating
   std::uint64_t batch_stride = 0, lane_stride = 0, k_stride = 0;  ///< of x, in elements
   /// Largest finite magnitudes: of the tensor, where one_factor(); and of what a scale or a factor covers,
-  /// (batch, lanes, blocks) with scales, (batch, lanes, factor blocks) with factors per lane.
+  /// (batch, lanes, blocks) with scales, (batch, lanes, factor blocks) with factors per lane. Null: found in
+  /// x, and rounded to binary32; on the host not with `exact_largest`, and with what is known of the tensor
+  /// that x is a part of.
   const float* tensor_largest = nullptr;
   const float* largest = nullptr;
+  bool exact_largest = false;
+  double whole_largest = 0;        ///< of the whole tensor, where x is a part of it
   bool k_outside = false;          ///< elements and scales are written as B takes them: k before lanes
   void* elements = nullptr;        ///< (batch, lanes, k), or (batch, k, lanes)
   std::uint8_t* scales = nullptr;  ///< (batch, lanes, blocks), or (batch, blocks, lanes)
   float* factors = nullptr;        ///< one, or (batch, lanes, factor blocks); unless the scaling has none
 
   [[nodiscard]] MMAUDIT_HD std::uint64_t scale_blocks() const {
-    return rule.scale_block == 0 ? 0 : detail::quotient_up(k, rule.scale_block);
+    return rule.scaled() ? detail::quotient_up(k, rule.scale_block()) : 0;
   }
   [[nodiscard]] MMAUDIT_HD std::uint64_t factor_blocks() const {
-    return rule.factor_block == 0 ? 1 : detail::quotient_up(k, rule.factor_block);
+    return rule.factor_block() == 0 ? 1 : detail::quotient_up(k, rule.factor_block());
   }
   /// Where the scale of block i of row `row` of (batch, lanes) lies.
   [[nodiscard]] MMAUDIT_HD std::uint64_t scale_at(std::uint64_t row, std::uint64_t i) const {
@@ -96,10 +102,11 @@ struct Quantization {
   }
   /// Of `factors`; 0: the scaling has none.
   [[nodiscard]] MMAUDIT_HD std::uint64_t factor_count() const {
-    return rule.factor_per_lane ? batch * lanes * factor_blocks() : rule.one_factor() ? 1 : 0;
+    return rule.factor_per_lane() ? batch * lanes * factor_blocks() : rule.one_factor() ? 1 : 0;
   }
+  /// Of scales, or of factors per lane.
   [[nodiscard]] MMAUDIT_HD std::uint64_t largest_count() const {
-    return rule.scaled() ? batch * lanes * scale_blocks() : rule.factor_per_lane ? factor_count() : 0;
+    return rule.scaled() ? batch * lanes * scale_blocks() : rule.factor_per_lane() ? factor_count() : 0;
   }
 };
 

@@ -11,7 +11,7 @@ namespace mmaudit {
 
 struct ParsedValue {
   std::uint64_t bits = 0;
-  std::string error;  ///< empty: `bits` holds the value; else what is wrong, as "found ..., allowed ..."
+  std::string error;  ///< empty: `bits` holds the value; else what is wrong, as "found ..., allowed: ..."
 };
 
 /// "1.5", "-2^-12", "1.5*2^-3", "0x1.8p-4" (value); "0x3c01" (raw bits of the storage width); "inf", "-inf",

@@ -3,10 +3,10 @@
   python llama_time.py [--tokens 2048] [--shape 7b]      on a GPU
 """
 import argparse
-import time
 
 import torch
 from llama import SHAPES, Layer
+from luo_fp8 import clocked
 from torch import nn
 
 import mmaudit.torch as mt
@@ -26,16 +26,14 @@ def main() -> None:
         model = nn.Sequential(*blocks, nn.Linear(hidden, vocabulary, bias=False))
         x = torch.randn(1, how.tokens, hidden)
     for recipe in how.recipe:
-        times = []
-        for _ in range(2):  # the first one loads kernels
-            torch.cuda.synchronize()
-            begin = time.monotonic()
+        def forward(recipe: str = recipe) -> int:
             with torch.no_grad(), mt.emulate(model, recipe) as emulation:
                 model(x)
-            torch.cuda.synchronize()
-            times.append(time.monotonic() - begin)
-        count = emulation.products["emulated"]
-        print(f"{how.shape}, {how.tokens} tokens, {recipe}: {times[1]:.2f} s, {count} products")
+            return emulation.products["emulated"]
+
+        forward()  # loads kernels
+        seconds, count = clocked(forward, x.device)
+        print(f"{how.shape}, {how.tokens} tokens, {recipe}: {seconds:.2f} s, {count} products")
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ import gc
 import json
 import platform
 import sys
-import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
 try:
     import torch
     from llama import SHAPES, Layer, Model
-    from luo_fp8 import Fp8Linear, Kernels, captured, largest, on_gpu, product, recipe, timed
+    from luo_fp8 import Fp8Linear, Kernels, captured, clocked, largest, on_gpu, product, recipe, timed
     from luo_report import Rows, report
     from torch import Tensor, nn
     from torch.nn import functional as F
@@ -206,17 +205,6 @@ class Generation:
             self.step()
             tokens.append(self.token.clone())
         return torch.cat(tokens, 1)
-
-
-def clocked(call: Callable[[], Any], place: torch.device) -> Tuple[float, Any]:
-    """Seconds, the device waited for, and what the call gave."""
-    if on_gpu(place):
-        torch.cuda.synchronize()
-    begin = time.perf_counter()
-    found = call()
-    if on_gpu(place):
-        torch.cuda.synchronize()
-    return time.perf_counter() - begin, found
 
 
 def generation(bench: Bench) -> Rows:

@@ -49,15 +49,22 @@ def captured(call: Callable[[], Any], calls: int = 1) -> "torch.cuda.CUDAGraph":
     return graph
 
 
+def clocked(call: Callable[[], Any], place: torch.device) -> Tuple[float, Any]:
+    """Seconds, the device waited for, and what the call gave."""
+    if on_gpu(place):
+        torch.cuda.synchronize()
+    begin = time.perf_counter()
+    found = call()
+    if on_gpu(place):
+        torch.cuda.synchronize()
+    return time.perf_counter() - begin, found
+
+
 def timed(call: Callable[[], Any], place: torch.device, seconds: float) -> Dict[str, Any]:
     """Time of a call on the GPU: median and quartiles over replays of a CUDA graph, so without what Python and the
     launches cost; "eager_ms" is the time of a call among calls from Python."""
     if not on_gpu(place):
-        samples = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            call()
-            samples.append((time.perf_counter() - begin) * 1e3)
+        samples = [clocked(call, place)[0] * 1e3 for _ in range(3)]
         return {**spread(samples), "eager_ms": min(samples), "graph": False}
     call()
     torch.cuda.synchronize()

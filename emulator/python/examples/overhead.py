@@ -4,10 +4,10 @@
 """
 import argparse
 import statistics
-import time
 from typing import Callable, List
 
 import torch
+from luo_fp8 import captured, clocked
 
 import mmaudit.torch as mt
 
@@ -17,15 +17,7 @@ PRODUCTS = (("hopper", "wgmma.m64n64k16.f32.bf16.bf16", torch.bfloat16),
 
 def seconds(call: Callable[[], object], calls: int, rounds: int) -> List[float]:
     """Per call, `calls` of them one after another, in each of some rounds."""
-    out = []
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(calls):
-            call()
-        torch.cuda.synchronize()
-        out.append((time.perf_counter() - begin) / calls)
-    return out
+    return [clocked(lambda: [call() for _ in range(calls)], torch.device("cuda"))[0] / calls for _ in range(rounds)]
 
 
 def main() -> None:
@@ -42,10 +34,7 @@ def main() -> None:
                 return mt.matmul(a, b, inst=inst, arch=arch)
 
             call()
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                call()
+            graph = captured(call)
             called, kernels = (statistics.median(seconds(one, how.calls, how.rounds)) for one in (call, graph.replay))
             print(f"{inst}, {size}^3: {called * 1e3:.3f} ms called, {kernels * 1e3:.3f} ms as a graph, "
                   f"{called / kernels - 1:+.1%}")

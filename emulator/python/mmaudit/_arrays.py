@@ -1,42 +1,31 @@
 """numpy arrays as the library takes them: the dtypes of every format, and conversions on request."""
+import ctypes
 import math
 import re
 import sys
-from ctypes import byref, pointer
 from os import PathLike
-from typing import Any, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple, Optional, Tuple, TypeVar, Union
 
 import numpy as np
 
 from . import _library
-from ._library import lib
+from ._dtypes import NAMES
+from ._library import Instruction, lib
+from ._refuse import listed, refused
 
 try:
     import ml_dtypes as _ml  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError:  # optional: without it FP8 and bf16 are raw bits
     _ml = None  # type: ignore[assignment, unused-ignore]
 
-_RAW: "dict[int, np.dtype]" = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64)}
-# Formats that numpy has.
-_VALUE: "dict[str, np.dtype]" = {
-    "f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "tf32": np.dtype(np.float32),
-    "f16": np.dtype(np.float16), "s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "s4": np.dtype(np.int8),
-}
-_ML_NAMES = {
-    "bf16": "bfloat16", "e5m2": "float8_e5m2", "e4m3": "float8_e4m3fn", "e3m2": "float6_e3m2fn",
-    "e2m3": "float6_e2m3fn", "e2m1": "float4_e2m1fn", "ue8m0": "float8_e8m0fnu",
-}
-_ML: "dict[str, np.dtype]" = {
-    name: np.dtype(getattr(_ml, ml_name)) for name, ml_name in _ML_NAMES.items() if _ml is not None and hasattr(_ml, ml_name)
-}
+#: Formats that numpy has, and that ml_dtypes has.
+_VALUE: "dict[str, np.dtype]" = {name: np.dtype(one.numpy) for name, one in NAMES.items() if one.numpy}
+_ML: "dict[str, np.dtype]" = {name: np.dtype(getattr(_ml, one.ml)) for name, one in NAMES.items() if one.ml and hasattr(_ml, one.ml)}
 _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32": _VALUE["f32"], "f16": _VALUE["f16"]}.items()}
-
-
-# dtypes of torch that numpy lacks: the format, and torch's and numpy's integers of its bits.
-_TORCH = {
-    "torch.bfloat16": ("bf16", "int16", np.uint16), "torch.float8_e4m3fn": ("e4m3", "uint8", np.uint8),
-    "torch.float8_e5m2": ("e5m2", "uint8", np.uint8), "torch.float8_e8m0fnu": ("ue8m0", "uint8", np.uint8),
-}
+#: Formats by dtypes of torch that numpy lacks.
+_TORCH = {f"torch.{one.torch}": name for name, one in NAMES.items() if one.torch and one.ml}
+#: Formats by their names in files; a .npy has no type for these: a comment of the header says them.
+_NAMED_IN_FILE = {one.file: name for name, one in NAMES.items() if one.file and one.ml}
 _ROUNDINGS = ("rn", "rz", "rna", "rp")
 
 
@@ -50,7 +39,7 @@ class Casting(NamedTuple):
 def casting(rounding: Optional[str], saturate: bool) -> Casting:
     """A Casting, checked even where nothing has to be converted."""
     if rounding is not None and rounding not in _ROUNDINGS:
-        raise ValueError(f"rounding: found \"{rounding}\", allowed: {', '.join(_ROUNDINGS)}")
+        raise refused("rounding", f"\"{rounding}\"", listed(_ROUNDINGS))
     return Casting(rounding, saturate)
 
 
@@ -64,10 +53,6 @@ def _said(dtype: np.dtype) -> Optional[str]:
     return None if found is None else str(found)
 
 
-def _format_said(array: np.ndarray) -> Optional[str]:
-    return _said(array.dtype)
-
-
 def is_tensor(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "torch"
 
@@ -76,12 +61,13 @@ def array_of(field: str, x: Any) -> np.ndarray:
     """`x` as a numpy array: tensors of torch in the dtypes that numpy lacks, too, and what numpy.load() makes of a file of
     8-bit floats or bf16. ValueError for an array with masked elements, whose mask would be lost."""
     if np.ma.is_masked(x):
-        raise ValueError(f"{field}: found a masked array, allowed: one without masked elements (x.filled(value))")
+        raise refused(field, "a masked array", "one without masked elements (x.filled(value))")
     name = str(getattr(x, "dtype", ""))
     if is_tensor(x) and name in _TORCH:
-        format_name, theirs, ours = _TORCH[name]
+        ours = raw_dtype(_TORCH[name])
+        theirs = {1: "uint8", 2: "int16"}[ours.itemsize]  # an old torch lacks uint16
         raw = x.detach().cpu().contiguous().view(getattr(sys.modules["torch"], theirs)).numpy()
-        return _bits_of(raw.view(ours), format_name)
+        return _bits_of(raw.view(ours), _TORCH[name])
     array = np.asarray(x)
     if array.dtype.kind == "V" and array.dtype.names is None and array.dtype not in _ML.values():
         if array.dtype.itemsize == 1:
@@ -89,10 +75,6 @@ def array_of(field: str, x: Any) -> np.ndarray:
         if array.dtype.itemsize == 2:
             return _bits_of(array.view(np.uint16), "bf16")
     return array
-
-
-# As `mmaudit convert --out` names formats that a .npy has no type for: a comment of the header.
-_NAMED_IN_FILE = {"F8_E4M3": "e4m3", "F8_E5M2": "e5m2", "BF16": "bf16"}
 
 
 def load(path: "Union[str, PathLike[str]]") -> np.ndarray:
@@ -116,7 +98,7 @@ def load(path: "Union[str, PathLike[str]]") -> np.ndarray:
 
 def raw_dtype(name: str) -> np.dtype:
     """The unsigned integer of a format's storage width."""
-    return _RAW[_library.format_named(name).storage_bits]
+    return np.dtype(f"u{_library.format_named(name).storage_bits // 8}")
 
 
 def value_dtype(name: str, with_ml: bool) -> np.dtype:
@@ -146,14 +128,10 @@ def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype)
     source = np.ascontiguousarray(source)
     result = np.empty(source.shape, dtype)
     counts = _library.CastCounts()
-    work = _library.Cast()
-    work.from_, work.to = from_.encode(), to.encode()
-    work.rounding, work.saturate = _library.encoded(how.rounding), int(bool(how.saturate))
-    work.source, work.result = given(source), written(result)
-    work.counts = pointer(counts)
-    _library.check(lib.mmaudit_convert(byref(work)))
-    names = [field[0] for field in _library.CastCounts._fields_ if field[0] != "size"]
-    return result, {"total": source.size, **{name: getattr(counts, name) for name in names}}
+    work = filled(_library.Cast(), from_=from_, to=to, rounding=how.rounding, saturate=int(bool(how.saturate)),
+                  source=source, result=result, counts=ctypes.pointer(counts))
+    _library.check(lib.mmaudit_convert(ctypes.byref(work)))
+    return result, {"total": source.size, **_library.values_of(counts)}
 
 
 def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
@@ -161,14 +139,14 @@ def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
     it."""
     array = array_of(field, array)
     accepted = _accepted(name)
-    if array.dtype in accepted and _format_said(array) in (None, name):
+    if array.dtype in accepted and _said(array.dtype) in (None, name):
         return np.ascontiguousarray(array)
     source = format_of(array.dtype)
     if source is not None and how.rounding is not None:
         return cast(array, source, name, how, raw_dtype(name))[0]
     allowed = ", ".join([f"{accepted[0]} (raw bits of {name})"] + [str(dtype) for dtype in accepted[1:]])
     hint = "; rounding='rn' would convert it" if source is not None else ""
-    raise ValueError(f"{field} dtype: found {_format_said(array) or array.dtype}, allowed: {allowed}{hint}")
+    raise refused(f"{field} dtype", _said(array.dtype) or array.dtype, f"{allowed}{hint}")
 
 
 def given(array: Optional[np.ndarray]) -> _library.In:
@@ -179,15 +157,30 @@ def written(array: np.ndarray) -> _library.Out:
     return _library.Out(array.ctypes.data, array.nbytes)
 
 
+Work = TypeVar("Work", bound=ctypes.Structure)
+
+
+def filled(work: Work, **fields: Any) -> Work:
+    """`work` with these fields: texts encoded, arrays as their memory, of which the caller keeps the array; None stays
+    null."""
+    kinds: dict[str, Any] = {name: kind for name, kind, *_ in work._fields_}
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value = kinds[name](value.ctypes.data, value.nbytes)
+        if value is not None:
+            setattr(work, name, _library.encoded(value) if kinds[name] is ctypes.c_char_p else value)
+    return work
+
+
 def require_shape(field: str, array: np.ndarray, shape: Tuple[int, ...], axes: str) -> None:
     if array.shape != shape:
-        raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: {list(shape)} ({axes})")
+        raise refused(f"{field} shape", list(array.shape), f"{list(shape)} ({axes})")
 
 
 def flattened(field: str, array: np.ndarray) -> np.ndarray:
     """(..., rows, columns) as (all rows, columns)."""
     if array.ndim < 2:
-        raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+        raise refused(f"{field} shape", [*array.shape], "two dimensions or more")
     return array.reshape(-1, array.shape[-1])
 
 
@@ -196,14 +189,14 @@ def together(a: np.ndarray, b: np.ndarray) -> "Tuple[np.ndarray, np.ndarray, Tup
     matrix, else batches of both."""
     for field, array in (("a", a), ("b", b)):
         if array.ndim < 2:
-            raise ValueError(f"{field} shape: found {[*array.shape]}, allowed: two dimensions or more")
+            raise refused(f"{field} shape", [*array.shape], "two dimensions or more")
     if a.ndim == 2 and b.ndim == 3 and b.shape[0] == 1:
         b = b[0]
     if b.ndim == 2:
         rows = math.prod(a.shape[:-1])
         return a.reshape(1, rows, a.shape[-1]), b[np.newaxis], (*a.shape[:-1], b.shape[-1])
     if a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"b shape: found {[*b.shape]}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+        raise refused("b shape", [*b.shape], f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     batch = math.prod(a.shape[:-2])
     return a.reshape(batch, *a.shape[-2:]), b.reshape(batch, *b.shape[-2:]), (*a.shape[:-1], b.shape[-1])
 
@@ -213,7 +206,7 @@ def three_axes(field: str, array: np.ndarray) -> np.ndarray:
     if array.ndim == 2:
         return array[np.newaxis]
     if array.ndim != 3:
-        raise ValueError(f"{field} shape: found {list(array.shape)}, allowed: two or three dimensions")
+        raise refused(f"{field} shape", list(array.shape), "two or three dimensions")
     return array
 
 
@@ -222,22 +215,20 @@ def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: s
         return None
     array = array_of(field, array)
     if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not is_ml(array)):
-        raise ValueError(f"{field} dtype: found {array.dtype}, allowed: uint8")
+        raise refused(f"{field} dtype", array.dtype, "uint8")
     if array.ndim == len(shape) - 1:
         array = array[np.newaxis]
     require_shape(field, array, shape, axes)
     return np.ascontiguousarray(array)
 
 
-def scales(field: str, array: Optional[Any], spec: Any, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+def scales(field: str, array: Optional[Any], spec: Instruction, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
     if array is not None and not spec.scale:
-        raise ValueError(
-            f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
-        )
+        raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
     return side_bytes(field, array, shape, axes)
 
 
-def blocked_scales(field: str, array: Optional[Any], spec: Any) -> Optional[np.ndarray]:
+def blocked_scales(field: str, array: Optional[Any], spec: Instruction) -> Optional[np.ndarray]:
     """As bytes of any shape."""
     if array is None:
         return None

@@ -1,16 +1,12 @@
 """May these tensors go to FP8? The audit of the command line."""
 import json
 from pathlib import Path
-from typing import Any, List, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Union
 
 from . import _arrays, _tool
 from ._views import Audit
 
 Names = Union[str, Sequence[str]]
-
-
-def _list(names: Names) -> str:
-    return names if isinstance(names, str) else ",".join(names)
 
 
 _OWN_NAMES = {
@@ -20,23 +16,11 @@ _OWN_NAMES = {
 
 
 def audit(
-    x: Any,
-    w: Any,
-    c: Optional[Any] = None,
-    *,
-    dtype: Optional[Names] = None,
-    dtype_x: Optional[str] = None,
-    dtype_w: Optional[str] = None,
-    scale: Optional[Names] = None,
-    policy: Optional[Names] = None,
-    arch: Optional[Names] = None,
-    d_format: Optional[str] = None,
-    unit: Optional[str] = None,
-    max_rel_fro: Optional[float] = None,
-    sample: Union[int, str, None] = None,
-    seed: Optional[int] = None,
-    w_transposed: Optional[bool] = None,
-    threads: int = 0,
+    x: Any, w: Any, c: Optional[Any] = None, *, dtype: Optional[Names] = None, dtype_x: Optional[str] = None,
+    dtype_w: Optional[str] = None, scale: Optional[Names] = None, policy: Optional[Names] = None,
+    arch: Optional[Names] = None, d_format: Optional[str] = None, unit: Optional[str] = None,
+    max_rel_fro: Optional[float] = None, sample: Union[int, str, None] = None, seed: Optional[int] = None,
+    w_transposed: Optional[bool] = None, threads: int = 0,
 ) -> Audit:
     """The error of D = X W (+ C) in each type, scaling and accumulation, split into its causes, with a verdict.
 
@@ -61,13 +45,9 @@ def audit(
     for field in ("x", "c"):
         if field in tensors:
             tensors[field] = (tensors[field][0], _arrays.flattened(field, tensors[field][1]))
-    given = (
-        ("dtype", dtype), ("dtype-a", dtype_x), ("dtype-b", dtype_w), ("scale", scale), ("policy", policy), ("arch", arch),
-        ("d-format", d_format), ("unit", unit), ("max-rel-fro", max_rel_fro), ("sample", sample), ("seed", seed),
-    )
-    arguments: List[str] = ["audit", "--json=-", f"--threads={threads}"]
-    arguments += [f"--{option}={_list(value) if isinstance(value, (tuple, list)) else value}"
-                  for option, value in given if value is not None]
+    arguments = ["audit", "--json=-", *_tool.options_of(
+        threads=threads, dtype=dtype, dtype_a=dtype_x, dtype_b=dtype_w, scale=scale, policy=policy, arch=arch,
+        d_format=d_format, unit=unit, max_rel_fro=max_rel_fro, sample=sample, seed=seed)]
     if w_transposed is not None:
         arguments.append("--b-transposed" if w_transposed else "--no-b-transposed")
     with _tool.scratch() as folder:

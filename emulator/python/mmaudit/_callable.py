@@ -10,7 +10,9 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import numpy as np
 
 from . import _arrays, _library, _tool
+from ._dtypes import FILED, NAMES
 from ._operations import architectures
+from ._refuse import listed, refused
 
 _HEADER = struct.Struct("<10Q")  # 3 sizes, 6 lengths of inputs, the length of D
 _STATUS = struct.Struct("<Q")
@@ -42,7 +44,7 @@ def _serve(end: socket.socket, answer: Answer) -> Optional[BaseException]:
         try:
             d = answer(words[:3], [bytes(one or b"") for one in inputs])
             if len(d) != words[9]:
-                raise ValueError(f"D: found {len(d)} bytes, allowed: {words[9]}")
+                raise refused("D", f"{len(d)} bytes", words[9])
         except BaseException as error:  # pylint: disable=broad-except  # sys.exit() too: the tool waits for an answer
             message = f"{type(error).__name__}: {error}".encode()[:2000]
             end.sendall(_STATUS.pack(len(message)) + message)
@@ -80,11 +82,9 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
     import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     of_bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-    dtypes = {"f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
-              "e4m3": getattr(torch, "float8_e4m3fn", None), "e5m2": getattr(torch, "float8_e5m2", None)}
-    dtype = dtypes.get(name)
+    dtype = getattr(torch, str(NAMES[name].torch), None) if name in FILED else None
     if dtype is None:
-        raise ValueError(f"type: found {name}, allowed for tensors: f64, f32, f16, bf16, e4m3, e5m2")
+        raise refused("type", f"{name} for a tensor", listed(FILED))
     size = _arrays.raw_dtype(name).itemsize
     return torch.frombuffer(bytearray(raw), dtype=of_bits[size]).view(dtype).reshape(shape).to(device)
 
@@ -92,11 +92,11 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
 def _bits(d: Any, name: str, shape: Tuple[int, ...]) -> bytes:
     array = _arrays.array_of("D", d.detach().cpu() if _arrays.is_tensor(d) else d)
     if array.shape != shape:
-        raise ValueError(f"D shape: found {list(array.shape)}, allowed: {list(shape)}")
+        raise refused("D shape", list(array.shape), list(shape))
     size = _arrays.raw_dtype(name).itemsize
     known = _arrays.format_of(array.dtype)
     if array.dtype.itemsize != size or (known is not None and known != name):
-        raise ValueError(f"D dtype: found {known or array.dtype}, allowed: {name}")
+        raise refused("D dtype", known or array.dtype, name)
     return np.ascontiguousarray(array).tobytes()
 
 
@@ -124,11 +124,8 @@ def reveal(
         given = [_tensor(inputs[i], formats[i], shapes[i], device) for i in range(3 if with_c else 2)]
         return _bits(function(*given), d, shapes[2])
 
-    arguments = ["gemm", "reveal", "--m", str(m), "--n", str(n), "--k", str(k), "--type", type, "--b", formats[1], "--d", d,
-                 "--seed", str(seed)]
-    arguments += ["--with-c"] if with_c else []
-    arguments += ["--arch", arch] if arch is not None else []
-    return _asked(arguments, answer)
+    options = _tool.options_of(m=m, n=n, k=k, type=type, b=formats[1], d=d, seed=seed, arch=arch)
+    return _asked(["gemm", "reveal", *options, *(["--with-c"] if with_c else [])], answer)
 
 
 def probe(function: Callable[..., Any], inst: str, *, dots: float = 1e6, seed: int = 1) -> Dict[str, Any]:
@@ -146,23 +143,23 @@ def probe(function: Callable[..., Any], inst: str, *, dots: float = 1e6, seed: i
     """
     spec = _spec(inst)
     m, n, k, stored = spec.m, spec.n, spec.k, spec.stored_k
-    blocks = k // spec.scale_block if spec.scale_block else 0
+    blocks = spec.blocks(k)
     shapes = [(m, stored), (k, n), (m, n), (m, blocks), (blocks, n), (m, stored)]
-    names = [one.decode() for one in (spec.a, spec.b, spec.c)]
+    names = (spec.a, spec.b, spec.c)
 
     def answer(sizes: Tuple[int, ...], inputs: List[bytes]) -> bytes:
         dtypes = [_arrays.raw_dtype(name) for name in names] + [np.dtype(np.uint8)] * 3
         given = [
             np.frombuffer(raw, dtype).reshape(sizes[0], *shape) for raw, dtype, shape in zip(inputs, dtypes, shapes) if raw
         ]
-        return _bits(function(*given), spec.d.decode(), (sizes[0], m, n))
+        return _bits(function(*given), spec.d, (sizes[0], m, n))
 
-    return _asked(["probe", "--inst", inst, "--dots", str(dots), "--seed", str(seed)], answer)
+    return _asked(["probe", *_tool.options_of(inst=inst, dots=dots, seed=seed)], answer)
 
 
 def _spec(inst: str) -> _library.Instruction:
     """The instruction of whichever generation has it."""
-    refusal = ValueError(f"inst: found {inst}, allowed: an instruction")
+    refusal = refused("inst", inst, "an instruction")
     for arch in architectures():
         try:
             return _library.instruction(arch, inst)

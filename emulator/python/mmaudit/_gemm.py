@@ -6,6 +6,8 @@ import numpy as np
 
 from . import _arrays, _library
 from ._library import lib
+from ._products import threads_of
+from ._refuse import refused
 
 #: The format of D where a problem does not say it.
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}
@@ -15,7 +17,7 @@ _OWN = ("api", "type", "d", "m", "n", "k", "layout")
 
 def _mapping(what: str, value: Any) -> "dict[str, Any]":
     if not isinstance(value, Mapping):
-        raise ValueError(f"{what}: found {type(value).__name__}, allowed: fields with values, as a dict has")
+        raise refused(what, type(value).__name__, "fields with values, as a dict has")
     return dict(value)
 
 
@@ -24,7 +26,7 @@ def _words(what: str, fields: Mapping[str, Any]) -> str:
     for name, value in fields.items():
         words.append(f"{name}={value}")
         if len(words[-1].split()) != 1:
-            raise ValueError(f"{what} {name}: found {value!r}, allowed: one number, name or truth value")
+            raise refused(f"{what} {name}", repr(value), "one number, name or truth value")
     return " ".join(words)
 
 
@@ -32,7 +34,7 @@ def _dimensions(field: Any, kernel: Mapping[str, Any], name: str) -> None:
     given = kernel.get(name, ())
     good = isinstance(given, (list, tuple)) and len(given) <= 3
     if not good or not all(isinstance(extent, (int, np.integer)) and 0 <= extent < 2**32 for extent in given):
-        raise ValueError(f"call kernels {name}: found {given}, allowed: up to 3 integers of 32 bits")
+        raise refused(f"call kernels {name}", given, "up to 3 integers of 32 bits")
     for i, extent in enumerate(given):
         field[i] = extent
 
@@ -42,15 +44,14 @@ def _take_call(work: Any, call: Mapping[str, Any]) -> None:
     call = _mapping("call", call)
     listed, algorithm = call.pop("kernels", ()), _mapping("call algorithm", call.pop("algorithm", {}))
     if not isinstance(listed, (list, tuple)):
-        raise ValueError(f"call kernels: found {type(listed).__name__}, allowed: a list")
+        raise refused("call kernels", type(listed).__name__, "a list")
     kernels = [_mapping("call kernels", one) for one in listed]
     for field in (*call, *(field for one in kernels for field in one if field not in ("name", "grid", "block", "cluster"))):
-        raise ValueError(f"call: found {field}, allowed: algorithm, kernels; of a kernel name, grid, block, cluster")
+        raise refused("call", field, "algorithm, kernels; of a kernel name, grid, block, cluster")
     for one in kernels:
         if not isinstance(one.get("name"), str) or "\n" in one["name"]:
-            raise ValueError(f"call kernels name: found {one.get('name')!r}, allowed: the name of a kernel")
-    work.kernels = _library.encoded("\n".join(one["name"] for one in kernels))
-    work.algorithm = _library.encoded(_words("call algorithm", algorithm))
+            raise refused("call kernels name", repr(one.get('name')), "the name of a kernel")
+    _arrays.filled(work, kernels="\n".join(one["name"] for one in kernels), algorithm=_words("call algorithm", algorithm))
     for name in ("grid", "block", "cluster"):
         _dimensions(getattr(work, name), kernels[0] if kernels else {}, name)
 
@@ -58,22 +59,22 @@ def _take_call(work: Any, call: Mapping[str, Any]) -> None:
 def _batch(given: "dict[str, Any]", a: np.ndarray, b: np.ndarray) -> "Tuple[int, ...]":
     """The shape of D; `given` gets the batch that A and B have, where it does not say it."""
     if a.ndim not in (2, 3) or b.ndim not in (2, 3):
-        raise ValueError(f"a, b shape: found {list(a.shape)}, {list(b.shape)}, allowed: two dimensions each, three of a batch")
+        raise refused("a, b shape", f"{list(a.shape)}, {list(b.shape)}", "two dimensions each, three of a batch")
     if a.ndim == 2 and b.ndim == 2:
         batch = given.get("batch", 1)
         if batch != 1:
-            raise ValueError(f"problem batch: found {batch}, allowed: 1, as A and B have")
+            raise refused("problem batch", batch, "1, as A and B have")
         _arrays.require_shape("b", b, (a.shape[1], b.shape[1]), "k, n")
         return (a.shape[0], b.shape[1])
     batch = (a if a.ndim == 3 else b).shape[0]
     if given.setdefault("batch", batch) != batch:
-        raise ValueError(f"problem batch: found {given['batch']}, allowed: {batch}, as A and B have")
+        raise refused("problem batch", given['batch'], f"{batch}, as A and B have")
     _arrays.require_shape("b", b, ((batch,) if b.ndim == 3 else ()) + (a.shape[-1], b.shape[-1]), "batch, k, n")
     for name, x in (("stride_a", a), ("stride_b", b)) if batch != 1 else ():
         if x.ndim == 2 and given.setdefault(name, 0) != 0:
-            raise ValueError(f"problem {name}: found {given[name]}, allowed: 0 where all products share one matrix")
+            raise refused(f"problem {name}", given[name], "0 where all products share one matrix")
         if x.ndim == 3 and given.get(name) == 0:
-            raise ValueError(f"problem {name}: found 0, allowed: another one where every product has its own matrix")
+            raise refused(f"problem {name}", "0", "another one where every product has its own matrix")
     return (batch, a.shape[-2], b.shape[-1])
 
 
@@ -101,7 +102,7 @@ def gemm(
     """
     given = _mapping("problem", problem or {})
     if given.get("api", like) != like:
-        raise ValueError(f"problem api: found {given['api']}, allowed: {like}, as `like` is")
+        raise refused("problem api", given['api'], f"{like}, as `like` is")
     kind = str(given.get("type", "f16"))
     output = str(given.get("d", _OUTPUTS.get(kind, kind)))
     how = _arrays.Casting()
@@ -109,7 +110,7 @@ def gemm(
     shape = _batch(given, a, b)
     for name, size in (("m", a.shape[-2]), ("n", b.shape[-1]), ("k", a.shape[-1])):
         if given.get(name, size) != size:
-            raise ValueError(f"problem {name}: found {given[name]}, allowed: {size}, as A and B have")
+            raise refused(f"problem {name}", given[name], f"{size}, as A and B have")
     of_bias = "bf16" if kind in ("e4m3", "e5m2") and output == "f32" else output
     if c is not None:
         c = _arrays.operand("c", c, output, how)
@@ -121,20 +122,14 @@ def gemm(
         if (array is not None) != reads:
             field = {"c": "beta"}.get(name, name)
             found, allowed = ("none", "one") if reads else ("one", "none")
-            raise ValueError(f"{name}: found {found}, allowed: {allowed} where the problem has {'a' if reads else 'no'} {field}")
-    if not 0 <= threads <= 4096:
-        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work = _library.Gemm()
-    work.like, work.type, work.d_format = (_library.encoded(x) for x in (like, kind, output))
-    work.layout = _library.encoded(str(given.get("layout", "nn")))
-    work.m, work.n, work.k, work.threads = shape[-2], shape[-1], a.shape[-1], threads
-    work.problem = _library.encoded(
-        _words("problem", {name: value for name, value in given.items() if name not in _OWN}))
-    if plan is not None:
-        work.plan = _library.encoded(_words("plan", _mapping("plan", plan)))
+            raise refused(name, found, f"{allowed} where the problem has {'a' if reads else 'no'} {field}")
+    d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
+    work = _arrays.filled(
+        _library.Gemm(), like=like, type=kind, d_format=output, layout=str(given.get("layout", "nn")), m=shape[-2],
+        n=shape[-1], k=a.shape[-1], threads=threads_of(threads), a=a, b=b, c=c, bias=bias, d=d,
+        problem=_words("problem", {name: value for name, value in given.items() if name not in _OWN}),
+        plan=None if plan is None else _words("plan", _mapping("plan", plan)))
     if call is not None:
         _take_call(work, call)
-    d = np.empty(shape, _arrays.value_dtype(output, _arrays.is_ml(a)))
-    work.a, work.b, work.c, work.bias, work.d = *(_arrays.given(x) for x in (a, b, c, bias)), _arrays.written(d)
     _library.check(lib.mmaudit_gemm_predict(byref(work), c_void_p()))
     return d

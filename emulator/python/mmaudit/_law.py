@@ -9,6 +9,7 @@ import numpy as np
 from . import _arrays, _library, _tool
 from ._library import lib
 from ._operations import emulate, explain
+from ._refuse import listed, refused
 from ._views import Trace
 
 #: (inst, operands) -> D, raw or values: what computes a batch.
@@ -41,15 +42,15 @@ class Batch:
 
     def __init__(self, spec: _library.Instruction, backend: Backend, operands: Dict[str, np.ndarray]) -> None:
         self._spec, self._backend, self._operands = spec, backend, operands
-        self.inst: str = spec.name.decode()
+        self.inst: str = spec.name
         d = np.ascontiguousarray(backend(self.inst, operands))
-        self.d: np.ndarray = d.view(_arrays.value_dtype(spec.d.decode(), False))
+        self.d: np.ndarray = d.view(_arrays.value_dtype(spec.d, False))
 
     def __getattr__(self, name: str) -> np.ndarray:
         try:
             return np.asarray(self.__dict__["_operands"][name])
         except KeyError:
-            raise AttributeError(f"{name}: found no such operand, allowed: {', '.join(self._operands)}, d") from None
+            raise refused(name, "no such operand", f"{', '.join(self._operands)}, d", AttributeError) from None
 
     def bits(self, name: str) -> np.ndarray:
         """An operand or d as unsigned integers: equal bits, NaN and -0 included, are equal numbers here."""
@@ -59,7 +60,7 @@ class Batch:
         """An operand or d as float64."""
         from ._operations import convert
 
-        array, form = getattr(self, name), getattr(self._spec, name).decode()
+        array, form = getattr(self, name), getattr(self._spec, name)
         if _library.format_named(form).is_integer:
             return np.asarray(array, np.float64)
         return np.asarray(convert(self.bits(name), "f64", form)).reshape(array.shape)
@@ -68,7 +69,7 @@ class Batch:
         """The same tiles with other operands, by the same backend: ``batch.run(c=-batch.c)``."""
         unknown = set(changed) - set(self._operands)
         if unknown:
-            raise ValueError(f"run: found {min(unknown)}, allowed: {', '.join(self._operands)}")
+            raise refused("run", min(unknown), listed(self._operands))
         return Batch(self._spec, self._backend, {**self._operands, **changed})
 
 
@@ -138,9 +139,9 @@ def _raw(rng: np.random.Generator, form: _library.Format, shape: Tuple[int, ...]
 
 
 def _metadata(rng: np.random.Generator, spec: _library.Instruction, tiles: int) -> np.ndarray:
-    if spec.a.decode() == "tf32":
+    if spec.a == "tf32":
         return rng.integers(0, 2, (tiles, spec.m, spec.stored_k), np.uint8)
-    raise ValueError(f"inst: found {spec.name.decode()}, allowed: without metadata, or tiles= that make it")
+    raise refused("inst", spec.name, "without metadata, or tiles= that make it")
 
 
 def generated(inst: str, arch: str, tiles: int, seed: int) -> Dict[str, np.ndarray]:
@@ -148,14 +149,14 @@ def generated(inst: str, arch: str, tiles: int, seed: int) -> Dict[str, np.ndarr
     spec = _library.instruction(arch, inst)
     rng = np.random.default_rng(seed)
     shapes = {"a": (spec.m, spec.stored_k), "b": (spec.k, spec.n), "c": (spec.m, spec.n)}
-    if spec.scale_block:
-        shapes.update(scale_a=(spec.m, spec.k // spec.scale_block), scale_b=(spec.k // spec.scale_block, spec.n))
+    if spec.scale:
+        shapes.update(scale_a=(spec.m, spec.blocks(spec.k)), scale_b=(spec.blocks(spec.k), spec.n))
     out = {}
     for name, shape in shapes.items():
-        form = _library.format_named((spec.scale if name.startswith("scale") else getattr(spec, name)).decode())
+        form = _library.format_named(str(spec.scale) if name.startswith("scale") else getattr(spec, name))
         parts = [_raw(rng, form, shape, tile % 4) for tile in range(tiles)]
         out[name] = np.stack(parts).view(_arrays.value_dtype(form.name.decode(), False))
-    if spec.stored_k != spec.k:
+    if spec.sparse:
         out["metadata"] = _metadata(rng, spec, tiles)
     return out
 
@@ -173,18 +174,12 @@ class Law:
         if not isinstance(found, np.ma.MaskedArray):
             found = np.ma.array(found)
         if found.dtype != np.bool_:
-            raise ValueError(f"{self.name}: found {found.dtype}, allowed: a bool per element of D")
+            raise refused(self.name, found.dtype, "a bool per element of D")
         return np.ma.array(np.broadcast_to(found.data, batch.d.shape), mask=np.broadcast_to(found.mask, batch.d.shape))
 
     def check(
-        self,
-        inst: str,
-        arch: str = "hopper",
-        *,
-        on: Union[str, Callable[..., np.ndarray]] = "model",
-        tiles: Union[int, Dict[str, np.ndarray]] = 64,
-        seed: int = 0,
-        shrink: bool = True,
+        self, inst: str, arch: str = "hopper", *, on: Union[str, Callable[..., np.ndarray]] = "model",
+        tiles: Union[int, Dict[str, np.ndarray]] = 64, seed: int = 0, shrink: bool = True,
     ) -> Result:
         """Judges the law over generated tiles of one instruction.
 
@@ -209,9 +204,9 @@ class Law:
         elif on == "model":
             backend = functools.partial(_model, arch)
         else:
-            raise ValueError(f"on: found {on}, allowed: model, hardware, or a function")
+            raise refused("on", on, "model, hardware, or a function")
         if isinstance(tiles, int) and tiles < 1:
-            raise ValueError(f"tiles: found {tiles}, allowed: 1 or more")
+            raise refused("tiles", tiles, "1 or more")
         operands = generated(inst, arch, tiles, seed) if isinstance(tiles, int) else dict(tiles)
         batch = Batch(spec, backend, operands)
         holds = self(batch)
@@ -231,7 +226,7 @@ class Law:
         dot = {name: np.ascontiguousarray(array[tile, :, column] if name in ("b", "scale_b") else
                                           array[tile, row, column:column + 1] if name == "c" else array[tile, row])
                for name, array in operands.items()}
-        pieces = {name: (_arrays.raw_dtype(getattr(spec, name).decode()) if name in "abc" else np.dtype(np.uint8), x.size)
+        pieces = {name: (_arrays.raw_dtype(getattr(spec, name)) if name in "abc" else np.dtype(np.uint8), x.size)
                   for name, x in dot.items() if name != "metadata"}
 
         def alone(count: int, dots: Dict[str, np.ndarray]) -> Batch:
@@ -242,7 +237,7 @@ class Law:
                 if name == "metadata":
                     filled[:] = dot[name]
                 elif name.startswith("scale"):
-                    filled[:] = 0x7F if spec.scale.decode() == "ue8m0" else 0x38
+                    filled[:] = 0x7F if spec.scale == "ue8m0" else 0x38
                 if name in dots:
                     values = dots[name].view(array.dtype)
                     where = (slice(None), slice(None), 0) if name in ("b", "scale_b") else (slice(None), 0)
@@ -264,24 +259,19 @@ class Law:
         if isolated:
             d = alone(1, found).d[0, 0, 0]
         more: Dict[str, Any] = {name: typed[name] for name in ("scale_a", "scale_b") if name in typed}
-        trace = explain(spec.name.decode(), typed["a"], typed["b"], typed.get("c"), arch, metadata=dot.get("metadata"), **more)
-        return Failure(spec.name.decode(), typed["a"], typed["b"], typed["c"][0] if "c" in typed else 0, d, isolated, trace)
+        trace = explain(spec.name, typed["a"], typed["b"], typed.get("c"), arch, metadata=dot.get("metadata"), **more)
+        return Failure(spec.name, typed["a"], typed["b"], typed["c"][0] if "c" in typed else 0, d, isolated, trace)
 
 
 def _shrunk(
     arch: str, spec: _library.Instruction, dot: Dict[str, np.ndarray], metadata: Optional[np.ndarray],
     pieces: Dict[str, Tuple[np.dtype, int]], first: Callable[[int, Dict[str, np.ndarray]], int],
 ) -> Dict[str, np.ndarray]:
-    work, result = _library.Dot(), _library.Shrunk()
-    work.arch, work.inst = _library.encoded(arch), spec.name
-    work.metadata = _arrays.given(metadata)
+    work = _arrays.filled(_library.Dot(), arch=arch, inst=spec.name, metadata=metadata, **dot)
     out = {name: np.empty(size, dtype) for name, (dtype, size) in pieces.items()}
     if "c" not in out:
-        out["c"] = np.empty(1, _arrays.raw_dtype(spec.c.decode()))
-    for name, array in dot.items():
-        setattr(work, name, _arrays.given(array))
-    for name, array in out.items():
-        setattr(result, name, _arrays.written(array))
+        out["c"] = np.empty(1, _arrays.raw_dtype(spec.c))
+    result = _arrays.filled(_library.Shrunk(), **out)
     raised = []
 
     def ask(_user: Any, count: int, dots: Any) -> int:
@@ -312,5 +302,5 @@ def law(judge: Judge) -> Law:
     >>> bool(c_changes_its_sign.check("mma.m16n8k16.f32.f16.f16.f32"))
     """
     if not callable(judge):
-        raise TypeError(f"law: found {judge!r}, allowed: a function of a Batch")
+        raise refused("law", repr(judge), "a function of a Batch", TypeError)
     return Law(judge, (judge.__doc__ or "").strip())

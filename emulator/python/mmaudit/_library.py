@@ -17,7 +17,9 @@ from ctypes import (
     c_void_p,
 )
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from ._refuse import refused
 
 _ABI = 1
 
@@ -47,7 +49,7 @@ class Format(_Sized):
     ]
 
 
-class Instruction(_Sized):
+class _Instruction(_Sized):
     _fields_ = [
         ("size", c_size_t), ("name", c_char * 96), ("m", c_uint32), ("n", c_uint32), ("k", c_uint32),
         ("stored_k", c_uint32), ("a", c_char_p), ("b", c_char_p), ("c", c_char_p), ("d", c_char_p),
@@ -70,7 +72,7 @@ class Product(_Sized):
         ("split_k", c_uint64), ("threads", c_uint32), ("epilogue", c_uint32), ("alpha", c_float),
         ("beta", c_float), ("d_format", c_char_p), ("simd", c_char_p), ("plain", c_uint32),
         ("scale_a", In), ("scale_b", In), ("metadata", In), ("scale_layout", c_char_p), ("factor_a", In),
-        ("factor_b", In), ("factor_block", c_uint64),
+        ("factor_b", In), ("factor_block", c_uint64), ("factor_order", c_char_p),
     ]
 
 
@@ -80,6 +82,7 @@ class GemmPath(_Sized):
         ("inst", c_char * 96), ("taken_scaling", c_char * 16), ("a", c_char_p), ("b", c_char_p), ("d", c_char_p),
         ("scale", c_char_p), ("output", c_char_p), ("scale_block", c_uint64), ("factor_block", c_uint64),
         ("factor_per_lane", c_int32), ("factor_per_tensor", c_int32), ("promote", c_uint64), ("split_k", c_uint64),
+        ("factor_order", c_char_p), ("activations", c_char_p),
     ]
 
 
@@ -88,7 +91,7 @@ class Quantization(_Sized):
         ("size", c_size_t), ("dtype", c_char_p), ("scaling", c_char_p), ("of_b", c_uint32), ("threads", c_uint32),
         ("batch", c_uint64), ("lanes", c_uint64), ("k", c_uint64), ("from_", c_char_p), ("x", In),
         ("batch_stride", c_uint64), ("lane_stride", c_uint64), ("k_stride", c_uint64), ("tensor_largest", In),
-        ("largest", In), ("elements", Out), ("scales", Out), ("factors", Out),
+        ("largest", In), ("elements", Out), ("scales", Out), ("factors", Out), ("find_largest", c_uint32),
     ]
 
 
@@ -172,31 +175,32 @@ lib.mmaudit_abi.restype = ctypes.c_uint
 for _name in ("version", "revision", "last_error"):
     getattr(lib, "mmaudit_" + _name).restype = c_char_p
 if lib.mmaudit_abi() != _ABI:
-    raise ImportError(f"mmaudit: found a library of interface {lib.mmaudit_abi()}, allowed: {_ABI}")
+    raise refused("mmaudit", f"a library of interface {lib.mmaudit_abi()}", _ABI, ImportError)
 
 lib.mmaudit_free.argtypes, lib.mmaudit_free.restype = [c_void_p], None
 lib.mmaudit_architecture_count.restype = c_size_t
 lib.mmaudit_architecture_name.argtypes, lib.mmaudit_architecture_name.restype = [c_size_t], c_char_p
-lib.mmaudit_find_format.argtypes = [c_char_p, POINTER(Format)]
-lib.mmaudit_find_instruction.argtypes = [c_char_p, c_char_p, POINTER(Instruction)]
-lib.mmaudit_list.argtypes = [c_char_p, POINTER(c_void_p)]
-lib.mmaudit_emulate.argtypes = [POINTER(Tiles)]
-lib.mmaudit_matmul.argtypes = [POINTER(Product)]
-lib.mmaudit_find_path.argtypes = [POINTER(GemmPath)]
-lib.mmaudit_quantize.argtypes = [POINTER(Quantization)]
-lib.mmaudit_gemm_predict.argtypes = [POINTER(Gemm), c_void_p]
-lib.mmaudit_matmul_bytes.argtypes = [POINTER(Product), POINTER(c_uint64)]
-lib.mmaudit_gemm_tolerance.argtypes = [POINTER(Product), Out, Out]
-lib.mmaudit_check_gemm.argtypes = [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)]
-lib.mmaudit_check_gemm_close.argtypes = [POINTER(Product), c_double, POINTER(GemmCloseness), POINTER(c_void_p)]
-lib.mmaudit_explain.argtypes = [POINTER(Dot), POINTER(c_void_p)]
-lib.mmaudit_shrink.argtypes = [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)]
-lib.mmaudit_convert.argtypes = [POINTER(Cast)]
-lib.mmaudit_cvt.argtypes = [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)]
-for _name in ("find_format", "find_instruction", "list", "emulate", "matmul", "matmul_bytes", "gemm_predict",
-              "gemm_tolerance", "check_gemm", "check_gemm_close", "explain", "shrink", "convert", "cvt", "find_path",
-              "quantize"):
-    getattr(lib, "mmaudit_" + _name).restype = c_int
+for _name, _arguments in {  # these return a status, which check() takes
+    "find_format": [c_char_p, POINTER(Format)],
+    "find_instruction": [c_char_p, c_char_p, POINTER(_Instruction)],
+    "list": [c_char_p, POINTER(c_void_p)],
+    "emulate": [POINTER(Tiles)],
+    "matmul": [POINTER(Product)],
+    "matmul_bytes": [POINTER(Product), POINTER(c_uint64)],
+    "find_path": [POINTER(GemmPath)],
+    "recipes": [POINTER(c_void_p)],
+    "quantize": [POINTER(Quantization)],
+    "gemm_predict": [POINTER(Gemm), c_void_p],
+    "gemm_tolerance": [POINTER(Product), Out, Out],
+    "check_gemm": [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)],
+    "check_gemm_close": [POINTER(Product), c_double, POINTER(GemmCloseness), POINTER(c_void_p)],
+    "explain": [POINTER(Dot), POINTER(c_void_p)],
+    "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
+    "convert": [POINTER(Cast)],
+    "cvt": [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)],
+}.items():
+    _function = getattr(lib, "mmaudit_" + _name)
+    _function.argtypes, _function.restype = _arguments, c_int
 
 
 def check(status: int) -> None:
@@ -222,14 +226,48 @@ def text_from(function: Callable[..., int], *arguments: Any) -> str:
 def encoded(text: Optional[str]) -> Optional[bytes]:
     """As the library takes it; ValueError where the library would see only a part, up to a NUL."""
     if text is not None and "\0" in str(text):
-        raise ValueError(f"name: found {str(text)!r}, allowed: one without NUL")
+        raise refused("name", repr(str(text)), "one without NUL")
     return None if text is None else str(text).encode()
 
 
+def values_of(work: Structure) -> Dict[str, Any]:
+    """The fields of a structure by name, texts as str."""
+    found = {name: getattr(work, name) for name, *_ in work._fields_ if name != "size"}
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in found.items()}
+
+
+class Instruction(NamedTuple):
+    """An instruction of an architecture; fields as mmaudit.h has them."""
+
+    name: str
+    m: int
+    n: int
+    k: int
+    stored_k: int
+    a: str
+    b: str
+    c: str
+    d: str
+    scale: Optional[str]
+    scale_block: int
+    takes_modifiers: int
+    evidence: str
+    source: str
+
+    @property
+    def sparse(self) -> bool:
+        return self.stored_k != self.k
+
+    def blocks(self, k: int) -> int:
+        """Scales of a row of A of so many elements; 0 without scales."""
+        return -(-k // self.scale_block) if self.scale_block else 0
+
+
 def instruction(arch: Optional[str], inst: str) -> Instruction:
-    found = Instruction()
+    """ValueError for an instruction that the architecture lacks."""
+    found = _Instruction()
     check(lib.mmaudit_find_instruction(encoded(arch), encoded(inst), byref(found)))
-    return found
+    return Instruction(**values_of(found))
 
 
 def format_named(name: str) -> Format:

@@ -8,6 +8,7 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Casting
 from ._library import lib
+from ._refuse import refused
 from ._views import Trace
 
 Values = Union[np.ndarray, Sequence[float], float]
@@ -38,7 +39,7 @@ def instructions(arch: str = "hopper") -> List[str]:
 
 def _modifiers(scale_d: int, negate_a: bool, negate_b: bool) -> int:
     if scale_d not in (0, 1):
-        raise ValueError(f"scale_d: found {scale_d}, allowed: 0, 1")
+        raise refused("scale_d", scale_d, "0, 1")
     return (0 if scale_d else 1) | (2 if negate_a else 0) | (4 if negate_b else 0)
 
 
@@ -67,26 +68,23 @@ def emulate(
     how = _arrays.casting(rounding, saturate)
     a, b = _arrays.array_of("a", a), _arrays.array_of("b", b)
     single, with_ml = a.ndim == 2, _arrays.is_ml(a) or _arrays.is_ml(b)
-    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a.decode(), how))
-    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b.decode(), how))
+    a = _arrays.three_axes("a", _arrays.operand("a", a, spec.a, how))
+    b = _arrays.three_axes("b", _arrays.operand("b", b, spec.b, how))
     tiles, m, n, k, stored = a.shape[0], spec.m, spec.n, spec.k, spec.stored_k
     _arrays.require_shape("a", a, (tiles, m, stored), "tiles, m, k" if stored == k else "tiles, m, k / 2")
     _arrays.require_shape("b", b, (tiles, k, n), "tiles, k, n")
     if c is not None:
-        c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c.decode(), how))
+        c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c, how))
         _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
-    blocks = k // spec.scale_block if spec.scale_block else 0
+    blocks = spec.blocks(k)
     scale_a = _arrays.scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
     scale_b = _arrays.scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
     metadata = _arrays.side_bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
     bits = _modifiers(scale_d, negate_a, negate_b)
     modifiers = np.full(tiles, bits, np.uint8) if bits else None
-    d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d.decode(), with_ml))
-    work = _library.Tiles()
-    work.arch, work.inst, work.tiles = _library.encoded(arch), _library.encoded(inst), tiles
-    work.a, work.b, work.c, work.d = _arrays.given(a), _arrays.given(b), _arrays.given(c), _arrays.written(d)
-    work.scale_a, work.scale_b = _arrays.given(scale_a), _arrays.given(scale_b)
-    work.metadata, work.modifiers = _arrays.given(metadata), _arrays.given(modifiers)
+    d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d, with_ml))
+    work = _arrays.filled(_library.Tiles(), arch=arch, inst=inst, tiles=tiles, a=a, b=b, c=c, d=d, scale_a=scale_a,
+                          scale_b=scale_b, metadata=metadata, modifiers=modifiers)
     _library.check(lib.mmaudit_emulate(byref(work)))
     return d[0] if single else d
 
@@ -133,9 +131,7 @@ def convert(
         array = array.astype(np.float64)  # a list of whole numbers
     name = source if source is not None else _arrays.format_of(array.dtype)
     if name is None:
-        raise ValueError(
-            f"x dtype: found {array.dtype}, allowed: a float type (give the format of raw bits, e.g. source='e4m3')"
-        )
+        raise refused("x dtype", array.dtype, "a float type (give the format of raw bits, e.g. source='e4m3')")
     array = _arrays.operand("x", array, name, Casting())
     dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
     result, counted = _arrays.cast(array, name, to, _arrays.casting(rounding, saturate), dtype)
@@ -154,7 +150,7 @@ def cvt(opcode: str, operands: Sequence[Union[int, float]], rbits: int = 0) -> i
     """
     bits = [x if isinstance(x, int) else int(np.float32(x).view(np.uint32)) for x in operands]
     if any(not 0 <= x < 2**32 for x in (*bits, rbits)):
-        raise ValueError("operands: found bits beyond 32, allowed: 0 to 2**32 - 1")
+        raise refused("operands", "bits beyond 32", "0 to 2**32 - 1")
     given, result = (c_uint32 * max(len(bits), 1))(*bits), c_uint32()
     _library.check(lib.mmaudit_cvt(_library.encoded(opcode), given, len(bits), rbits, byref(result)))
     return result.value
@@ -167,12 +163,12 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
         return raw
     array = np.atleast_1d(_arrays.array_of(field, x))
     if array.ndim != 1 or array.size > count:
-        raise ValueError(f"{field}: found {array.size} values, allowed at most {count} (the depth of the instruction)")
+        raise refused(field, f"{array.size} values", f"at most {count} (the depth of the instruction)")
     if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x):
         array = array.astype(np.float64)
         found, lost = _arrays.cast(array, "f64", name, Casting(how.rounding or "rn", how.saturate), raw.dtype)
         if how.rounding is None and lost["inexact"] + lost["overflow"] != 0:
-            raise ValueError(f"{field}: found values that {name} does not hold, allowed: its values, or rounding='rn'")
+            raise refused(field, f"values that {name} does not hold", "its values, or rounding='rn'")
     else:
         found = _arrays.operand(field, array, name, how).view(raw.dtype)
     raw[: found.size] = found
@@ -183,7 +179,7 @@ def _positions(metadata: Union[np.ndarray, Sequence[int]]) -> np.ndarray:
     """The positions of one row as bytes; numbers that a byte does not hold are refused."""
     found = _arrays.array_of("metadata", metadata)
     if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > 255):
-        raise ValueError(f"metadata: found {found.ravel()[:8].tolist()}, allowed: positions inside a group, whole numbers from 0")
+        raise refused("metadata", found.ravel()[:8].tolist(), "positions inside a group, whole numbers from 0")
     return np.ascontiguousarray(found, dtype=np.uint8)
 
 
@@ -207,22 +203,18 @@ def explain(
     """
     spec = _library.instruction(arch, inst)
     how = _arrays.casting(rounding, saturate)
-    work = _library.Dot()
-    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
-    work.modifiers = _modifiers(scale_d, negate_a, negate_b)
+    modifiers = _modifiers(scale_d, negate_a, negate_b)
     kept = {
-        "a": _exactly("a", a, spec.a.decode(), spec.stored_k, how),
-        "b": _exactly("b", b, spec.b.decode(), spec.k, how),
-        "c": _exactly("c", c, spec.c.decode(), 1, how),
+        "a": _exactly("a", a, spec.a, spec.stored_k, how),
+        "b": _exactly("b", b, spec.b, spec.k, how),
+        "c": _exactly("c", c, spec.c, 1, how),
     }
     for field, given in (("scale_a", scale_a), ("scale_b", scale_b)):
         if given is None:
             continue
         if not spec.scale:
-            raise ValueError(
-                f"{field}: found with {spec.name.decode()}, allowed with block-scaled instructions only (kind_mx...)"
-            )
-        blocks, name = spec.k // spec.scale_block, spec.scale.decode()
+            raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
+        blocks, name = spec.blocks(spec.k), spec.scale
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)
         some = _exactly(field, given, name, blocks, how)
         count = np.atleast_1d(np.asanyarray(given)).size
@@ -230,6 +222,5 @@ def explain(
         kept[field] = scales
     if metadata is not None:
         kept["metadata"] = _positions(metadata)
-    for field, array in kept.items():
-        setattr(work, field, _arrays.given(array))
+    work = _arrays.filled(_library.Dot(), arch=arch, inst=inst, modifiers=modifiers, **kept)
     return Trace(json.loads(_library.text_from(lib.mmaudit_explain, byref(work))))

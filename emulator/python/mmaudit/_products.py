@@ -1,7 +1,7 @@
 """Whole matrix products of numpy arrays, and their tolerances."""
 import math
 import operator
-from ctypes import byref, c_uint64, c_void_p, string_at
+from ctypes import byref, c_uint64
 from dataclasses import dataclass
 from typing import Any, List, NamedTuple, Optional, Tuple
 
@@ -10,16 +10,21 @@ import numpy as np
 from . import _arrays, _library
 from ._arrays import Casting
 from ._library import lib
+from ._refuse import refused
 
 
 def _whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{field}: found {value!r}, allowed: a whole number") from None
+        raise refused(field, repr(value), "a whole number") from None
     if not least <= number <= most:
-        raise ValueError(f"{field}: found {number}, allowed: {allowed}")
+        raise refused(field, number, allowed)
     return number
+
+
+def threads_of(value: Any) -> int:
+    return _whole("threads", value, 0, 4096, "0 to 4096")
 
 
 def _finite(field: str, value: Any) -> np.float32:
@@ -30,7 +35,7 @@ def _finite(field: str, value: Any) -> np.float32:
     except (TypeError, ValueError):
         finite = False
     if not finite:
-        raise ValueError(f"{field}: found {value!r}, allowed: a finite number of binary32")
+        raise refused(field, repr(value), "a finite number of binary32")
     return number
 
 
@@ -42,28 +47,24 @@ def _product(
     """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
     promote = _whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
     split_k = _whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
-    a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a.decode(), how), _arrays.operand("b", b, spec.b.decode(), how))
+    a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a, how), _arrays.operand("b", b, spec.b, how))
     batch, m, stored = a.shape
-    k, n = (stored if spec.stored_k == spec.k else 2 * stored), b.shape[2]
+    k, n = (2 * stored if spec.sparse else stored), b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
     if c is not None:
         c = _arrays.operand("c", c, output, how)
         _arrays.require_shape("c", c, shape, "as D")
-    work = _library.Product()
-    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
-    work.batch, work.m, work.n, work.k = batch, m, n, k
-    work.a, work.b, work.c = _arrays.given(a), _arrays.given(b), _arrays.given(c)
-    work.promote, work.split_k = promote, split_k
-    blocks = -(-k // spec.scale_block) if spec.scale_block else 0
-    work.scale_layout = _library.encoded(scale_layout)
+    blocks = spec.blocks(k)
     if scale_layout == "blocked":  # of any shape: the library counts the bytes
         scale_a, scale_b = (_arrays.blocked_scales(f, x, spec) for f, x in (("scale_a", scale_a), ("scale_b", scale_b)))
     else:
         scale_a = _arrays.scales("scale_a", scale_a, spec, (batch, m, blocks), "batch, m, k / block")
         scale_b = _arrays.scales("scale_b", scale_b, spec, (batch, blocks, n), "batch, k / block, n")
     metadata = _arrays.side_bytes("metadata", metadata, (batch, m, stored), "batch, m, k / 2")
-    work.scale_a, work.scale_b, work.metadata = (_arrays.given(x) for x in (scale_a, scale_b, metadata))
-    return work, [x for x in (a, b, c, scale_a, scale_b, metadata) if x is not None], shape
+    arrays = {"a": a, "b": b, "c": c, "scale_a": scale_a, "scale_b": scale_b, "metadata": metadata}
+    work = _arrays.filled(_library.Product(), arch=arch, inst=inst, batch=batch, m=m, n=n, k=k, promote=promote,
+                          split_k=split_k, scale_layout=scale_layout, **arrays)
+    return work, [x for x in arrays.values() if x is not None], shape
 
 
 def _available_memory() -> Optional[int]:
@@ -126,26 +127,24 @@ def matmul(
             factors = single.get("factor_a", one) * single.get("factor_b", one)
             alpha = float(_finite("alpha * factor_a * factor_b", single.get("alpha", one) * factors))
     epilogue = any(x is not None for x in (alpha, beta, d_format))
-    output = (d_format or "f32") if epilogue else spec.d.decode()
+    output = (d_format or "f32") if epilogue else spec.d
     _arrays.raw_dtype(output)  # refuses an unknown format
-    threads = _whole("threads", threads, 0, 4096, "0 to 4096")
+    threads = threads_of(threads)
     limit = _available_memory() if memory is None else memory
     least = _result_bytes(a, b, output)
     if limit is not None and least > limit:  # before anything is copied
-        raise MemoryError(f"memory: found {least} bytes needed for the result, allowed: {limit} bytes")
+        raise refused("memory", f"{least} bytes needed for the result", f"{limit} bytes", MemoryError)
     work, kept, shape = _product(
         spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
         scale_layout, metadata,
     )
-    work.threads = threads
-    work.epilogue, work.d_format = int(epilogue), _library.encoded(output) if epilogue else None
-    work.alpha, work.beta = 1.0 if alpha is None else alpha, 0.0 if beta is None else beta
-    work.simd, work.plain = _library.encoded(simd), int(bool(plain))
+    _arrays.filled(work, threads=threads, epilogue=int(epilogue), d_format=output if epilogue else None,
+                   alpha=1.0 if alpha is None else alpha, beta=beta, simd=simd, plain=int(bool(plain)))
     total = c_uint64()
     _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
     needed = total.value - sum(array.nbytes for array in kept)
     if limit is not None and needed > limit:
-        raise MemoryError(f"memory: found {needed} bytes needed for result and work space, allowed: {limit} bytes")
+        raise refused("memory", f"{needed} bytes needed for result and work space", f"{limit} bytes", MemoryError)
     with_ml = any(_arrays.is_ml(_arrays.array_of(field, x)) for field, x in (("a", a), ("b", b)))
     d = np.empty((work.batch, work.m, work.n), _arrays.value_dtype(output, with_ml))
     work.d = _arrays.written(d)
@@ -179,7 +178,7 @@ def tolerance(
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
+    work, _kept, shape = _product(spec, arch, inst, spec.d, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
                                    scale_a, scale_b, scale_layout, metadata)
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
@@ -212,11 +211,11 @@ def _compared(
 ) -> Tuple[_library.Product, List[np.ndarray]]:
     """A product structure whose D is the caller's, and the arrays it points to."""
     spec = _library.instruction(arch, inst)
-    work, kept, shape = _product(spec, arch, inst, spec.d.decode(), a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
+    work, kept, shape = _product(spec, arch, inst, spec.d, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
                                  scale_a, scale_b, scale_layout, metadata)
-    d = _arrays.operand("d", d, spec.d.decode(), Casting())
+    d = _arrays.operand("d", d, spec.d, Casting())
     _arrays.require_shape("d", d, shape, "as A B")
-    work.d = _library.Out(d.ctypes.data, d.nbytes)  # read only
+    work.d = _arrays.written(d)  # read only
     return work, [*kept, d]
 
 
@@ -236,12 +235,8 @@ def within(
     """
     work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
                             metadata)
-    found, line = _library.GemmCheck(), c_void_p()
-    _library.check(lib.mmaudit_check_gemm(byref(work), byref(found), byref(line)))
-    try:
-        explanation = string_at(line.value or 0).decode()
-    finally:
-        lib.mmaudit_free(line)
+    found = _library.GemmCheck()
+    explanation = _library.text_from(lib.mmaudit_check_gemm, byref(work), byref(found))
     return Check(
         bool(found.within), bool(found.vacuous), found.elements, found.beyond,
         (found.worst_matrix, found.worst_row, found.worst_column), found.worst_exact, found.worst_found,
@@ -292,15 +287,9 @@ def close(
     """
     work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
                             metadata)
-    if not 0 <= threads <= 4096:
-        raise ValueError(f"threads: found {threads}, allowed: 0 to 4096")
-    work.threads = threads
-    found, line = _library.GemmCloseness(), c_void_p()
-    _library.check(lib.mmaudit_check_gemm_close(byref(work), false_alarm, byref(found), byref(line)))
-    try:
-        explanation = string_at(line.value or 0).decode()
-    finally:
-        lib.mmaudit_free(line)
+    work.threads = threads_of(threads)
+    found = _library.GemmCloseness()
+    explanation = _library.text_from(lib.mmaudit_check_gemm_close, byref(work), false_alarm, byref(found))
     return Closeness(
         bool(found.close), bool(found.follows), found.elements, found.bit_exact, found.beyond, found.drift,
         found.drift_limit, found.spread, found.spread_limit, (found.worst_matrix, found.worst_row, found.worst_column),

@@ -13,8 +13,9 @@ from typing import Any, Dict, List, Mapping, Tuple
 import numpy as np
 
 from . import _arrays
+from ._dtypes import FILED, NAMES
+from ._refuse import refused
 
-_NAMES = {"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16", "e4m3": "F8_E4M3", "e5m2": "F8_E5M2"}
 _RAW = {1: "U8", 2: "U16", 4: "U32", 8: "U64"}
 
 
@@ -23,11 +24,12 @@ def program() -> str:
     given = os.environ.get("MMAUDIT_TOOL")
     if given:
         if shutil.which(given) is None:
-            raise RuntimeError(f"mmaudit: found no program {given!r}, allowed: one that runs as $MMAUDIT_TOOL")
+            raise refused("mmaudit", f"no program {given!r}", "one that runs as $MMAUDIT_TOOL", RuntimeError)
         return given
     found = shutil.which("mmaudit") or shutil.which("mmaudit", path=str(Path.home() / ".local" / "bin"))
     if found is None:
-        raise RuntimeError("mmaudit: found no program of this name, allowed: one on PATH (./run install), or $MMAUDIT_TOOL")
+        raise refused(
+            "mmaudit", "no program of this name", "one on PATH (./run install), or $MMAUDIT_TOOL", RuntimeError)
     return found
 
 
@@ -35,11 +37,10 @@ def tensor_of(field: str, x: Any) -> Tuple[str, np.ndarray]:
     """An array of floats and what safetensors calls its type."""
     array = _arrays.array_of(field, x)
     name = _arrays.format_of(array.dtype)
-    if name not in _NAMES:
-        raise ValueError(
-            f"{field} dtype: found {array.dtype}, allowed: float64, float32, float16, bfloat16, float8_e4m3fn, float8_e5m2"
-        )
-    return _NAMES[name], array
+    if name not in FILED:
+        allowed = ", ".join(str(NAMES[one].torch) for one in FILED)
+        raise refused(f"{field} dtype", array.dtype, allowed)
+    return FILED[name], array
 
 
 def raw_of(array: np.ndarray) -> Tuple[str, np.ndarray]:
@@ -58,6 +59,12 @@ def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
         at += len(parts[-1])
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
+
+
+def options_of(**given: Any) -> List[str]:
+    """Arguments as options of the tool: names in lists are joined, None is left out."""
+    return [f"--{name.replace('_', '-')}={','.join(value) if isinstance(value, (tuple, list)) else value}"
+            for name, value in given.items() if value is not None]
 
 
 def run(

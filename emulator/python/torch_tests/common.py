@@ -44,7 +44,7 @@ def scales(seed, arch, inst, m, n, k):
     spec = formats_of(arch, inst)
     if spec.scale is None:
         return {}
-    blocks, draw = -(-k // spec.block), np.random.default_rng(seed)
+    blocks, draw = -(-k // spec.scale_block), np.random.default_rng(seed)
     low, high = (110, 140) if spec.scale == "ue8m0" else (20, 110)
     return {"scale_a": torch.from_numpy(draw.integers(low, high, (1, m, blocks), dtype=np.uint8)),
             "scale_b": torch.from_numpy(draw.integers(low, high, (1, blocks, n), dtype=np.uint8))}

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -56,19 +58,11 @@ bool lists(std::string_view words, std::string_view word) {
   return std::find(all.begin(), all.end(), word) != all.end();
 }
 
-std::string found(std::string_view field, std::string_view what, std::string_view allowed) {
-  return std::string(field) + ": found " + printable(what) + ", allowed " + std::string(allowed);
-}
-
 }  // namespace
 
 std::span<const PackedType> packed_types() { return kTypes; }
 
-const PackedType* find_packed_type(std::string_view name) {
-  const auto* const at =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const PackedType& x) { return x.name == name; });
-  return at == std::end(kTypes) ? nullptr : at;
-}
+const PackedType* find_packed_type(std::string_view name) { return find_named(kTypes, name); }
 
 RoundingOdds stochastic_odds(double value, const FormatSpec& format, int bits, bool saturate) {
   RoundingOdds odds;
@@ -106,17 +100,20 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
                     std::uint32_t& result) {
   const std::vector<std::string_view> parts = split(opcode, '.');
   if (parts.size() < 4 || parts.front() != "cvt")
-    return found("opcode", opcode, "cvt.ROUNDING{.satfinite}{.relu}.TYPE.TYPE");
+    return refusal("opcode: found {}, allowed: cvt.ROUNDING{.satfinite}{.relu}.TYPE.TYPE", printable(opcode));
   const std::string_view to_name = parts[parts.size() - 2], from_name = parts.back();
   const PackedType* const to = find_packed_type(to_name);
-  if (to == nullptr) return found("destination", to_name, "a packed type: f16x2, bf16x2, e4m3x2, ... e2m1x4");
+  if (to == nullptr)
+    return refusal("destination: found {}, allowed: a packed type: f16x2, bf16x2, e4m3x2, ... e2m1x4",
+                   printable(to_name));
   if (!lists(to->sources, from_name))
-    return found("source of ." + std::string(to_name), from_name, to->sources);
+    return refusal("source of .{}: found {}, allowed: {}", to_name, printable(from_name), to->sources);
   const PackedType* const from = find_packed_type(from_name);
   // A narrow source fits its destination: nothing is rounded, and .rn is the only spelling.
   const bool widens = from != nullptr && to->pitch == 16;
   const std::string_view roundings = widens ? "rn" : to->roundings;
-  if (!lists(roundings, parts[1])) return found("rounding of ." + std::string(to_name), parts[1], roundings);
+  if (!lists(roundings, parts[1]))
+    return refusal("rounding of .{}: found {}, allowed: {}", to_name, printable(parts[1]), roundings);
   bool saturate = false, relu = false;
   for (std::size_t i = 2; i + 2 < parts.size(); ++i) {
     if (parts[i] == "satfinite" && !saturate && !widens && to->satfinite != Satfinite::no)
@@ -124,10 +121,11 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
     else if (parts[i] == "relu" && !relu && to->relu && !(widens && to->format == Format::bf16))
       relu = true;
     else
-      return found("qualifier", parts[i], "satfinite and relu where the type has them");
+      return refusal("qualifier: found {}, allowed: satfinite and relu where the type has them",
+                     printable(parts[i]));
   }
   if (to->satfinite == Satfinite::always && !saturate)
-    return found("qualifier", "no satfinite", "satfinite: it is mandatory here");
+    return refusal("qualifier: found no satfinite, allowed: satfinite: it is mandatory here");
   const bool stochastic = parts[1] == "rs";
   if (stochastic && to->random_bits == 0)
     return "not modelled: .rs to ." + std::string(to_name) +
@@ -135,8 +133,7 @@ std::string run_cvt(std::string_view opcode, std::span<const std::uint32_t> oper
            "reads which bits is in Figure 40 of the PTX ISA alone)";
   const auto count = static_cast<std::size_t>(to->count);
   const std::size_t wanted = from == nullptr ? count : 1;
-  if (operands.size() != wanted)
-    return found("operands", std::to_string(operands.size()), std::to_string(wanted));
+  if (operands.size() != wanted) return refusal("operands: found {}, allowed: {}", operands.size(), wanted);
 
   const FormatSpec format = spec_of(to->format),
                    source = spec_of(from == nullptr ? Format::f32 : from->format);

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "mmaudit/refusal.hpp"
+
 namespace mmaudit {
 namespace {
 
@@ -18,17 +20,15 @@ std::string why_bad_metadata(const Sparsity& sparsity, std::span<const std::uint
                              std::uint64_t matrices, std::uint64_t rows, std::uint64_t stored,
                              const char* of) {
   if (metadata.size() != matrices * rows * stored)
-    return "found " + std::to_string(metadata.size()) + " positions, allowed " +
-           std::to_string(matrices * rows * stored);
+    return refusal("found {} positions, allowed: {}", metadata.size(), matrices * rows * stored);
   const auto kept = static_cast<std::size_t>(sparsity.kept);
   for (std::size_t first = 0; first < metadata.size(); first += kept) {
     if (valid_group(sparsity, &metadata[first])) continue;
     std::string found;
     for (std::size_t i = 0; i < kept; ++i)
       found += (i == 0 ? "" : " ") + std::to_string(static_cast<unsigned>(metadata[first + i]));
-    return std::string(of) + " " + std::to_string(first / (rows * stored)) + " row " +
-           std::to_string(first / stored % rows) + " group " + std::to_string(first % stored / kept) +
-           ": found " + found + ", allowed " + allowed_of(sparsity);
+    return refusal("{} {} row {} group {}: found {}, allowed: {}", of, first / (rows * stored),
+                   first / stored % rows, first % stored / kept, found, allowed_of(sparsity));
   }
   return {};
 }
@@ -36,7 +36,7 @@ std::string why_bad_metadata(const Sparsity& sparsity, std::span<const std::uint
 std::string why_bad_metadata(const Instruction& instruction, std::span<const std::uint8_t> metadata,
                              std::size_t tiles) {
   if (!is_sparse(instruction.op))
-    return metadata.empty() ? "" : "found some, allowed none: the instruction is not sparse";
+    return metadata.empty() ? "" : refusal("found some, allowed: none: the instruction is not sparse");
   return why_bad_metadata(sparsity_of(instruction), metadata, tiles,
                           static_cast<std::uint64_t>(instruction.m),
                           static_cast<std::uint64_t>(instruction.stored_k()), "tile");

@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "text/json/writer.hpp"
 #include "guard.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -11,6 +10,7 @@
 #include "mmaudit/explain.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/shrink.hpp"
+#include "text/json/writer.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -20,10 +20,9 @@ std::uint64_t length(int x) { return static_cast<std::uint64_t>(x); }
 void require_modifiers(const Instruction& inst, unsigned bits) {
   if (bits == 0) return;
   if (!is_asynchronous(inst.op))
-    refuse("modifiers", "found with " + name_of(inst) + ", allowed with wgmma and tcgen05 only");
+    refuse("modifiers: found with {}, allowed: with wgmma and tcgen05 only", name_of(inst));
   constexpr unsigned kAllowed = kScaleDZero | kNegateA | kNegateB;
-  if ((bits & ~kAllowed) != 0)
-    refuse("modifiers", "found " + std::to_string(bits) + ", allowed: 0 to " + std::to_string(kAllowed));
+  if ((bits & ~kAllowed) != 0) refuse("modifiers: found {}, allowed: 0 to {}", bits, kAllowed);
 }
 
 /// Of all operands but C and D; `tiles` times a row of A of `m` rows, `n` columns of B.
@@ -40,22 +39,23 @@ void require_sides(const Instruction& inst, const Sides& x, std::uint64_t tiles,
   const auto scales = [&](const char* field, mmaudit_in bytes, std::initializer_list<Axis> axes) {
     if (!given(bytes)) return;
     if (inst.scale == Format::none)
-      refuse(field,
-             "found with " + name_of(inst) + ", allowed with block-scaled instructions only (kind_mx...)");
+      refuse("{}: found with {}, allowed: with block-scaled instructions only (kind_mx...)", field,
+             name_of(inst));
     require(field, bytes, axes, spec_of(inst.scale));
   };
   scales("scale_a", x.scale_a, {{"tiles", tiles}, {"m", m}, {"k / block", blocks}});
   scales("scale_b", x.scale_b, {{"tiles", tiles}, {"k / block", blocks}, {"n", n}});
   const bool has_metadata = given(x.metadata);
   if (has_metadata != is_sparse(inst.op))
-    refuse("metadata", std::string("found ") + (has_metadata ? "some" : "none") + " with " + name_of(inst) +
-                           ", allowed: with sparse instructions, which need it");
+    refuse("metadata: found {} with {}, allowed: with sparse instructions, which need it",
+           has_metadata ? "some" : "none", name_of(inst));
   if (!has_metadata) return;
   require("metadata", x.metadata, {{"tiles", tiles}, {"m", m}, {"k / 2", stored}}, kByte);
   Instruction rows = inst;
   rows.m = static_cast<std::int16_t>(m);
   const std::span bytes(bytes_at(x.metadata), x.metadata.bytes);
-  if (const std::string why = why_bad_metadata(rows, bytes, tiles); !why.empty()) refuse("metadata", why);
+  if (const std::string why = why_bad_metadata(rows, bytes, tiles); !why.empty())
+    throw InputError("metadata: " + why);
 }
 
 void run_tiles(const mmaudit_tiles& work) {
@@ -149,7 +149,7 @@ void run_shrink(const mmaudit_dot& work, mmaudit_first_failing first_failing, vo
                 const mmaudit_shrunk& result) {
   const Instruction inst = capi::instruction_of(work.inst);
   const DotCase dot = dot_of(inst, work);
-  if (first_failing == nullptr) refuse("first_failing", "found null, allowed: a function");
+  if (first_failing == nullptr) refuse("first_failing: found null, allowed: a function");
   require("a", result.a, {{"k", dot.a.size()}}, spec_of(inst.a));
   require("b", result.b, {{"k", dot.b.size()}}, spec_of(inst.b));
   require("c", result.c, {{"1", 1}}, spec_of(inst.c));

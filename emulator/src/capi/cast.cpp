@@ -1,9 +1,8 @@
 // The C interface: numbers from one format to another.
 #include "guard.hpp"
 #include "mmaudit/cast_outcome.hpp"
-#include "mmaudit/convert.hpp"
 #include "mmaudit/cvt.hpp"
-#include "mmaudit/raw_words.hpp"
+#include "mmaudit/fast_cast.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -14,27 +13,23 @@ void run_cast(const mmaudit_cast& work) {
   rule.saturate = work.saturate != 0;
   if (work.rounding != nullptr) {
     const auto rounding = find_cast_rounding(work.rounding);
-    if (!rounding)
-      refuse("rounding", "found \"" + std::string(work.rounding) + "\", allowed: rn, rz, rna, rp");
+    if (!rounding) refuse("rounding: found \"{}\", allowed: {}", work.rounding, names_of(kCastRoundings));
     rule.rounding = *rounding;
   }
   const std::size_t elements = work.source.bytes / from.storage_bytes();
   if (work.source.data == nullptr && work.source.bytes != 0)
-    refuse("source", "found null, allowed: elements of " + std::string(name_of(from.id)));
+    refuse("source: found null, allowed: elements of {}", name_of(from.id));
   if (work.source.bytes % from.storage_bytes() != 0)
-    refuse("source", "found " + std::to_string(work.source.bytes) + " bytes, allowed: a multiple of " +
-                         std::to_string(from.storage_bytes()));
+    refuse("source: found {} bytes, allowed: a multiple of {}", work.source.bytes, from.storage_bytes());
   require("result", work.result, {{"elements", elements}}, to);
   require_apart("source", work.result, work.source, true);
   mmaudit_cast_counts counts{};
   const bool counting = work.counts != nullptr;
   if (counting) give(counts, work.counts);  // refused before anything is written
-  for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t stored = load_word(work.source.data, from.storage_bytes(), i);
-    const std::uint64_t bits = cast_bits(stored, from, to, rule);
-    store_word(work.result.data, to.storage_bytes(), i, bits);
-    if (counting) count_outcome(outcome_of_cast(decode_value(stored, from), bits, to, rule), counts);
-  }
+  cast_elements(work.source.data, from, work.result.data, to, rule, elements,
+                [&](double value, std::uint64_t bits) {
+                  if (counting) count_outcome(outcome_of_cast(value, bits, to, rule), counts);
+                });
   if (counting) give(counts, work.counts);
 }
 
@@ -48,12 +43,11 @@ extern "C" int mmaudit_convert(const mmaudit_cast* work) {
 extern "C" int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t count, uint32_t random,
                            uint32_t* result) {
   return mmaudit::capi::guarded([&] {
-    using mmaudit::capi::Refused;
     if (opcode == nullptr || operands == nullptr || result == nullptr)
-      mmaudit::capi::refuse("cvt", "found null, allowed: opcode, operands and result");
+      mmaudit::refuse("cvt: found null, allowed: opcode, operands and result");
     std::uint32_t bits = 0;
     const std::string reason = mmaudit::run_cvt(opcode, {operands, count}, random, bits);
-    if (!reason.empty()) throw Refused{reason};
+    if (!reason.empty()) throw mmaudit::InputError(reason);
     *result = bits;
   });
 }

@@ -7,6 +7,7 @@
 #include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/library_log.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -20,8 +21,7 @@ class FieldReader {
     const auto word = take(name);
     if (!word) return;
     if (value.k == 1)  // scalar
-      refuse(whole_,
-             std::string(name) + ": found " + std::string(*word) + " beside scalar, allowed: one of both");
+      refuse("{}: {}: found {} beside scalar, allowed: one of both", whole_, name, *word);
     value = capi::instruction_of(std::string(*word).c_str());
   }
   void boolean(std::string_view name, bool& value) {
@@ -29,7 +29,7 @@ class FieldReader {
     if (!word) return;
     value = *word == "1" || *word == "True" || *word == "true";
     if (!value && *word != "0" && *word != "False" && *word != "false")
-      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: true, false");
+      refuse("{}: {}: found {}, allowed: true, false", whole_, name, *word);
   }
   template <typename Number>
   void number(std::string_view name, Number& value) {
@@ -37,15 +37,15 @@ class FieldReader {
     if (!word) return;
     const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
     if (error != std::errc{} || end != word->data() + word->size())
-      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: a number");
+      refuse("{}: {}: found {}, allowed: a number", whole_, name, *word);
   }
   void count(std::string_view name, std::uint64_t& value, std::uint64_t least) {
     const auto word = take(name);
     if (!word) return;
-    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
-    if (error != std::errc{} || end != word->data() + word->size() || value < least)
-      refuse(whole_, std::string(name) + ": found " + std::string(*word) + ", allowed: an integer from " +
-                         std::to_string(least));
+    const auto found = whole_number<std::uint64_t>(*word);
+    if (!found || *found < least)
+      refuse("{}: {}: found {}, allowed: an integer from {}", whole_, name, *word, least);
+    value = *found;
   }
   void format(std::string_view name, Format& value) {
     if (const auto word = take(name)) value = capi::format_of(name, std::string(*word).c_str()).id;
@@ -55,9 +55,7 @@ class FieldReader {
     const auto word = take(name);
     if (!word) return;
     const auto* const found = std::find(names, names + Count, *word);
-    if (found == names + Count)
-      refuse(whole_,
-             std::string(name) + ": found " + std::string(*word) + ", allowed: a name of docs/gemm.md");
+    if (found == names + Count) refuse("{}: {}: found {}, allowed: {}", whole_, name, *word, names_of(names));
     value = static_cast<Enum>(found - names);
   }
   /// Refuses words that no field has taken, that have no value, and second ones of a field.
@@ -69,11 +67,11 @@ class FieldReader {
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
       const std::string_view name = word.substr(0, word.find('='));
       if (!word.empty() && std::find(taken_.begin(), taken_.end(), name) == taken_.end())
-        refuse(whole_, "found " + std::string(name) + ", allowed: a field of docs/gemm.md");
+        refuse("{}: found {}, allowed: a field of docs/gemm.md", whole_, name);
       if (!word.empty() && name.size() == word.size())
-        refuse(whole_, "found " + std::string(name) + " without a value, allowed: name=value");
+        refuse("{}: found {} without a value, allowed: name=value", whole_, name);
       if (!word.empty() && std::find(names.begin(), names.end(), name) != names.end())
-        refuse(whole_, "found " + std::string(name) + " twice, allowed: once");
+        refuse("{}: found {} twice, allowed: once", whole_, name);
       names.push_back(name);
     }
   }
@@ -125,15 +123,16 @@ GemmProblem problem_of(const mmaudit_gemm& work) {
   const std::string_view layout = work.layout == nullptr ? "nn" : work.layout;
   const auto* const found = std::find(std::begin(names::kLayout), std::end(names::kLayout), layout);
   if (found == std::end(names::kLayout))
-    refuse("layout", "found " + std::string(layout) + ", allowed: nn, nt, tn, tt");
+    refuse("layout: found {}, allowed: {}", layout, names_of(names::kLayout));
   out.transposed_a = layout[0] == 't';
   out.transposed_b = layout[1] == 't';
   const std::string_view api = work.like == nullptr ? "cublaslt" : work.like;
-  if (api != "cublaslt" && api != "cublas")
-    refuse("like", "found " + std::string(api) + ", allowed: cublaslt, cublas");
-  out.api = api == "cublas" ? GemmApi::cublas : GemmApi::cublaslt;
+  const auto* const named = std::find(std::begin(names::kGemmApi), std::end(names::kGemmApi), api);
+  if (named == std::end(names::kGemmApi))
+    refuse("like: found {}, allowed: {}", api, names_of(names::kGemmApi));
+  out.api = static_cast<GemmApi>(named - names::kGemmApi);
   if (work.problem != nullptr) take_fields(work.problem, out);
-  if (const std::string why = why_no_problem(out); !why.empty()) throw Refused{why};
+  if (const std::string why = why_no_problem(out); !why.empty()) throw InputError(why);
   return out;
 }
 
@@ -151,25 +150,22 @@ GemmPlan given_plan(const mmaudit_gemm& work, const GemmProblem& problem) {
   }
   for_each_field(plan, reader);
   reader.finish();
-  if (!scalar && plan.instruction.k == 0) refuse("plan", "found no instruction, allowed: instruction=NAME");
+  if (!scalar && plan.instruction.k == 0) refuse("plan: found no instruction, allowed: instruction=NAME");
   return plan;
 }
 
 GemmPlan plan_for(const mmaudit_gemm& work, const GemmProblem& problem) {
   if ((work.plan == nullptr) == (work.kernels == nullptr))
-    refuse("plan, kernels",
-           std::string("found ") + (work.plan == nullptr ? "neither" : "both") + ", allowed: one");
+    refuse("plan, kernels: found {}, allowed: one", work.plan == nullptr ? "neither" : "both");
   if (work.plan != nullptr) return given_plan(work, problem);
   LibraryCall call;
   const std::string_view attributes = work.algorithm == nullptr ? "" : work.algorithm;
   for (const char* const name : {"split_k", "reduction", "custom"}) {
     const auto word = log::value_in(attributes, name);
     if (!word) continue;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
-    if (error != std::errc{} || end != word->data() + word->size())
-      refuse("algorithm", std::string(name) + ": found " + std::string(*word) + ", allowed: an integer");
-    call.algorithm.emplace_back(name, value);
+    const auto value = whole_number<std::int64_t>(*word);
+    if (!value) refuse("algorithm: {}: found {}, allowed: an integer", name, *word);
+    call.algorithm.emplace_back(name, *value);
   }
   for (std::string_view rest = work.kernels; !rest.empty();) {
     const std::string_view name = rest.substr(0, rest.find('\n'));
@@ -183,7 +179,7 @@ GemmPlan plan_for(const mmaudit_gemm& work, const GemmProblem& problem) {
   }
   std::string why;
   const auto plan = plan_of(problem, call, &why);
-  if (!plan) refuse("kernels", "found " + why + ", allowed: kernels of docs/gemm.md");
+  if (!plan) refuse("kernels: found {}, allowed: kernels of docs/gemm.md", why);
   return *plan;
 }
 
@@ -198,7 +194,8 @@ void run_gemm(const mmaudit_gemm& work, char** plan_text) {
   require("d", work.d, {batch, {"m", work.m}, {"n", work.n}}, output);
   const auto addend = [](const char* field, mmaudit_in array, bool reads, std::initializer_list<Axis> axes,
                          const FormatSpec& format) {
-    if (!reads && given(array)) refuse(field, "found one, allowed: none without beta or bias in the problem");
+    if (!reads && given(array))
+      refuse("{}: found one, allowed: none without beta or bias in the problem", field);
     if (reads) require(field, array, axes, format);
   };
   addend("c", work.c, problem.beta != 0, {batch, {"m", work.m}, {"n", work.n}}, output);
@@ -208,7 +205,7 @@ void run_gemm(const mmaudit_gemm& work, char** plan_text) {
     require_apart(field, work.d, array);
   const Datapath datapath =
       plan.scalar ? Datapath{} : entry_of(architecture_of("hopper"), plan.instruction).datapath;
-  if (const std::string why = why_no_gemm(problem, plan, datapath); !why.empty()) throw Refused{why};
+  if (const std::string why = why_no_gemm(problem, plan, datapath); !why.empty()) throw InputError(why);
   const GemmOperands operands{work.a.data, work.b.data, work.c.data, work.bias.data};
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
     predict_gemm(problem, plan, datapath, work.m, work.n, matrix_of(problem, operands, matrix),

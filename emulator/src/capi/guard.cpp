@@ -33,16 +33,12 @@ std::string shape_text(std::initializer_list<Axis> axes, const FormatSpec& forma
 
 }  // namespace
 
-void refuse(std::string_view field, std::string_view clause) {
-  throw Refused{std::string(field).append(": ").append(clause)};
-}
-
 int guarded(const std::function<void()>& work) noexcept {
   try {
     work();
     return MMAUDIT_OK;
-  } catch (const Refused& refused) {
-    remember(refused.line);
+  } catch (const InputError& refused) {
+    remember(refused.what());
     return MMAUDIT_BAD_INPUT;
   } catch (const std::bad_alloc&) {
     remember("memory: ran out");
@@ -55,7 +51,7 @@ int guarded(const std::function<void()>& work) noexcept {
 }
 
 void give_text(char** out, const std::function<std::string()>& make) {
-  if (out == nullptr) refuse("json", "found null, allowed: where to put the text");
+  if (out == nullptr) refuse("json: found null, allowed: where to put the text");
   const std::string text = make();
   auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) throw std::bad_alloc();
@@ -66,31 +62,31 @@ void give_text(char** out, const std::function<std::string()>& make) {
 const Architecture& architecture_of(const char* name) {
   const std::string_view asked = name == nullptr ? kDefaultArchitecture : name;
   if (const Architecture* found = find_architecture(asked)) return *found;
-  refuse("arch", why_no_architecture(asked));
+  throw InputError("arch: " + why_no_architecture(asked));
 }
 
 Instruction instruction_of(const char* name) {
-  if (name == nullptr) refuse("inst", "found nothing, allowed: an instruction of `mmaudit list`");
+  if (name == nullptr) refuse("inst: found nothing, allowed: an instruction of `mmaudit list`");
   if (const auto found = read_instruction(name)) return *found;
-  refuse("inst", why_no_instruction(name));
+  throw InputError("inst: " + why_no_instruction(name));
 }
 
 const DatapathEntry& entry_of(const Architecture& architecture, const Instruction& instruction) {
   if (const DatapathEntry* entry = find_datapath(architecture, instruction)) return *entry;
-  refuse("inst", why_no_datapath(architecture, instruction));
+  throw InputError("inst: " + why_no_datapath(architecture, instruction));
 }
 
 FormatSpec format_of(std::string_view field, const char* name) {
   const std::string_view asked = name == nullptr ? "" : name;
   if (const auto found = read_format(asked)) return spec_of(*found);
-  refuse(field, why_no_format(asked));
+  throw InputError(std::string(field) + ": " + why_no_format(asked));
 }
 
 std::uint64_t bytes_of(std::string_view field, std::initializer_list<Axis> axes, const FormatSpec& format) {
   std::uint64_t bytes = format.storage_bytes();
   for (const Axis& axis : axes)
     if (__builtin_mul_overflow(bytes, axis.length, &bytes))
-      refuse(field, "found " + shape_text(axes, format) + ", allowed: less than 2^64 bytes");
+      refuse("{}: found {}, allowed: less than 2^64 bytes", field, shape_text(axes, format));
   return bytes;
 }
 
@@ -99,8 +95,7 @@ void require_bytes(std::string_view field, const void* data, std::size_t bytes,
   const std::uint64_t wanted = bytes_of(field, axes, format);
   if (bytes == wanted && (data != nullptr || wanted == 0)) return;
   const std::string found = data == nullptr ? "null" : std::to_string(bytes) + " bytes";
-  refuse(field,
-         "found " + found + ", allowed: " + std::to_string(wanted) + " bytes, " + shape_text(axes, format));
+  refuse("{}: found {}, allowed: {} bytes, {}", field, found, wanted, shape_text(axes, format));
 }
 
 void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same) {
@@ -109,7 +104,7 @@ void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool sam
   if (x.data == nullptr || d.bytes == 0 || x.bytes == 0) return;
   if (same && from == other && d.bytes == x.bytes) return;
   if (from < other + x.bytes && other < from + d.bytes)
-    refuse(field, "found memory that the result shares, allowed: memory of its own");
+    refuse("{}: found memory that the result shares, allowed: memory of its own", field);
 }
 
 }  // namespace mmaudit::capi

@@ -10,33 +10,27 @@
 #include <string_view>
 
 #include "mmaudit/arithmetic/format.hpp"
+#include "mmaudit/error.hpp"
 #include "mmaudit/mmaudit.h"
 #include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::capi {
 
-/// Stops a call with MMAUDIT_BAD_INPUT and this line.
-struct Refused {
-  std::string line;
-};
-
-[[noreturn]] void refuse(std::string_view field, std::string_view clause);
-
-/// Runs `work`, and turns what it throws into a status and the thread's last error.
+/// Runs `work`, and turns what it throws into a status and the thread's last error: InputError into
+/// MMAUDIT_BAD_INPUT.
 int guarded(const std::function<void()>& work) noexcept;
 
 /// The caller's structure as this version's. Missing fields are zero; fields of a newer version must be zero.
 template <typename Struct>
 Struct taken(const Struct* given) {
-  if (given == nullptr) refuse("work", "found null, allowed: a structure");
+  if (given == nullptr) refuse("work: found null, allowed: a structure");
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof size);
   constexpr std::size_t kMost = 4096;
-  if (size < sizeof size || size > kMost)
-    refuse("size", "found " + std::to_string(size) + ", allowed: sizeof of the structure");
+  if (size < sizeof size || size > kMost) refuse("size: found {}, allowed: sizeof of the structure", size);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (std::size_t i = sizeof(Struct); i < size; ++i)
-    if (bytes[i] != 0) refuse("size", "found fields of a newer version, allowed: fields of this one");
+    if (bytes[i] != 0) refuse("size: found fields of a newer version, allowed: fields of this one");
   Struct copy{};
   std::memcpy(&copy, given, size < sizeof(Struct) ? size : sizeof(Struct));
   copy.size = size;
@@ -46,11 +40,10 @@ Struct taken(const Struct* given) {
 /// Writes as much of `value` as the caller's structure has.
 template <typename Struct>
 void give(Struct value, Struct* out) {
-  if (out == nullptr) refuse("out", "found null, allowed: a structure");
+  if (out == nullptr) refuse("out: found null, allowed: a structure");
   std::size_t size = 0;
   std::memcpy(&size, out, sizeof size);
-  if (size < sizeof size)
-    refuse("size", "found " + std::to_string(size) + ", allowed: sizeof of the structure");
+  if (size < sizeof size) refuse("size: found {}, allowed: sizeof of the structure", size);
   value.size = size;
   std::memcpy(out, &value, size < sizeof(Struct) ? size : sizeof(Struct));
 }

@@ -1,10 +1,10 @@
 // The C interface: architectures, instructions, formats.
 #include <cstring>
 
-#include "text/json/writer.hpp"
 #include "guard.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/version.hpp"
+#include "text/json/writer.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -33,7 +33,8 @@ mmaudit_format described(const NamedFormat& format) {
 mmaudit_instruction described(const Instruction& inst, const DatapathEntry& entry) {
   mmaudit_instruction out{};
   const std::string name = name_of(inst);
-  if (name.size() >= sizeof out.name) refuse("inst", "found a name of " + std::to_string(name.size()));
+  if (name.size() >= sizeof out.name)
+    refuse("inst: found a name of {} characters, allowed: less than {}", name.size(), sizeof out.name);
   std::memcpy(out.name, name.c_str(), name.size() + 1);
   out.m = static_cast<std::uint32_t>(inst.m);
   out.n = static_cast<std::uint32_t>(inst.n);
@@ -68,10 +69,10 @@ std::string listing(const char* arch) {
 
 namespace capi = mmaudit::capi;
 using capi::guarded;
-using capi::refuse;
 using mmaudit::architectures;
 using mmaudit::kFormats;
 using mmaudit::kInstructions;
+using mmaudit::refuse;
 
 extern "C" {
 
@@ -92,8 +93,7 @@ size_t mmaudit_format_count() { return std::size(kFormats); }
 int mmaudit_format_at(size_t index, mmaudit_format* out) {
   return guarded([&] {
     if (index >= std::size(kFormats))
-      refuse("index",
-             "found " + std::to_string(index) + ", allowed: 0 to " + std::to_string(std::size(kFormats) - 1));
+      refuse("index: found {}, allowed: 0 to {}", index, std::size(kFormats) - 1);
     capi::give(capi::described(kFormats[index]), out);
   });
 }
@@ -124,7 +124,7 @@ int mmaudit_instruction_at(const char* arch, size_t index, mmaudit_instruction* 
       if (datapath != nullptr && position++ == index)
         return capi::give(capi::described(inst, *datapath), out);
     }
-    refuse("index", "found " + std::to_string(index) + ", allowed: less than " + std::to_string(position));
+    refuse("index: found {}, allowed: less than {}", index, position);
   });
 }
 

@@ -29,31 +29,31 @@ Product product_of(const mmaudit_product& work) {
   x.problem.metadata = bytes_at(work.metadata);
   const std::string_view layout = work.scale_layout == nullptr ? "rows" : work.scale_layout;
   x.blocked = layout == "blocked";
-  if (!x.blocked && layout != "rows")
-    refuse("scale_layout", "found " + std::string(layout) + ", allowed: rows, blocked");
+  if (!x.blocked && layout != "rows") refuse("scale_layout: found {}, allowed: rows, blocked", layout);
   x.problem.promote = work.promote;
   x.problem.split_k = work.split_k;
-  if (work.epilogue > 1) refuse("epilogue", "found " + std::to_string(work.epilogue) + ", allowed: 0, 1");
+  if (work.epilogue > 1) refuse("epilogue: found {}, allowed: 0, 1", work.epilogue);
   if (work.epilogue == 1) {
     const FormatSpec output =
         work.d_format == nullptr ? spec_of(Format::f32) : capi::format_of("d_format", work.d_format);
     x.problem.epilogue = Epilogue{work.alpha, work.beta, output.id};
   } else if (work.d_format != nullptr) {
-    refuse("d_format", "found without an epilogue, allowed with one");
+    refuse("d_format: found without an epilogue, allowed: with one");
   }
   constexpr unsigned kMostThreads = 4096;
-  if (work.threads > kMostThreads)
-    refuse("threads",
-           "found " + std::to_string(work.threads) + ", allowed: 0 to " + std::to_string(kMostThreads));
+  if (work.threads > kMostThreads) refuse("threads: found {}, allowed: 0 to {}", work.threads, kMostThreads);
   x.options.threads = work.threads;
   x.options.fast = work.plain == 0;
   if (work.simd != nullptr) {
     x.options.level = find_simd_level(work.simd);
     if (!x.options.level || !has_simd_level(*x.options.level))
-      refuse("simd", "found " + std::string(work.simd) + ", allowed here: " + simd_levels_here());
+      refuse("simd: found {}, allowed: {} (on this machine)", work.simd, simd_levels_here());
   }
-  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, x.problem); !why.empty())
-    throw Refused{why + " with " + name_of(x.inst)};
+  Matmul sums = x.problem;
+  // Factors finish sums of integers, which have no other epilogue.
+  if (x.inst.d == Format::s32 && (given(work.factor_a) || given(work.factor_b))) sums.epilogue.reset();
+  if (const std::string why = why_no_matmul(x.inst, x.datapath->datapath, sums); !why.empty())
+    throw InputError(why + " with " + name_of(x.inst));
   const auto factors = [&](const char* field, mmaudit_in given_ones, std::uint64_t lanes) {
     LaneFactors out;
     if (!given(given_ones)) return out;
@@ -67,8 +67,14 @@ Product product_of(const mmaudit_product& work) {
     return out;
   };
   x.factors = {factors("factor_a", work.factor_a, work.m), factors("factor_b", work.factor_b, work.n),
-               work.factor_block};
-  if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty()) throw Refused{why};
+               work.factor_block, FactorOrder::product};
+  if (work.factor_order != nullptr) {
+    const auto order = find_factor_order(work.factor_order);
+    if (!order)
+      refuse("factor_order: found {}, allowed: product, a-first", work.factor_order);
+    x.factors.order = *order;
+  }
+  if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty()) throw InputError(why);
   return x;
 }
 
@@ -113,7 +119,7 @@ void take_operands(const mmaudit_product& work, Product& x, bool d) {
   const std::span bytes(bytes_at(work.metadata), work.metadata.bytes);
   if (const std::string why = why_bad_metadata(sparsity_of(x.inst), bytes, work.batch, work.m, stored);
       !why.empty())
-    refuse("metadata", why);
+    throw InputError("metadata: " + why);
 }
 
 namespace {
@@ -132,9 +138,9 @@ void run_product(const mmaudit_product& work) {
 
 Product toleranced(const mmaudit_product& work, bool d) {
   Product x = product_of(work);
-  if (x.factors.any()) refuse("factor_a", "found with a tolerance, allowed without one");
+  if (x.factors.any()) refuse("factor_a: found with a tolerance, allowed: without one");
   if (const std::string why = why_no_tolerance(x.inst, x.datapath->datapath, x.problem); !why.empty())
-    throw Refused{why + " with " + name_of(x.inst)};
+    throw InputError(why + " with " + name_of(x.inst));
   take_operands(work, x, d);
   return x;
 }
@@ -171,7 +177,7 @@ mmaudit_gemm_check given_check(const GemmCheck& found) {
 
 GemmCloseness closeness(const mmaudit_product& work, double false_alarm) {
   if (!(false_alarm > 0 && false_alarm < 1))
-    refuse("false_alarm", "found " + std::to_string(false_alarm) + ", allowed: above 0 and below 1");
+    refuse("false_alarm: found {}, allowed: above 0 and below 1", false_alarm);
   const Product x = toleranced(work, true);
   return check_gemm_close(x.inst, x.datapath->datapath, x.problem, {false_alarm, work.threads});
 }
@@ -201,6 +207,7 @@ mmaudit_gemm_closeness given_closeness(const GemmCloseness& found) {
 }  // namespace mmaudit::capi
 
 using namespace mmaudit::capi;
+using mmaudit::refuse;
 
 extern "C" {
 
@@ -210,7 +217,7 @@ int mmaudit_matmul(const mmaudit_product* work) {
 
 int mmaudit_matmul_bytes(const mmaudit_product* work, uint64_t* bytes) {
   return guarded([&] {
-    if (bytes == nullptr) refuse("bytes", "found null, allowed: where to put the number");
+    if (bytes == nullptr) refuse("bytes: found null, allowed: where to put the number");
     const auto x = product_of(taken(work));
     *bytes = mmaudit::matmul_bytes(x.inst, x.problem, x.options).value_or(UINT64_MAX);
   });
@@ -222,7 +229,7 @@ int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaud
 
 int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, char** explanation) {
   return guarded([&] {
-    if (result == nullptr) refuse("result", "found null, allowed: a structure");
+    if (result == nullptr) refuse("result: found null, allowed: a structure");
     const mmaudit::GemmCheck found = checked(taken(work));
     give(given_check(found), result);
     if (explanation != nullptr) give_text(explanation, [&] { return found.explanation(); });
@@ -232,7 +239,7 @@ int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_check* result, 
 int mmaudit_check_gemm_close(const mmaudit_product* work, double false_alarm, mmaudit_gemm_closeness* result,
                              char** explanation) {
   return guarded([&] {
-    if (result == nullptr) refuse("result", "found null, allowed: a structure");
+    if (result == nullptr) refuse("result: found null, allowed: a structure");
     const mmaudit::GemmCloseness found = closeness(taken(work), false_alarm);
     give(given_closeness(found), result);
     if (explanation != nullptr) give_text(explanation, [&] { return found.explanation(); });

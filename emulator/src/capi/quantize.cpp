@@ -6,24 +6,21 @@
 #include <vector>
 
 #include "mmaudit/names.hpp"
+#include "text/json/writer.hpp"
 
 namespace mmaudit::capi {
 namespace {
 
 [[noreturn]] void refuse_name(std::string_view field, const char* name,
                               const std::vector<std::string>& allowed) {
-  std::string clause = "found ", list;
-  clause.append(name == nullptr ? "null" : name);
-  if (name != nullptr)
-    if (const std::string near = nearest_word(name, allowed); !near.empty())
-      refuse(field, clause.append(", allowed: did you mean ").append(near).append("?"));
-  for (const std::string& one : allowed) list.append(list.empty() ? "" : ", ").append(one);
-  refuse(field, clause.append(", allowed: ").append(list));
+  refuse("{}: found {}{}, allowed: {}", field, name == nullptr ? "null" : name,
+         name == nullptr ? "" : did_you_mean(name, allowed), allowed);
 }
 
 template <std::size_t Size>
 void put(const std::string& text, char (&out)[Size]) {
-  if (text.size() >= Size) refuse("size", "found a name of more characters than its field has");
+  if (text.size() >= Size)
+    refuse("size: found a name of {} characters, allowed: less than {}", text.size(), Size);
   std::memcpy(out, text.c_str(), text.size() + 1);
 }
 
@@ -34,66 +31,105 @@ Accumulation policy_of(const char* name) {
   return *found;
 }
 
+GemmDtype dtype_of(const char* name) {
+  if (name != nullptr)
+    if (const GemmDtype* row = find_gemm_dtype(name)) return *row;
+  refuse_name("dtype", name, names_of(gemm_dtypes()));
+}
+
+/// `name` null: the usual one of these operands.
+Scaling scaling_of(const char* name, const GemmDtype& dtype) {
+  if (name == nullptr) return *dtype.usual;
+  const std::vector<Scaling> found = find_scalings(name);
+  if (found.empty()) refuse_name("scaling", name, scaling_names());
+  return found[0];
+}
+
+GemmCombination combination_of(const char* dtype, const char* scaling) {
+  GemmCombination out;
+  out.dtype = dtype_of(dtype);
+  out.scaling = scaling_of(scaling, out.dtype);
+  return settled(out);
+}
+
 void find(mmaudit_gemm_path* out) {
   mmaudit_gemm_path path = taken(out);
-  GemmCombination combination;
+  GemmCombination combination = combination_of(path.dtype, path.scaling);
   combination.architecture = &architecture_of(path.arch);
-  combination.dtype = dtype_of(path.dtype);
-  combination.scaling = scaling_of(path.scaling, combination.dtype);
   combination.accumulation = policy_of(path.policy);
-  combination = settled(combination);
   const GemmPath found = mmaudit::find_path(combination);
   if (!found.why_not.empty())
-    refuse("dtype, scaling, policy",
-           "found " + std::string(combination.dtype.name) + ", " + std::string(name_of(combination.scaling)) +
-               ", " + name_of(combination.accumulation) + ", which can't be computed: " + found.why_not);
+    throw InputError("dtype, scaling, policy: found " + std::string(combination.dtype.name) + ", " +
+                     std::string(combination.scaling.name) + ", " + name_of(combination.accumulation) +
+                     ", which can't be computed: " + found.why_not);
   const QuantizeRule rule = quantize_rule(combination.dtype, combination.scaling, false);
   put(name_of(found.instruction), path.inst);
-  put(std::string(name_of(combination.scaling)), path.taken_scaling);
+  put(std::string(combination.scaling.name), path.taken_scaling);
   const auto named = [](Format format) { return format == Format::none ? nullptr : name_of(format).data(); };
   path.a = named(found.instruction.a), path.b = named(found.instruction.b),
   path.d = named(found.instruction.d);
   path.scale = named(found.instruction.scale);
   path.output = named(combination.output);
-  path.scale_block = rule.scale_block;
-  path.factor_block = rule.factor_block;
-  path.factor_per_lane = rule.factor_per_lane ? 1 : 0;
+  path.scale_block = rule.scale_block();
+  path.factor_block = rule.factor_block();
+  path.factor_per_lane = rule.factor_per_lane() ? 1 : 0;
   path.factor_per_tensor = rule.one_factor() ? 1 : 0;
   path.promote = combination.accumulation.promote;
   path.split_k = combination.accumulation.split_k;
+  path.factor_order = name_of(combination.scaling.order).data();
+  path.activations =
+      combination.scaling.activations.empty() ? nullptr : combination.scaling.activations.data();
   give(path, out);
+}
+
+std::string recipes_json() {
+  json::Writer out;
+  const auto granularity = [&](std::string_view name, const Granularity& x) {
+    out.key(name).begin_object().field("lanes", x.lanes).field("k", x.k).end_object();
+  };
+  const auto text = [&](std::string_view name, std::string_view x) {
+    out.key(name);
+    if (x.empty())
+      out.json("null");
+    else
+      out.value(x);
+  };
+  out.begin_object().field("schema", "mmaudit.recipes/1").key("recipes").begin_array();
+  for (const Recipe& each : recipes()) {
+    const GemmCombination taken_as = combination_of(each.dtype.data(), each.scaling.data());
+    const auto& [dtype, scaling] = std::tie(taken_as.dtype, taken_as.scaling);
+    const QuantizeRule a = quantize_rule(dtype, scaling, false), b = quantize_rule(dtype, scaling, true);
+    out.begin_object().field("name", each.name).field("arch", each.arch).field("dtype", each.dtype);
+    text("scaling", each.scaling);
+    out.field("policy", each.policy);
+    text("gradient", each.gradient);
+    out.field("history", each.history).field("source", each.source);
+    out.field("a", name_of(dtype.element)).field("b", name_of(dtype.element_b()));
+    text("scale", a.scaled() ? name_of(dtype.scale) : a.factors ? "f32" : "");
+    granularity("scale_a", a.covers);
+    granularity("scale_b", b.covers);
+    out.field("scaled_by", name_of(scaling.by)).field("scale_rounding", name_of(scaling.rounding));
+    out.field("second_level", scaling.second_level).field("factor_order", name_of(scaling.order));
+    out.field("arithmetic", name_of(scaling.arithmetic));
+    text("scale_source", scaling.source);
+    out.end_object();
+  }
+  return out.end_array().end_object().text();
 }
 
 }  // namespace
 
-GemmDtype dtype_of(const char* name) {
-  if (name != nullptr)
-    if (const GemmDtype* row = find_gemm_dtype(name)) return *row;
-  std::vector<std::string> allowed;
-  for (const GemmDtype& each : gemm_dtypes()) allowed.emplace_back(each.name);
-  refuse_name("dtype", name, allowed);
-}
-
-Scaling scaling_of(const char* name, const GemmDtype& dtype) {
-  if (name == nullptr) return usual_scaling(dtype);
-  const std::vector<Scaling> found = find_scalings(name);
-  if (found.empty())
-    refuse_name("scaling", name, {"none", "tensor", "row", "1x128", "128x128", "mx-floor", "mx-ceil"});
-  return found[0];
-}
-
 Quantization quantization_of(const mmaudit_quantization& work) {
-  GemmCombination combination;
-  combination.dtype = dtype_of(work.dtype);
-  combination.scaling = scaling_of(work.scaling, combination.dtype);
-  combination = settled(combination);
+  const GemmCombination combination = combination_of(work.dtype, work.scaling);
   const bool of_b = work.of_b != 0;
   Quantization out;
   out.rule = quantize_rule(combination.dtype, combination.scaling, of_b);
   out.batch = work.batch, out.lanes = work.lanes, out.k = work.k;
   out.from = capi::format_of("from", work.from);
-  if (out.from.integer() || out.from.storage_bits < 16)
-    refuse("from", "found " + std::string(name_of(out.from.id)) + ", allowed: f64, f32, f16, bf16");
+  const auto is_source = [](const FormatSpec& spec) { return !spec.integer() && spec.storage_bits >= 16; };
+  if (!is_source(out.from))
+    refuse("from: found {}, allowed: {}", name_of(out.from.id),
+           names_of(kFormats, [&](const NamedFormat& one) { return is_source(one.spec); }));
   out.x = work.x.data;
   out.batch_stride = work.batch_stride, out.lane_stride = work.lane_stride, out.k_stride = work.k_stride;
   const std::uint64_t numbers = work.batch * work.lanes * work.k;
@@ -107,15 +143,19 @@ Quantization quantization_of(const mmaudit_quantization& work) {
     for (const auto& [count, stride] : axes) {
       std::uint64_t step = 0;
       if (__builtin_mul_overflow(count - 1, stride, &step) || __builtin_add_overflow(last, step, &last))
-        refuse("x strides", "found an element beyond 64 bits, allowed: within x");
+        refuse("x strides: found an element beyond 64 bits, allowed: within x");
     }
     if (work.x.data == nullptr || work.x.bytes / out.from.storage_bytes() <= last)
-      refuse("x", "found " + std::to_string(work.x.bytes) + " bytes, allowed: those up to element " +
-                      std::to_string(last));
+      refuse("x: found {} bytes, allowed: those up to element {}", work.x.bytes, last);
   }
   const Axis blocks{"blocks", out.rule.scaled() ? out.scale_blocks() : out.factor_blocks()};
-  if (out.rule.one_factor()) require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);
-  if (out.largest_count() != 0) require("largest", work.largest, {batch, lanes, blocks}, f32);
+  if (work.find_largest > 1)
+    refuse("find_largest: found {}, allowed: 0, 1", work.find_largest);
+  const bool find = work.find_largest == 1;
+  if (out.rule.one_factor() && !(find && !given(work.tensor_largest)))
+    require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);
+  if (out.largest_count() != 0 && !(find && !given(work.largest)))
+    require("largest", work.largest, {batch, lanes, blocks}, f32);
   require("elements", work.elements, {batch, lanes, depth}, out.rule.element);
   if (out.rule.scaled()) require("scales", work.scales, {batch, lanes, blocks}, kByte);
   if (out.factor_count() != 0) require("factors", work.factors, {{"factors", out.factor_count()}}, f32);
@@ -133,6 +173,10 @@ Quantization quantization_of(const mmaudit_quantization& work) {
 using namespace mmaudit::capi;
 
 extern "C" {
+
+int mmaudit_recipes(char** json) {
+  return guarded([&] { give_text(json, recipes_json); });
+}
 
 int mmaudit_find_path(mmaudit_gemm_path* path) {
   return guarded([&] { find(path); });

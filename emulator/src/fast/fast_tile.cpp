@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "mmaudit/refusal.hpp"
 #include "vector_sums.hpp"
 #ifdef MMAUDIT_FAST_X86
 #include <cpuid.h>
@@ -380,11 +381,6 @@ SimdLevel best_simd_level() {
   return best;
 }
 
-std::string simd_levels_here() {
-  std::string names;
-  for (const SimdLevel level : kSimdLevels)
-    if (has_simd_level(level)) names.append(names.empty() ? "" : ", ").append(name_of(level));
-  return names;
-}
+std::string simd_levels_here() { return with_commas(names_of(kSimdLevels, has_simd_level)); }
 
 }  // namespace mmaudit

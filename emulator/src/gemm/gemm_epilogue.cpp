@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 
-#include "gemm/gemm_refusal.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tanh_approx.hpp"
 
 namespace mmaudit {
@@ -96,19 +96,20 @@ std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const 
   };
   const Format a = problem.type, b = b_type_of(problem);
   if (in_memory(plan.instruction.a) != in_memory(a) || in_memory(plan.instruction.b) != in_memory(b))
-    return refusal(plan.scalar ? "a, b" : "instruction",
+    return refusal("{}: found {}, allowed: {}{}, as A and B of the problem are",
+                   plan.scalar ? "a, b" : "instruction",
                    plan.scalar ? both(plan.instruction.a, plan.instruction.b) : name_of(plan.instruction),
-                   (plan.scalar ? "" : "one of ") + both(a, b) + ", as A and B of the problem are");
+                   plan.scalar ? "" : "one of ", both(a, b));
   if (plan.output != output_of(problem))
-    return refusal("output", std::string(name_of(plan.output)),
-                   std::string(name_of(output_of(problem))) + ", as D of the problem is");
+    return refusal("output: found {}, allowed: {}, as D of the problem is", name_of(plan.output),
+                   name_of(output_of(problem)));
   if (problem.activation == GemmActivation::gelu && plan.output == Format::f64)
-    return refusal("activation", "gelu", "none, relu with f64");
+    return refusal("activation: found gelu, allowed: none, relu with f64");
   if (plan.c_place != CPlace::epilogue &&
       (problem.alpha != 1 || problem.scale_a != 1 || problem.scale_b != 1 || problem.bias ||
        problem.activation != GemmActivation::none || (problem.beta != 0 && problem.beta != 1)))
-    return refusal("c_place", std::string(names::kCPlace[static_cast<std::size_t>(plan.c_place)]),
-                   "epilogue but for a problem that is A B or A B + C");
+    return refusal("c_place: found {}, allowed: epilogue but for a problem that is A B or A B + C",
+                   names::kCPlace[static_cast<std::size_t>(plan.c_place)]);
   Matmul product;
   product.m = problem.m;
   product.n = problem.n;

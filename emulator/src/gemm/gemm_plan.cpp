@@ -8,11 +8,11 @@
 
 #include "gemm/epilogue.hpp"
 #include "gemm/fma_products.hpp"
-#include "gemm/gemm_refusal.hpp"
 #include "mmaudit/arithmetic/accumulate.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -364,62 +364,61 @@ std::vector<KRange> slices_of(const GemmPlan& plan, std::uint64_t k) {
 
 std::string why_no_prediction(const GemmPlan& plan, const Datapath& datapath, const Matmul& problem) {
   if (problem.promote != 0)
-    return refusal("promote", std::to_string(problem.promote), "the plan's, not a product's");
+    return refusal("promote: found {}, allowed: the plan's, not a product's", problem.promote);
   if (problem.split_k != 1)
-    return refusal("split_k", std::to_string(problem.split_k), "the plan's, not a product's");
+    return refusal("split_k: found {}, allowed: the plan's, not a product's", problem.split_k);
   if (problem.epilogue && problem.epilogue->output != plan.output)
-    return refusal("epilogue output", std::string(name_of(problem.epilogue->output)),
-                   std::string(name_of(plan.output)) + ", the plan's output");
+    return refusal("epilogue output: found {}, allowed: {}, the plan's output",
+                   name_of(problem.epilogue->output), name_of(plan.output));
   if (plan.c_place != CPlace::epilogue && problem.epilogue)
-    return refusal("c_place", std::string(names::kCPlace[static_cast<std::size_t>(plan.c_place)]),
-                   "epilogue where there is one");
+    return refusal("c_place: found {}, allowed: epilogue where there is one",
+                   names::kCPlace[static_cast<std::size_t>(plan.c_place)]);
   if (const SliceOrder order = plan.slices > 1 ? plan.slice_order : plan.lane_order;
       plan.c_place == CPlace::total &&
       ((plan.slices == 1 && plan.lanes == 1) || order == SliceOrder::bisected || order == SliceOrder::halved))
-    return refusal("c_place", "total", "epilogue, chain but with slices or lanes added to a total");
+    return refusal(
+        "c_place: found total, allowed: epilogue, chain but with slices or lanes added to a total");
   const bool wide = in_binary64(plan);
   for (const auto& [field, format] :
        {std::pair{"running", plan.running}, {"partial", plan.partial}, {"total", plan.total}})
     if (format != Format::f32 && (wide || (format != Format::f16 && format != Format::bf16)))
-      return refusal(field, std::string(name_of(format)),
+      return refusal("{}: found {}, allowed: {}", field, name_of(format),
                      wide ? "f32 (as the sums are: binary64)" : "f32, f16, bf16");
   if (plan.running != Format::f32 && !plan.scalar)
-    return refusal("running", std::string(name_of(plan.running)), "f32 but with scalar");
+    return refusal("running: found {}, allowed: f32 but with scalar", name_of(plan.running));
   if (wide && (plan.output != Format::f64 || problem.epilogue))
-    return refusal("output", problem.epilogue ? "an epilogue" : std::string(name_of(plan.output)),
-                   "f64 alone where the sums are f64");
+    return refusal("output: found {}, allowed: f64 alone where the sums are f64",
+                   problem.epilogue ? "an epilogue" : std::string(name_of(plan.output)));
   if (wide && plan.promote != 0 && !plan.scalar)
-    return refusal("promote", std::to_string(plan.promote), "0, or scalar, where the sums are f64");
+    return refusal("promote: found {}, allowed: 0, or scalar, where the sums are f64", plan.promote);
   constexpr std::uint64_t kMostSlices = 1 << 20;
   for (const auto& [field, count, order] :
        {std::tuple{"slices", plan.slices, plan.slice_order}, {"lanes", plan.lanes, plan.lane_order}}) {
     if (order == SliceOrder::halved && !std::has_single_bit(count))
-      return refusal(field, std::to_string(count), "a power of two where their sums are halved");
+      return refusal("{}: found {}, allowed: a power of two where their sums are halved", field, count);
     if (count == 0 || count > kMostSlices)
-      return refusal(field, std::to_string(count), "1 to " + std::to_string(kMostSlices));
+      return refusal("{}: found {}, allowed: 1 to {}", field, count, kMostSlices);
   }
   if (!plan.scalar && plan.lanes != 1)
-    return refusal("lanes", std::to_string(plan.lanes), "1 but with scalar");
-  if (plan.lane_tile == 0) return refusal("lane_tile", "0", "1 or more");
+    return refusal("lanes: found {}, allowed: 1 but with scalar", plan.lanes);
+  if (plan.lane_tile == 0) return refusal("lane_tile: found 0, allowed: 1 or more");
   if (plan.scalar) {
     for (const Format format : {plan.instruction.a, plan.instruction.b}) {
       const FormatSpec spec = spec_of(format);
       if (spec.integer() || spec.signless || (format == Format::f64) != wide)
-        return refusal(
-            "a, b",
-            std::string(name_of(plan.instruction.a)) + " and " + std::string(name_of(plan.instruction.b)),
-            "floating-point formats, f64 only with f64");
+        return refusal("a, b: found {} and {}, allowed: floating-point formats, f64 only with f64",
+                       name_of(plan.instruction.a), name_of(plan.instruction.b));
       if (plan.running != Format::f32 && !holds(spec_of(plan.running), spec))
-        return refusal("running", std::string(name_of(plan.running)),
-                       "f32, or a format that has every number of " + std::string(name_of(format)));
+        return refusal("running: found {}, allowed: f32, or a format that has every number of {}",
+                       name_of(plan.running), name_of(format));
     }
-    return plan.head_tile != 0 ? refusal("scalar", "true with head_tile", "without it") : "";
+    return plan.head_tile != 0 ? refusal("scalar: found true with head_tile, allowed: without it") : "";
   }
   if (plan.head_tile % static_cast<std::uint64_t>(plan.instruction.k) != 0)
-    return refusal("head_tile", std::to_string(plan.head_tile),
-                   "a multiple of k = " + std::to_string(plan.instruction.k) + " of the instruction");
+    return refusal("head_tile: found {}, allowed: a multiple of k = {} of the instruction", plan.head_tile,
+                   plan.instruction.k);
   if (problem.c != nullptr && !problem.epilogue && plan.c_place == CPlace::epilogue)
-    return refusal("c", "some", "with an epilogue, which adds it");
+    return refusal("c: found some, allowed: with an epilogue, which adds it");
   Matmul work = whole(plan, problem);
   if (wide) work.epilogue.reset();
   if (plan.slices > 1 && !wide) work.split_k = plan.slices;  // refuses sums that can't be added

@@ -1,9 +1,9 @@
 // A plan in words, back from words, and which of its fields changed.
 #include <algorithm>
-#include <charconv>
 
 #include "mmaudit/gemm_plan.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit {
 namespace {
@@ -76,8 +76,9 @@ class WordsReader {
   void count(std::string_view name, std::uint64_t& value, std::uint64_t least) {
     const auto words = take(name);
     if (!words) return;
-    const auto [end, error] = std::from_chars(words->data(), words->data() + words->size(), value);
-    good_ = good_ && error == std::errc{} && end == words->data() + words->size() && value >= least;
+    const auto found = whole_number<std::uint64_t>(*words);
+    good_ = good_ && found.value_or(0) >= least && found.has_value();
+    value = found.value_or(value);
   }
   template <typename Enum, std::size_t Count>
   void choice(std::string_view name, const std::string_view (&names)[Count], Enum& value) {

@@ -14,6 +14,7 @@
 #include "mmaudit/detail/slices.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 #include "tile/tile_sums.hpp"
 
 namespace mmaudit {
@@ -154,23 +155,19 @@ class Pieces {
   std::uint64_t whole_, count_;
 };
 
-std::string refuse(const std::string& field, const std::string& found, const std::string& allowed) {
-  return field + ": found " + found + ", allowed: " + allowed;
-}
-
 /// Scales and metadata: where they are and where they may be.
 std::string why_no_side_data(const Instruction& instruction, const Matmul& problem) {
   for (const auto& [field, scales] : {std::pair{"scale_a", problem.scale_a}, {"scale_b", problem.scale_b}})
     if (scales != nullptr && instruction.scale == Format::none)
-      return refuse(field, "some", "with block-scaled instructions only (kind_mx...)");
+      return refusal("{}: found some, allowed: with block-scaled instructions only (kind_mx...)", field);
   const bool sparse = is_sparse(instruction.op);
   if (sparse != (problem.metadata != nullptr))
-    return refuse("metadata", sparse ? "none" : "some", "with sparse instructions, which need it");
+    return refusal("metadata: found {}, allowed: with sparse instructions, which need it",
+                   sparse ? "none" : "some");
   const auto group = static_cast<std::uint64_t>(sparsity_of(instruction).group);
   if (problem.k % group != 0)
-    return refuse(
-        "k", std::to_string(problem.k),
-        "a multiple of " + std::to_string(group) + ", as many elements as one group of metadata places");
+    return refusal("k: found {}, allowed: a multiple of {}, as many elements as one group of metadata places",
+                   problem.k, group);
   return {};
 }
 
@@ -181,33 +178,32 @@ std::string why_no_matmul(const Instruction& instruction, const Datapath& /*data
   const bool f32_sums = instruction.d == Format::f32 && instruction.c == Format::f32;
   const std::string k = std::to_string(instruction.k);
   if (instruction.c != instruction.d) {
-    return refuse(
-        "instruction",
-        "C of " + std::string(name_of(instruction.c)) + " with D of " + std::string(name_of(instruction.d)),
-        "C and D of one format, which a chain needs");
+    return refusal(
+        "instruction: found C of {} with D of {}, allowed: C and D of one format, which a chain needs",
+        name_of(instruction.c), name_of(instruction.d));
   }
   if (std::string why = why_no_side_data(instruction, problem); !why.empty()) return why;
   if (problem.promote % static_cast<std::uint64_t>(instruction.k) != 0)
-    return refuse("promote", std::to_string(problem.promote),
-                  "a multiple of k = " + k + " of the instruction");
-  if (problem.split_k == 0) return refuse("split_k", "0", "1 or more");
+    return refusal("promote: found {}, allowed: a multiple of k = {} of the instruction", problem.promote, k);
+  if (problem.split_k == 0) return refusal("split_k: found 0, allowed: 1 or more");
   if (problem.slice_tile % static_cast<std::uint64_t>(instruction.k) != 0)
-    return refuse("slice_tile", std::to_string(problem.slice_tile),
-                  "a multiple of k = " + k + " of the instruction");
+    return refusal("slice_tile: found {}, allowed: a multiple of k = {} of the instruction",
+                   problem.slice_tile, k);
   if ((problem.promote != 0 || problem.split_k > 1) && !f32_sums) {
-    return refuse(problem.promote != 0 ? "promote" : "split_k",
-                  "sums of " + std::string(name_of(instruction.d)), "sums of f32 (totals are binary32)");
+    return refusal("{}: found sums of {}, allowed: sums of f32 (totals are binary32)",
+                   problem.promote != 0 ? "promote" : "split_k", name_of(instruction.d));
   }
   if (problem.epilogue) {
     const Format to = problem.epilogue->output;
-    if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
-      return refuse("epilogue output", std::string(name_of(to)), "f32, f16, bf16");
+    if (std::find(std::begin(kEpilogueOutputs), std::end(kEpilogueOutputs), to) == std::end(kEpilogueOutputs))
+      return refusal("epilogue output: found {}, allowed: {}", name_of(to), names_of(kEpilogueOutputs));
     if (instruction.d != Format::f32 && instruction.d != Format::f16)
-      return refuse("epilogue", "sums of " + std::string(name_of(instruction.d)), "sums of f32 or f16");
+      return refusal("epilogue: found sums of {}, allowed: sums of f32 or f16", name_of(instruction.d));
   }
   Matmul with_c = problem;
   with_c.c = &problem;  // any pointer: the largest case
-  if (!matmul_bytes(instruction, with_c, {})) return refuse("sizes", "2^64 bytes or more", "less");
+  if (!matmul_bytes(instruction, with_c, {}))
+    return refusal("sizes: found 2^64 bytes or more, allowed: less");
   return {};
 }
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "gemm/epilogue.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -20,10 +22,10 @@ void for_each_element(const Matmul& problem, const Each& each) {
       for (std::uint64_t j = 0; j < problem.n; ++j, ++e) each(matrix, i, j, e);
 }
 
-void write(const Matmul& problem, float factor, std::uint64_t sum, const FormatSpec& format,
-           std::uint64_t e) {
+void write(const Matmul& problem, ScaledSum x, std::uint64_t e) {
   const Format output = problem.epilogue->output;
-  store_word(problem.d, spec_of(output).storage_bytes(), e, finished({factor, 0, output}, sum, format, 0));
+  store_word(problem.d, spec_of(output).storage_bytes(), e,
+             finished({x.factor, 0, output}, std::bit_cast<std::uint32_t>(x.sum), spec_of(Format::f32), 0));
 }
 
 /// Rows of A in [first, first + count) of k, contiguous; of B the same, where matrices follow each other.
@@ -65,8 +67,7 @@ void by_blocks(const Instruction& instruction, const Datapath& datapath, const M
       totals[e] = std::fma(factor, sums[e], totals[e]);
     });
   }
-  for (std::uint64_t e = 0; e < elements; ++e)
-    write(problem, 1, std::bit_cast<std::uint32_t>(totals[e]), spec_of(Format::f32), e);
+  for (std::uint64_t e = 0; e < elements; ++e) write(problem, {totals[e]}, e);
 }
 
 }  // namespace
@@ -74,17 +75,24 @@ void by_blocks(const Instruction& instruction, const Datapath& datapath, const M
 std::string why_no_factors(const Instruction& instruction, const Matmul& problem,
                            const ProductFactors& factors) {
   if (!factors.any()) return {};
-  if (problem.c != nullptr) return "c: found with factors, allowed without them";
+  if (problem.c != nullptr) return refusal("c: found with factors, allowed: without them");
   if (!problem.epilogue || problem.epilogue->alpha != 1 || problem.epilogue->beta != 0)
-    return "epilogue: found another one with factors, allowed: alpha 1, beta 0";
+    return refusal("epilogue: found another one with factors, allowed: alpha 1, beta 0");
+  const Format to = problem.epilogue->output;
+  if (to != Format::f32 && to != Format::f16 && to != Format::bf16)
+    return refusal("epilogue output: found {}, allowed: f32, f16, bf16", name_of(to));
   if (factors.block == 0) return {};
+  if (factors.order != FactorOrder::product)
+    return refusal("factor_order: found {} with factor_block, allowed: product", name_of(factors.order));
   if (problem.promote == 0 || factors.block % problem.promote != 0)
-    return "promote: found " + std::to_string(problem.promote) + ", allowed: a divisor of factor_block " +
-           std::to_string(factors.block);
+    return refusal("promote: found {}, allowed: a divisor of factor_block {}", problem.promote,
+                   factors.block);
   if (problem.split_k != 1)
-    return "split_k: found " + std::to_string(problem.split_k) + ", allowed with factor_block: 1";
-  if (instruction.d != Format::f32) return "inst: found binary16 sums, allowed with factor_block: f32";
-  if (instruction.scale != Format::none) return "inst: found block scales, allowed with factor_block: none";
+    return refusal("split_k: found {} with factor_block, allowed: 1", problem.split_k);
+  if (instruction.d != Format::f32)
+    return refusal("inst: found binary16 sums with factor_block, allowed: f32");
+  if (instruction.scale != Format::none)
+    return refusal("inst: found block scales with factor_block, allowed: none");
   return {};
 }
 
@@ -98,9 +106,10 @@ void scaled_matmul(const Instruction& instruction, const Datapath& datapath, con
   plain.epilogue.reset();
   plain.d = sums.data();
   matmul(instruction, datapath, plain, options);
+  const FastDecode sum_of(format);
   for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
-    write(problem, factors.a.at(matrix, i, 0) * factors.b.at(matrix, j, 0),
-          load_word(sums.data(), format.storage_bytes(), e), format, e);
+    const auto sum = static_cast<float>(sum_of.at(sums.data(), e));
+    write(problem, scaled_sum(sum, factors.a.at(matrix, i, 0), factors.b.at(matrix, j, 0), factors.order), e);
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "gemm/tolerance_element.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -66,11 +67,11 @@ bool has_bits_of_model(const Instruction& instruction, const Datapath& datapath,
 std::string why_no_tolerance(const Instruction& instruction, const Datapath& datapath,
                              const Matmul& problem) {
   if (std::string why = why_no_matmul(instruction, datapath, problem); !why.empty()) return why;
-  if (problem.epilogue) return "epilogue: found one, allowed: none";
+  if (problem.epilogue) return refusal("epilogue: found one, allowed: none");
   if (is_sparse(instruction.op) && datapath.metadata != MetadataRule::selected)
-    return "row: found metadata that select other elements, allowed: those that they name";
+    return refusal("row: found metadata that select other elements, allowed: those that they name");
   const std::string why = why_no_error_bound(make_dot_spec(instruction, datapath));
-  return why.empty() ? std::string() : "row: found " + why + ", allowed: fused dot-adds that truncate";
+  return why.empty() ? std::string() : refusal("row: found {}, allowed: fused dot-adds that truncate", why);
 }
 
 GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,

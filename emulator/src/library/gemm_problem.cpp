@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "gemm/gemm_refusal.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -46,18 +46,17 @@ MatrixExtents matrix_extents(const GemmProblem& x) {
 
 std::string why_no_batch(const GemmProblem& x) {
   constexpr std::uint64_t kMost = 65535;  // blocks of a grid's third dimension, where kernels put a batch
-  if (x.batch == 0 || x.batch > kMost) return refusal("batch", std::to_string(x.batch), "1 to 65535");
+  if (x.batch == 0 || x.batch > kMost) return refusal("batch: found {}, allowed: 1 to 65535", x.batch);
   const MatrixExtents one = matrix_extents(x);
   for (const auto& [field, stride, least, may_share] :
        {std::tuple{"stride_a", x.stride_a, one.a.value_or(0), true},
         {"stride_b", x.stride_b, one.b.value_or(0), true},
         {"stride_d", x.stride_d, one.d.value_or(0), false}}) {
     if (stride == kTightStride) continue;
-    if (x.batch == 1) return refusal(field, std::to_string(stride), "none without a batch");
+    if (x.batch == 1) return refusal("{}: found {}, allowed: none without a batch", field, stride);
     if (!(may_share && stride == 0) && (stride < least || stride > INT64_MAX))
-      return refusal(
-          field, std::to_string(stride),
-          (may_share ? "0 (one matrix for all) or from " : "from ") + std::to_string(least) + " on");
+      return refusal("{}: found {}, allowed: {}{} on", field, stride,
+                     may_share ? "0 (one matrix for all) or from " : "from ", least);
   }
   return {};
 }
@@ -70,13 +69,14 @@ std::string why_no_epilogue(const GemmProblem& problem) {
                                      {"scale_a", double{problem.scale_a}},
                                      {"scale_b", double{problem.scale_b}}})
     if (!std::isfinite(value) || (!wide && !std::isfinite(static_cast<float>(value))))
-      return refusal(field, shortest(value), wide ? "a finite number" : "a finite binary32 number");
+      return refusal("{}: found {}, allowed: {}", field, shortest(value),
+                     wide ? "a finite number" : "a finite binary32 number");
   if (problem.type == Format::s8 && has_epilogue(problem))
-    return refusal("alpha, beta, bias, activation", "others", "1, 0, none with s8");
+    return refusal("alpha, beta, bias, activation: found others, allowed: 1, 0, none with s8");
   if ((problem.scale_a != 1 || problem.scale_b != 1) && !is_fp8(problem.type))
-    return refusal("scale_a, scale_b", "others", "1 but with FP8");
+    return refusal("scale_a, scale_b: found others, allowed: 1 but with FP8");
   if (problem.api == GemmApi::cublas && (problem.bias || problem.activation != GemmActivation::none))
-    return refusal("bias, activation", "some", "none with cublas");
+    return refusal("bias, activation: found some, allowed: none with cublas");
   return {};
 }
 
@@ -140,34 +140,37 @@ std::string name_of(const GemmProblem& problem) {
 std::string why_no_problem(const GemmProblem& problem) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // cuBLAS counts in int
   for (const auto& [field, value] : {std::pair{"m", problem.m}, {"n", problem.n}, {"k", problem.k}})
-    if (value == 0 || value >= kMost) return refusal(field, std::to_string(value), "1 to 2147483647");
+    if (value == 0 || value >= kMost) return refusal("{}: found {}, allowed: 1 to 2147483647", field, value);
   const Format type = problem.type, d = output_of(problem);
   const bool known = type == Format::f16 || type == Format::bf16 || type == Format::tf32 ||
                      type == Format::f32 || type == Format::f64 || type == Format::s8 || is_fp8(type);
-  if (!known) return refusal("type", std::string(name_of(type)), "f16, bf16, tf32, f32, f64, e4m3, e5m2, s8");
+  if (!known)
+    return refusal("type: found {}, allowed: f16, bf16, tf32, f32, f64, e4m3, e5m2, s8", name_of(type));
   const bool exact = type == Format::tf32 || type == Format::f32 || type == Format::f64 || type == Format::s8;
   const Format only = type == Format::s8 ? Format::s32 : type == Format::f64 ? Format::f64 : Format::f32;
   if (exact ? d != only
             : d != Format::f32 && d != type && !(is_fp8(type) && (d == Format::bf16 || d == Format::f16)))
-    return refusal("d", std::string(name_of(d)),
+    return refusal("d: found {}, allowed: {}", name_of(d),
                    exact          ? std::string(name_of(only))
                    : is_fp8(type) ? "bf16, f16, f32"
                                   : std::string(name_of(type)) + ", f32");
-  if (is_fp8(type) && problem.api == GemmApi::cublas) return refusal("api", "cublas with FP8", "cublaslt");
+  if (is_fp8(type) && problem.api == GemmApi::cublas)
+    return refusal("api: found cublas with FP8, allowed: cublaslt");
   if (is_fp8(type) && (problem.transposed_a || !problem.transposed_b))
-    return refusal("layout", std::string(layout_of(problem)), "nt with FP8");
+    return refusal("layout: found {}, allowed: nt with FP8", layout_of(problem));
   constexpr std::uint64_t kMostAlgorithms = 64;
   if (problem.algorithm >= kMostAlgorithms || (problem.algorithm != 0 && problem.api == GemmApi::cublas))
-    return refusal("algorithm", std::to_string(problem.algorithm), "0 to 63 with cublaslt, 0 with cublas");
-  if (problem.fast_accum && !is_fp8(type)) return refusal("fast_accum", "true", "false but with FP8");
+    return refusal("algorithm: found {}, allowed: 0 to 63 with cublaslt, 0 with cublas", problem.algorithm);
+  if (problem.fast_accum && !is_fp8(type))
+    return refusal("fast_accum: found true, allowed: false but with FP8");
   for (const auto& [field, ld, least] :
        {std::tuple{"lda", problem.lda, problem.transposed_a ? problem.m : problem.k},
         {"ldb", problem.ldb, problem.transposed_b ? problem.k : problem.n},
         {"ldd", problem.ldd, problem.n}})
     if (ld != 0 && (ld < least || ld >= kMost))
-      return refusal(field, std::to_string(ld), "0 or " + std::to_string(least) + " to 2147483647");
+      return refusal("{}: found {}, allowed: 0 or {} to 2147483647", field, ld, least);
   if (std::string why = why_no_batch(problem); !why.empty()) return why;
-  if (!extents_of(problem)) return refusal("sizes", "more than 2^63 elements", "less");
+  if (!extents_of(problem)) return refusal("sizes: found more than 2^63 elements, allowed: less");
   return why_no_epilogue(problem);
 }
 

@@ -3,14 +3,12 @@
 #include <charconv>
 #include <vector>
 
+#include "mmaudit/model/ptx_text.hpp"
 #include "mmaudit/names.hpp"
-#include "mmaudit/printable.hpp"
 #include "model/not_modelled.hpp"
 
 namespace mmaudit {
 namespace {
-
-constexpr std::string_view kKinds[] = {"", "f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
 
 // In the order of Op.
 constexpr std::string_view kOps[] = {"mma",  "wgmma",   "mma.sp",     "wgmma.sp",
@@ -88,17 +86,17 @@ const std::vector<std::string>& every_name() {
 
 std::string allowed_shapes(const Instruction& inst, const Shaped& found) {
   if (is_tcgen05(inst.op) && !tcgen05_has_m(inst, found.m))
-    return "m: found " + std::to_string(found.m) + ", allowed " +
-           (tcgen05_has_m(inst, 64) ? "32, 64, 128 and 256" : "128 and 256");
+    return refusal("m: found {}, allowed: {}", found.m,
+                   tcgen05_has_m(inst, 64) ? "32, 64, 128 and 256" : "128 and 256");
   if (is_tcgen05(inst.op) && found.m == 32)
-    return "n: found " + std::to_string(found.n) + " with m = 32, allowed " +
-           (is_sparse(inst.op) ? "64 and 128" : "64, 128 and 256");
+    return refusal("n: found {} with m = 32, allowed: {}", found.n,
+                   is_sparse(inst.op) ? "64 and 128" : "64, 128 and 256");
   if (is_tcgen05(inst.op) && found.m == 256)
-    return "n: found " + std::to_string(found.n) + " with m = 256, allowed multiples of " +
-           (inst.d == Format::s32 ? "32" : "16") + " up to 256";
-  return "n: found " + std::to_string(found.n) +
-         (wgmma_has_n(inst, 40) ? ", allowed 8 to 256 in steps of 8"
-                                : ", allowed 8 to 32 in steps of 8 and 48 to 256 in steps of 16");
+    return refusal("n: found {} with m = 256, allowed: multiples of {} up to 256", found.n,
+                   inst.d == Format::s32 ? "32" : "16");
+  return refusal("n: found {}, allowed: {}", found.n,
+                 wgmma_has_n(inst, 40) ? "8 to 256 in steps of 8"
+                                       : "8 to 32 in steps of 8 and 48 to 256 in steps of 16");
 }
 
 /// The spelling of this table: mma.sp stands for mma.sp::ordered_metadata.
@@ -110,7 +108,7 @@ std::string plain_spelling(std::string_view name) {
 
 }  // namespace
 
-std::string_view name_of(MmaKind kind) { return kKinds[static_cast<int>(kind)]; }
+std::string_view name_of(MmaKind kind) { return kMmaKindNames[static_cast<int>(kind)]; }
 
 std::string name_of(const Instruction& inst) {
   if (inst.op == Op::mfma) return mfma_name(inst);
@@ -154,8 +152,7 @@ std::string why_no_instruction(std::string_view spelled) {
     if (shaped.m >= 0 && listed[i] == shaped.generic) return allowed_shapes(kInstructions[i], shaped);
   }
   const std::string known = not_modelled(name, kInstructionsNotModelled);
-  std::string text =
-      "found \"" + printable(name) + "\"" + known + ", allowed: an instruction of `mmaudit list`";
+  std::string text = refusal("found {}{}, allowed: an instruction of `mmaudit list`", in_quotes(name), known);
   if (!known.empty()) return text;
   if (const std::string nearest = nearest_instruction(spelled); !nearest.empty())
     text.append(" (the nearest is ").append(nearest).append(")");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "mmaudit/refusal.hpp"
+
 namespace mmaudit::volta {
 namespace {
 
@@ -53,8 +55,9 @@ Warp::Warp(const Instruction& wmma, const Datapath& datapath, Layout a, Layout b
   if (wmma.unit != units::wmma_f16 || wmma.m != kSide || wmma.n != kSide || wmma.k != kSide ||
       wmma.a != Format::f16 || datapath.products_per_step != kDepthOfSet ||
       datapath.addend != AddendPlace::in_first_step)
-    throw std::invalid_argument("volta: found " + name_of(wmma) +
-                                ", allowed wmma.m16n16k16 of f16 under a row of four products a step");
+    throw std::invalid_argument(
+        refusal("volta: found {}, allowed: wmma.m16n16k16 of f16 under a row of four products a step",
+                name_of(wmma)));
 }
 
 void Warp::load_a(std::span<const std::uint64_t> matrix) { load(a_map_, matrix, a_); }

@@ -1,5 +1,7 @@
 #pragma once
 // Names of instructions as people type them, in words.
+#include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 #include <string>
@@ -7,6 +9,13 @@
 #include <vector>
 
 namespace mmaudit {
+
+/// In small letters.
+inline std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
 
 /// An instruction in words, however it was spelled.
 struct Words {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -11,12 +10,6 @@
 
 namespace mmaudit {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
 
 bool is_format(std::string_view word) { return word == "a" || word == "b" || find_format(word).has_value(); }
 
@@ -274,22 +267,6 @@ const Alias* find_alias(std::string_view name) {
   return nullptr;
 }
 
-/// How many letters are changed, left out, put in, or swapped with the next one.
-std::size_t distance(std::string_view x, std::string_view y) {
-  std::vector<std::size_t> before, above, row(y.size() + 1);  // of the first i - 2, i - 1 and i letters of x
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= x.size(); ++i) {
-    before = std::exchange(above, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= y.size(); ++j) {
-      row[j] = std::min({above[j - 1] + (x[i - 1] == y[j - 1] ? 0U : 1U), above[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::optional<Instruction> read_instruction(std::string_view text) {
@@ -352,25 +329,6 @@ std::optional<Format> read_format(std::string_view name) {
 std::string_view meaning_of(std::string_view name) {
   const Alias* alias = find_alias(name);
   return alias == nullptr ? std::string_view() : alias->meaning;
-}
-
-std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed) {
-  const std::string typed = lower(name);
-  std::string nearest;
-  // Of two as near, the one that begins alike: the first letter is seldom the wrong one.
-  std::size_t best = 2 * std::max<std::size_t>(1, name.size() / 3) + 2;
-  for (const std::string& word : allowed) {
-    const std::string other = lower(word);
-    const std::size_t apart =
-        2 * distance(typed, other) + (other.substr(0, 1) == typed.substr(0, 1) ? 0U : 1U);
-    if (apart < best) best = apart, nearest = word;
-  }
-  return nearest;
-}
-
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed) {
-  const std::string nearest = nearest_word(name, allowed);
-  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
 }
 
 }  // namespace mmaudit

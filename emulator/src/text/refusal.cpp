@@ -1,25 +1,101 @@
+// Refusals, and why a name, a format, an instruction is none of the model's.
+#include "mmaudit/refusal.hpp"
 
-#include <vector>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "model/not_modelled.hpp"
+#include "text/name_words.hpp"
 
 namespace mmaudit {
 namespace {
 
-void add(std::string& list, std::string_view item) { list.append(list.empty() ? "" : ", ").append(item); }
+/// How many letters are changed, left out, put in, or swapped with the next one.
+std::size_t distance(std::string_view x, std::string_view y) {
+  std::vector<std::size_t> before, above, row(y.size() + 1);  // of the first i - 2, i - 1 and i letters of x
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= x.size(); ++i) {
+    before = std::exchange(above, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= y.size(); ++j) {
+      row[j] = std::min({above[j - 1] + (x[i - 1] == y[j - 1] ? 0U : 1U), above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
 
-/// With everything that is allowed, and `why` it is refused or else which of it was probably meant.
+/// With the fewest digits that give the number again, 100000 as such and 1e+20 with its exponent.
+template <class Float>
+std::string number_text(Float number) {
+  const bool plain = number == 0 || (std::abs(number) >= Float(1e-4) && std::abs(number) < Float(1e16));
+  char text[32];
+  const auto end = std::to_chars(std::begin(text), std::end(text), number,
+                                 plain ? std::chars_format::fixed : std::chars_format::scientific)
+                       .ptr;
+  return {text, end};
+}
+
+/// "found X, allowed: ..." with everything that is allowed, and `why` X is refused or else which of it was
+/// probably meant.
 std::string refused(std::string_view name, const std::vector<std::string>& allowed,
                     const std::string& why = {}) {
-  std::string list;
-  for (const std::string& one : allowed) add(list, one);
-  return "found \"" + printable(name) + "\"" + (why.empty() ? did_you_mean(name, allowed) : why) +
-         ", allowed: " + list;
+  return refusal("found {}{}, allowed: {}", in_quotes(name), why.empty() ? did_you_mean(name, allowed) : why,
+                 allowed);
 }
 
 }  // namespace
+
+Shown::Shown(std::string_view text) : text_(printable(text, text.size())) {}
+Shown::Shown(const std::string& text) : Shown(std::string_view(text)) {}
+Shown::Shown(const char* text) : Shown(std::string_view(text)) {}
+Shown::Shown(const std::vector<std::string>& list) : Shown(with_commas(list)) {}
+Shown::Shown(double number) : text_(number_text(number)) {}
+Shown::Shown(float number) : text_(number_text(number)) {}
+
+std::string with_values(std::string_view text, std::initializer_list<Shown> values) {
+  std::string line;
+  for (const Shown& value : values) {
+    const std::size_t place = text.find("{}");
+    line.append(text.substr(0, place)).append(value.text());
+    text.remove_prefix(place + 2);
+  }
+  return line.append(text);
+}
+
+std::string in_quotes(std::string_view text) { return "\"" + printable(text) + "\""; }
+
+std::string with_commas(const std::vector<std::string>& list) {
+  std::string line;
+  for (const std::string& one : list) line.append(line.empty() ? "" : ", ").append(one);
+  return line;
+}
+
+std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string typed = lower(name);
+  std::string nearest;
+  // Of two as near, the one that begins alike: the first letter is seldom the wrong one.
+  std::size_t best = 2 * std::max<std::size_t>(1, name.size() / 3) + 2;
+  for (const std::string& word : allowed) {
+    const std::string other = lower(word);
+    const std::size_t apart =
+        2 * distance(typed, other) + (other.substr(0, 1) == typed.substr(0, 1) ? 0U : 1U);
+    if (apart < best) best = apart, nearest = word;
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string nearest = nearest_word(name, allowed);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
 
 std::string why_no_architecture(std::string_view name, std::string_view own) {
   std::vector<std::string> allowed;
@@ -33,10 +109,8 @@ std::string why_no_architecture(std::string_view name, std::string_view own) {
 
 std::string why_no_format(std::string_view name) {
   if (const std::string_view meaning = meaning_of(name); !meaning.empty())
-    return "found \"" + printable(name) + "\", allowed: one format (this is " + std::string(meaning) + ")";
-  std::vector<std::string> allowed;
-  for (const NamedFormat& row : kFormats) allowed.emplace_back(row.name);
-  return refused(name, allowed);
+    return refusal("found {}, allowed: one format (this is {})", in_quotes(name), meaning);
+  return refused(name, names_of(kFormats));
 }
 
 std::string why_no_datapath(const Architecture& architecture, const Instruction& instruction) {
@@ -51,16 +125,14 @@ std::string why_no_datapath(const Architecture& architecture, const Instruction&
     if (other.op == instruction.op) near.push_back(name_of(other));
   }
   const std::vector<std::string>& instead = !near.empty() ? near : !same.empty() ? same : all;
-  std::string allowed;
-  if (instead.size() > kMost)
-    allowed = "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`";
-  else
-    for (const std::string& name : instead) add(allowed, name);
-  std::string having;
-  for (const Architecture& other : architectures())
-    if (find_datapath(other, instruction)) add(having, other.name);
-  return "found " + name_of(instruction) + ", which " + std::string(architecture.name) + " lacks" +
-         (having.empty() ? "" : " (it is in " + having + ")") + ", allowed: " + allowed;
+  const auto having = names_of(architectures(), [&](const Architecture& other) {
+    return find_datapath(other, instruction) != nullptr;
+  });
+  return refusal("found {}, which {} lacks{}, allowed: {}", name_of(instruction), architecture.name,
+                 having.empty() ? "" : " (it is in " + with_commas(having) + ")",
+                 instead.size() > kMost
+                     ? "an instruction of `mmaudit list --arch " + std::string(architecture.name) + "`"
+                     : with_commas(instead));
 }
 
 }  // namespace mmaudit

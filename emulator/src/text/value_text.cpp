@@ -7,16 +7,11 @@
 #include <optional>
 
 #include "mmaudit/convert.hpp"
-#include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit {
 namespace {
-
-template <typename T>
-bool read_all(std::string_view text, T& value, int base) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
-}
 
 bool read_double(std::string_view text, double& value, std::chars_format format) {
 #ifdef __cpp_lib_to_chars
@@ -48,11 +43,11 @@ std::optional<double> read_number(std::string_view text) {
     text.remove_prefix(star + 1);
   }
   if (text.substr(0, 2) == "2^") {
-    int exponent = 0;
-    if (!read_all(text.substr(2), exponent, 10) || exponent < -2000 || exponent > 2000) return std::nullopt;
-    value = std::ldexp(factor, exponent);
+    const auto exponent = whole_number<int>(text.substr(2));
+    if (!exponent || *exponent < -2000 || *exponent > 2000) return std::nullopt;
+    value = std::ldexp(factor, *exponent);
     // Beyond binary64's range it would become infinity, zero or a rounded subnormal.
-    if (!std::isfinite(value) || std::ldexp(value, -exponent) != factor) return std::nullopt;
+    if (!std::isfinite(value) || std::ldexp(value, -*exponent) != factor) return std::nullopt;
     return value;
   }
   if (!read_double(text, value, std::chars_format::general)) return std::nullopt;
@@ -74,16 +69,12 @@ ParsedValue parse_integer(std::string_view text, const FormatSpec& format) {
   const bool has_sign = format.encoding == Encoding::signed_integer;
   const std::int64_t all = (std::int64_t{1} << format.value_bits()) - 1;
   const std::int64_t most = has_sign ? all / 2 : all, least = has_sign ? -most - 1 : 0;
-  std::int64_t value = 0;
-  if (text == "max") {
-    value = most;
-  } else if (text == "min") {
-    value = least;
-  } else if (!read_all(text, value, 10) || value < least || value > most) {
-    return {0, "found \"" + printable(text) + "\", allowed: " + std::to_string(least) + " to " +
-                   std::to_string(most) + ", 0x raw bits, max, min"};
-  }
-  return {static_cast<std::uint64_t>(value & all), {}};
+  const auto value = text == "max"   ? std::optional(most)
+                     : text == "min" ? std::optional(least)
+                                     : whole_number<std::int64_t>(text);
+  if (!value || *value < least || *value > most)
+    return {0, refusal("found {}, allowed: {} to {}, 0x raw bits, max, min", in_quotes(text), least, most)};
+  return {static_cast<std::uint64_t>(*value & all), {}};
 }
 
 bool is_raw(std::string_view text) {
@@ -95,35 +86,33 @@ bool is_raw(std::string_view text) {
 
 ParsedValue parse_value(std::string_view text, const FormatSpec& format) {
   const std::string_view whole = text;
-  const auto refuse = [&](const std::string& allowed) {
-    std::string message("found \"");
-    message.append(printable(whole)).append("\", allowed: ").append(allowed);
-    return ParsedValue{0, message};
+  const auto refused = [&](const std::string& allowed) {
+    return ParsedValue{0, refusal("found {}, allowed: {}", in_quotes(whole), allowed)};
   };
   if (is_raw(text)) {
-    std::uint64_t bits = 0;
-    if (!read_all(text.substr(2), bits, 16)) return refuse("hexadecimal digits after 0x");
-    if (format.storage_bits < 64 && (bits >> format.storage_bits) != 0)
-      return refuse("at most " + std::to_string(format.storage_bits / 4) + " hexadecimal digits");
-    return {bits, {}};
+    const auto bits = whole_number<std::uint64_t>(text.substr(2), 16);
+    if (!bits) return refused("hexadecimal digits after 0x");
+    if (format.storage_bits < 64 && (*bits >> format.storage_bits) != 0)
+      return refused("at most " + std::to_string(format.storage_bits / 4) + " hexadecimal digits");
+    return {*bits, {}};
   }
   if (format.integer()) return parse_integer(text, format);
   const bool negative = !text.empty() && text.front() == '-';
   if (negative && format.signless)
-    return refuse("no minus sign: " + std::string(name_of(format.id)) + " has none");
+    return refused("no minus sign: " + std::string(name_of(format.id)) + " has none");
   if (negative) text.remove_prefix(1);
-  if (negative && is_raw(text)) return refuse("raw bits without a minus sign");
+  if (negative && is_raw(text)) return refused("raw bits without a minus sign");
   const std::uint64_t sign = negative ? format.sign_bit() : 0;
   if (const auto named = named_value(text, format)) return {sign | *named, {}};
   const auto value = read_number(text);
   if (!value)
-    return refuse(
+    return refused(
         "a decimal number, 2^n, m*2^n, 0x raw bits, 0x1.8p-4, max, min, and where the format has them nan, "
         "inf, tiny");
   const std::uint64_t bits = sign | encode_nearest_even(*value, format);
   if (decode_value(bits & ~format.sign_bit(), format) != *value)
-    return refuse("a value that " + std::string(name_of(format.id)) +
-                  " holds exactly (nearest: " + value_text(bits, format) + ")");
+    return refused("a value that " + std::string(name_of(format.id)) +
+                   " holds exactly (nearest: " + value_text(bits, format) + ")");
   return {bits, {}};
 }
 

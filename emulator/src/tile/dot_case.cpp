@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "mmaudit/arithmetic/sparse.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
@@ -42,7 +43,7 @@ DotCase dot_at(const Instruction& inst, const TileView& batch, std::size_t tile,
 std::string why_bad_dot(const Instruction& inst, const DotCase& dot) {
   const auto [m, n, k, stored, blocks] = TileExtents(inst);
   const auto found = [](const char* field, std::uint64_t value, std::uint64_t allowed) {
-    return std::string(field) + ": found " + std::to_string(value) + ", allowed: " + std::to_string(allowed);
+    return refusal("{}: found {}, allowed: {}", field, value, allowed);
   };
   const std::size_t metadata = is_sparse(inst.op) ? stored : 0;
   for (const auto& [field, size, allowed] : {std::tuple{"elements of a", dot.a.size(), std::size_t{stored}},
@@ -58,13 +59,10 @@ std::string why_bad_dot(const Instruction& inst, const DotCase& dot) {
   for (const auto& [field, bits, format] : {std::tuple{"a", &dot.a, inst.a}, {"b", &dot.b, inst.b}})
     for (const std::uint64_t one : *bits)
       if (!fits(one, format))
-        return std::string(field) +
-               ": found more bits, allowed: " + std::to_string(spec_of(format).storage_bits);
-  if (!fits(dot.c, inst.c))
-    return "c: found more bits, allowed: " + std::to_string(spec_of(inst.c).storage_bits);
+        return refusal("{}: found more bits, allowed: {}", field, spec_of(format).storage_bits);
+  if (!fits(dot.c, inst.c)) return refusal("c: found more bits, allowed: {}", spec_of(inst.c).storage_bits);
   if (dot.row < 0 || dot.row >= static_cast<int>(m) || dot.column < 0 || dot.column >= static_cast<int>(n))
-    return "row, column: found an element outside of D, allowed: one of " + std::to_string(m) + " x " +
-           std::to_string(n);
+    return refusal("row, column: found an element outside of D, allowed: one of {} x {}", m, n);
   if (metadata == 0) return {};
   Instruction one_row = inst;
   one_row.m = 1;

@@ -3,7 +3,8 @@
 #include <bit>
 #include <iterator>
 
-#include "mmaudit/printable.hpp"
+#include "mmaudit/name_in.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "state.hpp"
 #include "widths.hpp"
@@ -50,12 +51,6 @@ constexpr SetpRule kSetpRules[] = {
     {"ge", [](std::int64_t x, std::int64_t y) { return x >= y; }},
 };
 
-/// Whether an entry of `list` has this name.
-template <typename List>
-bool named(const List& list, std::string_view name) {
-  return std::any_of(std::begin(list), std::end(list), [&](const auto& x) { return x.name == name; });
-}
-
 /// The first part of an arithmetic opcode that the functions above ignore (.hi, .sat, .f32, ...), or nothing.
 std::string not_followed(const PtxInstruction& instruction) {
   constexpr std::string_view kFollowed[] = {"lo", "wide", "to", "shared", "shared::cta", "global"};
@@ -64,7 +59,7 @@ std::string not_followed(const PtxInstruction& instruction) {
   for (std::size_t i = 1; i < opcode.size(); ++i) {
     const std::string& part = opcode[i];
     const bool type = i + 1 == opcode.size() || converts;
-    const bool compares = opcode.front() == "setp" && named(kSetpRules, part);
+    const bool compares = opcode.front() == "setp" && find_named(kSetpRules, part) != nullptr;
     const bool followed =
         type ? width_of(part) != 0 && (moves || part != "f32")
              : compares || std::find(std::begin(kFollowed), std::end(kFollowed), part) != std::end(kFollowed);
@@ -82,17 +77,17 @@ void Interpreter::State::fail(std::string_view name, std::string_view found) {
 const Operand& Interpreter::State::operand(std::size_t index) {
   static const Operand none;
   if (index < instruction->operands.size()) return instruction->operands[index];
-  fail("operands: found " + std::to_string(instruction->operands.size()) + ", allowed more");
+  fail(refusal("operands: found {}, allowed: more", instruction->operands.size()));
   return none;
 }
 
 const Operand& Interpreter::State::operand_of(std::size_t index, Operand::Kind kind) {
   const Operand& found = operand(index);
   if (found.kind != kind)
-    fail("operand " + std::to_string(index + 1) + ": found another kind, allowed " +
-         (kind == Operand::Kind::address  ? "[address]"
-          : kind == Operand::Kind::vector ? "{vector}"
-                                          : "a number"));
+    fail(refusal("operand {}: found another kind, allowed: {}", index + 1,
+                 kind == Operand::Kind::address  ? "[address]"
+                 : kind == Operand::Kind::vector ? "{vector}"
+                                                 : "a number"));
   return found;
 }
 
@@ -106,13 +101,13 @@ void Interpreter::State::execute() {
   for (int thread = 0; thread < count * kThreads; ++thread)
     if (guard.name.empty() || (value(thread, guard) != 0) != instruction->predicate_negated)
       active.push_back(thread);
-  if (!refusal.empty()) return;
+  if (failed()) return;
   ++next;
   const std::string_view name = instruction->opcode.front();
   if (name == "bra") return branch();
   if (active.empty()) return;
   if (name == "tcgen05") return tcgen05();
-  if (name == "setp" || named(kAlu, name)) return alu();
+  if (name == "setp" || find_named(kAlu, name) != nullptr) return alu();
   if (name == "ld" || name == "st") return memory();
   if (name == "mbarrier") return mbarrier();
   if (name == "elect") return elect();
@@ -122,16 +117,16 @@ void Interpreter::State::execute() {
     return;
   }
   if (std::find(std::begin(kNothing), std::end(kNothing), name) != std::end(kNothing)) return;
-  fail("instruction: found \"" + printable(name) +
-       "\", allowed tcgen05, ld, st, mbarrier, elect, bra, setp, mov, add, sub, mul, mad, and, or, xor, not, "
-       "shl, shr, selp, cvt, cvta, bar, fence and ret");
+  fail(refusal(
+      "instruction: found {}, allowed: tcgen05, ld, st, mbarrier, elect, bra, setp, {}, {}, ret, exit",
+      in_quotes(name), names_of(kAlu), names_of(kNothing)));
 }
 
 void Interpreter::State::branch() {
   if (!active.empty() && !everyone()) return fail(not_modelled(gap("branch")));
   const auto label = program.labels.find(operand(0).name);
   if (label == program.labels.end())
-    return fail("label: found \"" + operand(0).name + "\", allowed one of the program");
+    return fail(refusal("label: found \"{}\", allowed: one of the program", operand(0).name));
   if (!active.empty()) next = label->second;
 }
 
@@ -144,7 +139,7 @@ void Interpreter::State::elect() {
   predicate.slot = destination.second_slot;
   for (const int thread : active) {
     const auto mask = static_cast<std::uint32_t>(value(thread, operand(1)));
-    if (!refusal.empty()) return;
+    if (failed()) return;
     if ((mask >> thread % kWarpLanes & 1U) == 0) return fail("elect_mask", std::to_string(mask));
     const int leader = std::countr_zero(mask);
     if (destination.name != "_") assign(thread, destination, static_cast<std::uint64_t>(leader));
@@ -156,17 +151,19 @@ void Interpreter::State::alu() {
   const std::string_view name = instruction->opcode.front();
   const int width = width_of(instruction->opcode.back());
   if (width == 0)
-    return fail("type: found ." + instruction->opcode.back() +
-                ", allowed .b, .u and .s of 8 to 64 bits, and .pred");
+    return fail(refusal("type: found .{}, allowed: .b, .u and .s of 8 to 64 bits, and .pred",
+                        instruction->opcode.back()));
   if (const std::string part = not_followed(*instruction); !part.empty())
-    return fail("qualifier: found ." + part + " of " + std::string(name) +
-                ", allowed .lo, .wide, a comparison of setp, and types of integers; .f32 of mov and selp");
+    return fail(
+        refusal("qualifier: found .{} of {}, allowed: .lo, .wide, a comparison of setp, and types of "
+                "integers; .f32 of mov and selp",
+                part, name));
   const bool is_signed = instruction->opcode.back().front() == 's';
   if (name == "setp") {
     const auto* const found = std::find_if(std::begin(kSetpRules), std::end(kSetpRules),
                                            [&](const SetpRule& x) { return instruction->has(x.name); });
     if (found == std::end(kSetpRules))
-      return fail("comparison: found none, allowed eq, ne, lt, le, gt or ge");
+      return fail(refusal("comparison: found none, allowed: {}", names_of(kSetpRules)));
     const Operand p = operand(0), x = operand(1), y = operand(2);
     for (const int thread : active) {
       const std::uint64_t left = masked(value(thread, x), width), right = masked(value(thread, y), width);
@@ -178,8 +175,7 @@ void Interpreter::State::alu() {
     }
     return;
   }
-  const Alu& alu =
-      *std::find_if(std::begin(kAlu), std::end(kAlu), [&](const Alu& x) { return x.name == name; });
+  const Alu& alu = *find_named(kAlu, name);
   const Operand destination = operand(0);
   const Operand sources[] = {operand(1), alu.operands > 1 ? operand(2) : Operand{},
                              alu.operands > 2 ? operand(3) : Operand{}};
@@ -222,11 +218,11 @@ void Interpreter::State::mbarrier() {
              inval = instruction->has("inval"),
              wait = instruction->has("try_wait") || instruction->has("test_wait");
   if (!init && !arrive && !inval && !(wait && instruction->has("parity")))
-    return fail(
-        "mbarrier: found another form, allowed init, inval, arrive, try_wait.parity and test_wait.parity");
+    return fail(refusal(
+        "mbarrier: found another form, allowed: init, inval, arrive, try_wait.parity and test_wait.parity"));
   const Operand where = operand_of(wait || arrive ? 1 : 0, Operand::Kind::address);
   for (const int thread : active) {
-    if (!refusal.empty()) return;
+    if (failed()) return;
     const std::pair<int, std::uint32_t> key{thread / kThreads,
                                             static_cast<std::uint32_t>(address(thread, where))};
     if (init) {

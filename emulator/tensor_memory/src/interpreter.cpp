@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/scale_layout.hpp"
 #include "mmaudit/splitmix64.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
@@ -37,8 +38,7 @@ std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory, Cta* shar
   std::vector<std::uint64_t> elements = fill.elements;
   if (elements.empty())
     for (std::size_t i = 0; i < count; ++i) elements.push_back(made_element(fill, i, seed));
-  if (elements.size() != count)
-    return "found " + std::to_string(elements.size()) + " elements, allowed " + std::to_string(count);
+  if (elements.size() != count) return refusal("found {} elements, allowed: {}", elements.size(), count);
   MatrixDescriptor matrix;
   const bool is_matrix = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
   if (is_matrix)
@@ -114,7 +114,7 @@ std::string Interpreter::run(const std::function<void(const Step&)>& observe) {
       return "line " + std::to_string(fill.line) + ": //! " + (global ? "global: " : "shared: ") + reason;
   }
   if (state.slots > kMostRegisters)
-    return "registers: found " + std::to_string(state.slots) + " names, allowed at most 16384";
+    return refusal("registers: found {} names, allowed: at most 16384", state.slots);
   if (!state.undeclared.empty()) return state.undeclared;
   for (const PtxInstruction& instruction : state.program.instructions) {
     const std::string_view group = instruction.after("cta_group::");
@@ -136,10 +136,10 @@ std::string Interpreter::run(const std::function<void(const Step&)>& observe) {
       else
         state.fail(not_modelled(gap("loop")));
     }
-    if (state.refusal.empty()) state.execute();
-    if (!state.refusal.empty())
+    if (!state.failed()) state.execute();
+    if (state.failed())
       return "line " + std::to_string(state.instruction->line) + ": " + printable(state.instruction->text) +
-             ": " + state.refusal;
+             ": " + state.failure;
     if (observe) observe(state.step);
   }
   for (const auto& cta : state.ctas)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "state.hpp"
 
@@ -113,27 +114,27 @@ void Interpreter::State::mma() {
   const auto place = [&](std::string_view name) {  // an [address] of tensor memory
     const Operand& one = operand(next_operand++);
     if (one.kind != Kind::address) fail(name, "no [address]");
-    return refusal.empty() ? static_cast<std::uint32_t>(address(thread, one)) : 0U;
+    return !failed() ? static_cast<std::uint32_t>(address(thread, one)) : 0U;
   };
   operands.d = place("place_d");
   const Operand a = operand(next_operand++);
   operands.a_in_tensor_memory = a.kind == Kind::address;
   if (a.kind == Kind::vector) fail("place_a", "a vector");
-  if (refusal.empty()) operands.a = operands.a_in_tensor_memory ? address(thread, a) : value(thread, a);
+  if (!failed()) operands.a = operands.a_in_tensor_memory ? address(thread, a) : value(thread, a);
   const Operand b = operand(next_operand++);
   if (b.kind != Kind::reg && b.kind != Kind::immediate)
     fail("place_b", b.kind == Kind::address ? "[address]" : "no descriptor");
-  if (refusal.empty()) operands.b = value(thread, b);
+  if (!failed()) operands.b = value(thread, b);
   if (form.sparse) operands.metadata = place("place_metadata");
   const Operand descriptor = operand(next_operand++);
   if (descriptor.kind != Kind::reg && descriptor.kind != Kind::immediate)
     fail("mma_operands", "no instruction descriptor after B");
-  const auto idesc = refusal.empty() ? static_cast<std::uint32_t>(value(thread, descriptor)) : 0U;
+  const auto idesc = !failed() ? static_cast<std::uint32_t>(value(thread, descriptor)) : 0U;
   if (form.block_scale) {
     operands.scale_a = place("place_scales");
     operands.scale_b = place("place_scales");
   }
-  if (refusal.empty() && operand(next_operand).kind == Kind::vector) {
+  if (!failed() && operand(next_operand).kind == Kind::vector) {
     const Operand lanes = operand(next_operand++);
     if (form.block_scale || form.weight_stationary || lanes.elements.size() != index_at(form.cta_group, 4, 0))
       fail("disable_size", std::to_string(lanes.elements.size()));
@@ -141,9 +142,9 @@ void Interpreter::State::mma() {
       operands.disabled.push_back(static_cast<std::uint32_t>(value(thread, element)));
   }
   const Operand enable = operand(next_operand++);
-  if (refusal.empty() && enable.kind != Kind::reg) fail("mma_operands", "no predicate for enable-input-d");
-  if (refusal.empty()) operands.read_d = value(thread, enable) != 0;
-  if (refusal.empty() && next_operand < instruction->operands.size()) {
+  if (!failed() && enable.kind != Kind::reg) fail("mma_operands", "no predicate for enable-input-d");
+  if (!failed()) operands.read_d = value(thread, enable) != 0;
+  if (!failed() && next_operand < instruction->operands.size()) {
     const Operand last = operand(next_operand++);
     if (form.weight_stationary) {
       operands.mask = value(thread, last);
@@ -157,16 +158,16 @@ void Interpreter::State::mma() {
   }
   if (next_operand < instruction->operands.size())
     fail("mma_operands", std::to_string(instruction->operands.size()) + " operands");
-  if (!refusal.empty()) return;
+  if (failed()) return;
 
   Mma mma;
   // kind::i8 is not in the targets of the family.
   fail(understand(form, idesc, program.target.empty() || program.target == "sm_100a", mma));
-  if (!refusal.empty()) return;
+  if (failed()) return;
   const DatapathEntry* const entry = find_datapath(architecture, mma.instruction);
   if (entry == nullptr)
-    return fail("architecture: found " + std::string(architecture.name) +
-                ", which lacks tcgen05, allowed blackwell");
+    return fail(
+        refusal("architecture: found {}, which lacks tcgen05, allowed: blackwell", architecture.name));
 
   std::vector<Cta*> used;
   for (int cta = 0; cta < count; ++cta)
@@ -185,10 +186,10 @@ void Interpreter::State::mma() {
     for (const Region& region : reads)
       if (inside(region)) check_asynchronous(cta, region, 'm', false);
   }
-  if (!refusal.empty()) return;
+  if (failed()) return;
   MmaResult result = run_mma(mma, operands, entry->datapath, used);
   fail(result.refusal);
-  if (!refusal.empty()) return;
+  if (failed()) return;
   const std::vector<std::byte>& content = form.weight_stationary ? result.tiles[0].b : result.collected_a;
   if (!use_collector(form, form.weight_stationary ? operands.b : operands.a, content)) return;
   constexpr char kLetters[] = {'A', 'a', 'b', 'm'};

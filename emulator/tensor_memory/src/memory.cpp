@@ -1,6 +1,6 @@
 // ld and st: shared memory, global memory and the parameters of the kernel.
-#include "mmaudit/printable.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "state.hpp"
 #include "widths.hpp"
@@ -10,14 +10,14 @@ namespace mmaudit::tmem {
 void Interpreter::State::load_parameter() {
   const Operand destination = operand(0), where = operand_of(1, Operand::Kind::address);
   const int width = width_of(instruction->opcode.back());
-  if (!refusal.empty()) return;
+  if (failed()) return;
   const auto found = program.parameters.find(where.name);
   if (found == program.parameters.end() || where.value != 0)
-    return fail("parameter: found \"" + printable(where.name) +
-                "\", allowed one that \"//! param NAME VALUE\" gives, without an offset");
+    return fail(
+        refusal("parameter: found {}, allowed: one that \"//! param NAME VALUE\" gives, without an offset",
+                in_quotes(where.name)));
   if (width < 64 && found->second >> width != 0)
-    return fail("parameter: found " + std::to_string(found->second) + ", allowed one of " +
-                std::to_string(width) + " bits");
+    return fail(refusal("parameter: found {}, allowed: one of {} bits", found->second, width));
   for (const int thread : active) assign(thread, destination, found->second);
 }
 
@@ -27,7 +27,7 @@ const std::uint8_t* Interpreter::State::global_bytes(std::uint64_t at, std::size
     if (at >= first && at - first < memory.size() && bytes <= memory.size() - (at - first))
       return memory.data() + (at - first);
   }
-  fail("address: found " + std::to_string(at) + ", allowed one inside a \"//! global\" with a source");
+  fail(refusal("address: found {}, allowed: one inside a \"//! global\" with a source", at));
   return nullptr;
 }
 
@@ -44,8 +44,7 @@ void Interpreter::State::store_global(std::uint64_t at, std::size_t bytes, std::
     inside = true;
   }
   if (!inside)
-    fail("address: found " + std::to_string(at) +
-         ", allowed one inside a \"//! global\" of elements of this width");
+    fail(refusal("address: found {}, allowed: one inside a \"//! global\" of elements of this width", at));
 }
 
 void Interpreter::State::memory() {
@@ -55,10 +54,10 @@ void Interpreter::State::memory() {
   const bool shared = instruction->has("shared") || instruction->has("shared::cta");
   if (bytes == 0 || (!shared && !instruction->has("global")))
     return fail(
-        "state space and type: found another, allowed ld.param, and ld and st .shared and .global, of .b8 to "
-        ".b64");
+        refusal("state space and type: found another, allowed: ld.param, and ld and st .shared and .global, "
+                "of .b8 to .b64"));
   const Operand where = operand_of(store ? 0 : 1, Operand::Kind::address), what = operand(store ? 1 : 0);
-  if (!refusal.empty()) return;
+  if (failed()) return;
   const std::vector<Operand> parts =
       what.kind == Operand::Kind::vector ? what.elements : std::vector<Operand>{what};
   const auto loaded = [&](const std::uint8_t* from) {
@@ -73,9 +72,9 @@ void Interpreter::State::memory() {
     const std::uint64_t base = address(thread, where);
     Cta& cta = *ctas[static_cast<std::size_t>(thread / kThreads)];
     std::vector<std::uint8_t>& memory = cta.shared;
-    if (refusal.empty() && base % (bytes * parts.size()) != 0)
+    if (!failed() && base % (bytes * parts.size()) != 0)
       fail("ld_alignment", std::to_string(base) + " for " + std::to_string(bytes * parts.size()) + " bytes");
-    for (std::size_t i = 0; i < parts.size() && refusal.empty(); ++i) {
+    for (std::size_t i = 0; i < parts.size() && !failed(); ++i) {
       const std::uint64_t at = base + i * bytes;
       if (shared && at > memory.size() - bytes) return fail("shared_end", std::to_string(at));
       if (shared && store) {
@@ -90,7 +89,7 @@ void Interpreter::State::memory() {
         assign(thread, parts[i], loaded(from));
       }
     }
-    if (!refusal.empty()) return;
+    if (failed()) return;
   }
 }
 

@@ -111,7 +111,7 @@ void Interpreter::State::commit() {
   if (!instruction->has("mbarrier::arrive::one")) return fail("qualifier", "no .mbarrier::arrive::one");
   const auto where = static_cast<std::uint32_t>(address(thread, operand_of(0, Operand::Kind::address)));
   const std::uint64_t mask = multicast ? value(thread, operand(1)) : std::uint64_t{1} << thread / kThreads;
-  if (!refusal.empty()) return;
+  if (failed()) return;
   ++commits;
   for (int cta = 0; cta < count; ++cta) {
     if ((mask >> cta & 1U) == 0) continue;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/mma.hpp"
 #include "ptx_text.hpp"
 
@@ -38,11 +39,12 @@ bool holds_only(std::string_view text, std::string_view others) {
 std::string read_operand(std::string_view text, Operand& operand) {
   using Kind = Operand::Kind;
   constexpr std::string_view kAllowed = "a register, a number, [address], {vector} or a name";
-  if (text.empty()) return found("operand", text, kAllowed);
+  if (text.empty()) return refusal("operand: found {}, allowed: {}", in_quotes(text), kAllowed);
   if (text.front() == '{' && text.back() == '}') {
     operand.kind = Kind::vector;
     for (const std::string_view part : list_of(text.substr(1, text.size() - 2))) {
-      if (part.starts_with('{')) return found("operand", text, "no vector in a vector");
+      if (part.starts_with('{'))
+        return refusal("operand: found {}, allowed: no vector in a vector", in_quotes(text));
       Operand element;
       if (std::string reason = read_operand(part, element); !reason.empty()) return reason;
       operand.elements.push_back(std::move(element));
@@ -55,7 +57,7 @@ std::string read_operand(std::string_view text, Operand& operand) {
     const auto plus = inside.find('+');
     if (plus != std::string_view::npos) {
       const auto offset = number_of(inside.substr(plus + 1));
-      if (!offset) return found("operand", text, "[base+number]");
+      if (!offset) return refusal("operand: found {}, allowed: [base+number]", in_quotes(text));
       operand.value = *offset;
       inside = trimmed(inside.substr(0, plus));
     }
@@ -63,7 +65,9 @@ std::string read_operand(std::string_view text, Operand& operand) {
       operand.value += *absolute;
     else
       operand.name = inside;
-    return operand.name.empty() && inside.empty() ? found("operand", text, "an address") : "";
+    return operand.name.empty() && inside.empty()
+               ? refusal("operand: found {}, allowed: an address", in_quotes(text))
+               : "";
   }
   if (text.front() == '!') {
     operand.negated = true;
@@ -83,7 +87,8 @@ std::string read_operand(std::string_view text, Operand& operand) {
     operand.value = *value;
     return {};
   }
-  if (!holds_only(text, "_$.") || text.empty()) return found("operand", text, kAllowed);
+  if (!holds_only(text, "_$.") || text.empty())
+    return refusal("operand: found {}, allowed: {}", in_quotes(text), kAllowed);
   operand.kind = Kind::symbol;
   operand.name = text;
   return {};
@@ -95,7 +100,7 @@ std::string read_instruction_text(std::string_view text, PtxInstruction& instruc
   if (text.front() == '@') {
     const auto end = text.find_first_of(" \t\n");
     if (end == std::string_view::npos)
-      return found("instruction", text, "an instruction after the predicate");
+      return refusal("instruction: found {}, allowed: an instruction after the predicate", in_quotes(text));
     std::string_view guard = text.substr(1, end - 1);
     instruction.predicate_negated = guard.starts_with('!');
     if (instruction.predicate_negated) guard.remove_prefix(1);
@@ -104,7 +109,8 @@ std::string read_instruction_text(std::string_view text, PtxInstruction& instruc
   }
   const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
   std::string_view opcode = text.substr(0, end);
-  if (!holds_only(opcode, "_.:")) return found("instruction", opcode, "an opcode of PTX");
+  if (!holds_only(opcode, "_.:"))
+    return refusal("instruction: found {}, allowed: an opcode of PTX", in_quotes(opcode));
   while (!opcode.empty()) {
     const std::size_t dot = std::min(opcode.find('.'), opcode.size());
     instruction.opcode.emplace_back(opcode.substr(0, dot));
@@ -143,8 +149,10 @@ std::string read_variable(std::string_view text, std::uint32_t& next, PtxProgram
   const std::uint64_t first = align == 0 ? 0 : (next + align - 1) / align * align;
   if (!std::has_single_bit(align) || width == 0 || size == 0 || size > kMostElements ||
       first + size * width > kSharedBytes)
-    return found(".shared", text,
-                 "\".shared .align N .b8 name[BYTES]\", N a power of two, all variables within 232448 bytes");
+    return refusal(
+        ".shared: found {}, allowed: \".shared .align N .b8 name[BYTES]\", N a power of two, all variables "
+        "within 232448 bytes",
+        in_quotes(text));
   program.variables[name] = static_cast<std::uint32_t>(first);
   next = static_cast<std::uint32_t>(first + size * width);
   return {};
@@ -153,13 +161,14 @@ std::string read_variable(std::string_view text, std::uint32_t& next, PtxProgram
 /// ".reg .b32 %r<40>", ".reg .pred %p, %q": what registers there are.
 std::string read_registers(std::string_view text, PtxProgram& program) {
   const std::size_t first = text.find('%');
-  if (first == std::string_view::npos) return found(".reg", text, "\".reg .TYPE %NAME<COUNT>\"");
+  if (first == std::string_view::npos)
+    return refusal(".reg: found {}, allowed: \".reg .TYPE %NAME<COUNT>\"", in_quotes(text));
   for (std::string_view one : list_of(text.substr(first))) {
     std::uint32_t count = 0;
     if (const auto open = one.find('<'); open != std::string_view::npos) {
       const auto given = number_of(one.substr(open + 1, one.size() - open - 2));
       if (one.back() != '>' || !given || *given < 1 || *given > std::int64_t{kMostElements})
-        return found(".reg", one, "%NAME<COUNT>, COUNT from 1 to 2^20");
+        return refusal(".reg: found {}, allowed: %NAME<COUNT>, COUNT from 1 to 2^20", in_quotes(one));
       count = static_cast<std::uint32_t>(*given);
       one = one.substr(0, open);
     }
@@ -181,8 +190,9 @@ struct Reader {
   std::string braces(std::string_view text) {
     for (const char c : text) {
       open_braces += c == '{' ? 1 : c == '}' ? -1 : 0;
-      if (open_braces > kMostBlocks) return found("brace", "{", "64 blocks in one another at most");
-      if (open_braces < 0) return "brace: found \"}\", allowed after \"{\"";
+      if (open_braces > kMostBlocks)
+        return refusal("brace: found \"{\", allowed: 64 blocks in one another at most");
+      if (open_braces < 0) return refusal("brace: found \"}\", allowed: after \"{\"");
       if (c == '}') block = around[static_cast<std::size_t>(block)];
       if (c != '{') continue;
       around.push_back(block);
@@ -200,7 +210,7 @@ struct Reader {
                          !text.substr(colon).starts_with("::");
       if (!label) break;
       if (!program.labels.emplace(label_in(name, block), program.instructions.size()).second)
-        return found("label", name, "one label of a name in a block");
+        return refusal("label: found {}, allowed: one label of a name in a block", in_quotes(name));
       text = trimmed(text.substr(colon + 1));
     }
     while (!text.empty() && (text.front() == '{' || text.front() == '}')) {
@@ -248,10 +258,11 @@ struct Reader {
       if (program.target.ends_with('f'))
         program.target.back() = 'a';  // of a family; its first member runs it
       if (program.target == "sm_100" || program.target == "sm_103")
-        return found(kTarget, given, "sm_100a, sm_100f, sm_103a or sm_103f: no other has tcgen05");
+        return refusal("{}: found {}, allowed: sm_100a, sm_100f, sm_103a or sm_103f: no other has tcgen05",
+                       kTarget, in_quotes(given));
     }
     if (line.find(".entry") != std::string_view::npos && ++entries > 1)
-      return found(".entry", line, "one kernel in a file");
+      return refusal(".entry: found {}, allowed: one kernel in a file", in_quotes(line));
     return braces(line);
   }
 };
@@ -278,8 +289,7 @@ std::string_view PtxInstruction::after(std::string_view prefix) const {
 
 std::string parse_ptx(std::string_view text, PtxProgram& program) {
   program = {};
-  if (text.size() > kMostText)
-    return "found " + std::to_string(text.size()) + " bytes, allowed at most 4 MiB";
+  if (text.size() > kMostText) return refusal("found {} bytes, allowed: at most 4 MiB", text.size());
   Reader reader{program};
   std::string pending;
   int line_number = 0, first_line = 0;
@@ -305,7 +315,7 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
       if (std::string reason = read_fill(directive, fill); !reason.empty()) return at(line_number, reason);
       elements += static_cast<std::size_t>(fill.rows) * static_cast<std::size_t>(fill.columns);
       if (elements > 4 * kMostElements)
-        return at(line_number, "//!: found over 2^22 elements, allowed at most 2^22");
+        return at(line_number, refusal("//!: found over 2^22 elements, allowed: at most 2^22"));
       program.fills.push_back(std::move(fill));
       continue;
     }
@@ -343,13 +353,12 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
   }
   const std::string_view rest = trimmed(pending);
   if (rest.find_first_not_of("{}() ") != std::string_view::npos)
-    return at(first_line, found("instruction", rest, "a semicolon at its end"));
+    return at(first_line, refusal("instruction: found {}, allowed: a semicolon at its end", in_quotes(rest)));
   if (std::string reason = reader.braces(rest); !reason.empty()) return at(line_number, reason);
   if (reader.open_braces != 0)
-    return at(line_number,
-              "braces: found " + std::to_string(reader.open_braces) + " open at the end, allowed 0");
+    return at(line_number, refusal("braces: found {} open at the end, allowed: 0", reader.open_braces));
   reader.bind_labels();
-  return program.instructions.empty() ? "found no instruction, allowed the PTX of a kernel" : "";
+  return program.instructions.empty() ? refusal("found no instruction, allowed: the PTX of a kernel") : "";
 }
 
 bool is_declared(const PtxProgram& program, std::string_view name) {

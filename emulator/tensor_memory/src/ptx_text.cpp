@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "mmaudit/names.hpp"
-#include "mmaudit/printable.hpp"
 
 namespace mmaudit::tmem {
 
@@ -23,14 +22,6 @@ std::vector<std::string> words_of(std::string_view text) {
     at = end;
   }
   return words;
-}
-
-std::string found(std::string_view what, std::string_view text, std::string_view allowed) {
-  return std::string(what)
-      .append(": found \"")
-      .append(printable(text))
-      .append("\", allowed ")
-      .append(allowed);
 }
 
 namespace {
@@ -134,7 +125,7 @@ bool read_launch(std::string_view text, PtxProgram& program, std::string& reason
   if (!parameter && !block) return false;
   const auto value = words.size() == (parameter ? 3U : 2U) ? number_of(words.back()) : std::nullopt;
   if (!value || (block && (*value < 0 || *value >= std::int64_t{1} << 31)))
-    reason = found("//!", text, "param NAME VALUE, block NUMBER below 2^31");
+    reason = refusal("//!: found {}, allowed: param NAME VALUE, block NUMBER below 2^31", in_quotes(text));
   else if (parameter)
     program.parameters[words[1]] = static_cast<std::uint64_t>(*value);
   else
@@ -153,29 +144,32 @@ std::string read_fill(std::string_view text, Fill& fill) {
   std::size_t at = 1;
   if (!global) {
     if (words.size() < 2 || words[0] != "shared" || equals == std::string_view::npos)
-      return found("//!", text, kForm);
+      return refusal("//!: found {}, allowed: {}", in_quotes(text), kForm);
     constexpr std::string_view kRoles[] = {"a", "b", "scales", "words"};
     const auto* const role = std::find(std::begin(kRoles), std::end(kRoles), words[1]);
-    if (role == std::end(kRoles)) return found("//! shared", words[1], "a, b, scales or words");
+    if (role == std::end(kRoles))
+      return refusal("//! shared: found {}, allowed: {}", in_quotes(words[1]), names_of(kRoles));
     fill.role = static_cast<Fill::Role>(role - std::begin(kRoles));
     at = 2;
   } else {
     fill.role = equals == std::string_view::npos ? Fill::Role::output : Fill::Role::input;
   }
-  if (words.size() < at + 3) return found("//!", text, kForm);
+  if (words.size() < at + 3) return refusal("//!: found {}, allowed: {}", in_quotes(text), kForm);
   const auto place = number_of(words[at]);
-  if (!place) return found("//! place", words[at], "a number");
+  if (!place) return refusal("//! place: found {}, allowed: a number", in_quotes(words[at]));
   fill.place = static_cast<std::uint64_t>(*place);
   const bool descriptor = fill.role == Fill::Role::a || fill.role == Fill::Role::b;
   if (!descriptor && !global && fill.place >> 32 != 0)
-    return found("//! place", words[at], "an address below 2^32");
+    return refusal("//! place: found {}, allowed: an address below 2^32", in_quotes(words[at]));
   std::string format = words[at + 1];
   if (format == "e2m1x2") {
     fill.dense4 = true;
     format = "e2m1";
   }
   const auto known = read_format(format);
-  if (!known) return found("//! format", words[at + 1], "a format, or e2m1x2: two to a byte");
+  if (!known)
+    return refusal("//! format: found {}, allowed: a format, or e2m1x2: two to a byte",
+                   in_quotes(words[at + 1]));
   fill.format = *known;
   const std::string& size = words[at + 2];
   const auto cross = size.find('x');
@@ -184,18 +178,18 @@ std::string read_fill(std::string_view text, Fill& fill) {
       cross == std::string::npos ? std::nullopt : number_of(std::string_view(size).substr(cross + 1));
   if (!rows || !columns || *rows < 1 || *columns < 1 || *rows > 65536 || *columns > 65536 ||
       static_cast<std::size_t>(*rows * *columns) > kMostElements)
-    return found("//! size", size, "ROWSxCOLUMNS, at most 2^20 elements");
+    return refusal("//! size: found {}, allowed: ROWSxCOLUMNS, at most 2^20 elements", in_quotes(size));
   fill.rows = static_cast<int>(*rows);
   fill.columns = static_cast<int>(*columns);
   if (fill.role == Fill::Role::scales && fill.columns > 4)
-    return found("//! size", size, "at most 4 scales per row");
+    return refusal("//! size: found {}, allowed: at most 4 scales per row", in_quotes(size));
   for (std::size_t i = at + 3; i < words.size(); ++i) {
     if (words[i] == "mn")
       fill.transposed = true;
     else if (words[i] == "cta" && i + 1 < words.size() && (words[i + 1] == "0" || words[i + 1] == "1"))
       fill.cta = words[++i] == "1" ? 1 : 0;
     else
-      return found("//!", words[i], "mn or cta 0 or cta 1");
+      return refusal("//!: found {}, allowed: mn or cta 0 or cta 1", in_quotes(words[i]));
   }
   if (fill.role == Fill::Role::output) return {};
   const std::string_view source = trimmed(text.substr(equals + 1));
@@ -204,11 +198,12 @@ std::string read_fill(std::string_view text, Fill& fill) {
   fill.argument = trimmed(source.substr(end));
   constexpr std::string_view kSources[] = {"file", "random", "iota", "zero", "values"};
   if (std::find(std::begin(kSources), std::end(kSources), fill.source) == std::end(kSources))
-    return found("//! source", fill.source, "file F, random SEED, iota, zero or values LIST");
+    return refusal("//! source: found {}, allowed: file F, random SEED, iota, zero or values LIST",
+                   in_quotes(fill.source));
   const bool made = fill.source == "iota" || fill.source == "zero";
   if (made != fill.argument.empty())
-    return found("//! source", source,
-                 made ? "nothing after " + fill.source : "something after " + fill.source);
+    return refusal("//! source: found {}, allowed: {}", in_quotes(source),
+                   made ? "nothing after " + fill.source : "something after " + fill.source);
   return {};
 }
 

@@ -15,8 +15,6 @@ inline constexpr std::size_t kMostElements = std::size_t{1} << 20;
 
 std::string_view trimmed(std::string_view text);
 std::vector<std::string> words_of(std::string_view text);
-/// WHAT: found "TEXT", allowed ALLOWED
-std::string found(std::string_view what, std::string_view text, std::string_view allowed);
 /// An integer or a constant expression of integers as PTX spells it (0x1F, 0b11, 017, 0f3F800000, (1 << 4) |
 /// 2); nullopt when it is none.
 std::optional<std::int64_t> number_of(std::string_view text);

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
 #include "state.hpp"
 
 namespace mmaudit::tmem {
@@ -25,22 +27,16 @@ constexpr Special kSpecials[] = {
     {"%cluster_ctaid.x", [](int, int cta, int) { return cta; }},
 };
 
-const Special* special(std::string_view name) {
-  const auto* const found = std::find_if(std::begin(kSpecials), std::end(kSpecials),
-                                         [&](const Special& one) { return one.name == name; });
-  return found == std::end(kSpecials) ? nullptr : found;
-}
-
 }  // namespace
 
 void Interpreter::State::name_registers() {
   std::map<std::string, int, std::less<>> names;
   int line = 0;
   const auto slot = [&](const std::string& name) {
-    if (special(name) != nullptr || !name.starts_with('%')) return -1;
+    if (find_named(kSpecials, name) != nullptr || !name.starts_with('%')) return -1;
     if (undeclared.empty() && !is_declared(program, name))
-      undeclared = "line " + std::to_string(line) + ": register: found " + printable(name) +
-                   ", allowed one that .reg declares";
+      undeclared =
+          refusal("line {}: register: found {}, allowed: one that .reg declares", line, printable(name));
     return names.try_emplace(name, static_cast<int>(names.size())).first->second;
   };
   const auto note = [&](Operand& operand, const auto& self) -> void {
@@ -62,36 +58,37 @@ std::uint64_t Interpreter::State::value(int thread, const Operand& operand) {
   if (operand.kind == Kind::symbol) {
     const auto found = program.variables.find(operand.name);
     if (found == program.variables.end())
-      fail("name: found \"" + printable(operand.name) + "\", allowed a .shared variable");
+      fail(refusal("name: found {}, allowed: a .shared variable", in_quotes(operand.name)));
     return found == program.variables.end() ? 0 : found->second;
   }
   if (operand.kind == Kind::vector) {
-    fail("operand: found a vector, allowed a register or a number");
+    fail(refusal("operand: found a vector, allowed: a register or a number"));
     return 0;
   }
   if (operand.slot < 0) {
-    if (const Special* known = special(operand.name))
+    if (const Special* known = find_named(kSpecials, operand.name))
       return static_cast<std::uint64_t>(
           known->value(static_cast<int>(program.block), thread / kThreads, thread % kThreads));
-    fail("register: found " + printable(operand.name) + ", allowed one of the program");
+    fail(refusal("register: found {}, allowed: one of the program", printable(operand.name)));
     return 0;
   }
   const std::size_t at = register_place(thread, operand.slot);
   if (register_states[at] == RegisterState::loading)
     fail("order_ld", operand.name + ", which tcgen05.ld may still be writing");
   if (register_states[at] == RegisterState::undefined)
-    fail("register: found " + printable(operand.name) +
-         ", which holds no known value, allowed one that was written");
+    fail(refusal("register: found {}, which holds no known value, allowed: one that was written",
+                 printable(operand.name)));
   return operand.negated ? (registers[at] == 0 ? 1U : 0U) : registers[at];
 }
 
 void Interpreter::State::assign(int thread, const Operand& operand, std::uint64_t bits, RegisterState state) {
   if (operand.kind != Operand::Kind::reg) {
     if (operand.kind == Operand::Kind::symbol && operand.name == "_") return;
-    return fail("destination: found no register, allowed a register");
+    return fail(refusal("destination: found no register, allowed: a register"));
   }
   if (operand.slot < 0)
-    return fail("destination: found " + printable(operand.name) + ", allowed a register that can be written");
+    return fail(
+        refusal("destination: found {}, allowed: a register that can be written", printable(operand.name)));
   const std::size_t at = register_place(thread, operand.slot);
   registers[at] = bits;
   register_states[at] = state;

@@ -61,14 +61,15 @@ struct Interpreter::State {
   // Of the instruction that runs.
   const PtxInstruction* instruction = nullptr;
   std::vector<int> active;  ///< threads; the second CTA's begin at kThreads
-  std::string refusal;
+  std::string failure;      ///< why the instruction that runs is refused; empty: it is not
   Step step;
 
   State(PtxProgram p, const Architecture& a) : program(std::move(p)), architecture(a) {}
 
   void fail(std::string reason) {
-    if (refusal.empty()) refusal = std::move(reason);
+    if (failure.empty()) failure = std::move(reason);
   }
+  [[nodiscard]] bool failed() const { return !failure.empty(); }
   void fail(std::string_view name, std::string_view found);
   /// Whether every thread of the program runs the instruction.
   [[nodiscard]] bool everyone() const { return active.size() == static_cast<std::size_t>(count) * kThreads; }
@@ -115,7 +116,7 @@ struct Interpreter::State {
   template <typename Of>
   std::uint64_t uniform(int first_thread, std::string_view name, std::string_view several, const Of& of) {
     const std::uint64_t first = of(first_thread);
-    for (int thread = first_thread + 1; thread < first_thread + kWarpLanes && refusal.empty(); ++thread)
+    for (int thread = first_thread + 1; thread < first_thread + kWarpLanes && !failed(); ++thread)
       if (of(thread) != first) fail(name, several);
     return first;
   }

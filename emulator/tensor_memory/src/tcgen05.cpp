@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/tensor_memory/data_movement.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "mmaudit/tensor_memory/shared_matrix.hpp"
@@ -49,9 +50,8 @@ void Interpreter::State::tcgen05() {
   };
   const std::string_view name =
       instruction->opcode.size() > 1 ? std::string_view(instruction->opcode[1]) : std::string_view();
-  const auto* const handler = std::find_if(std::begin(kHandlers), std::end(kHandlers),
-                                           [&](const Handler& x) { return x.name == name; });
-  if (handler == std::end(kHandlers)) return fail("qualifier", "tcgen05." + std::string(name));
+  const Handler* const handler = find_named(kHandlers, name);
+  if (handler == nullptr) return fail("qualifier", "tcgen05." + std::string(name));
   if (const std::string_view group = instruction->after("cta_group::");
       !group.empty() && group != "1" && group != "2")
     return fail("qualifier", ".cta_group::" + std::string(group));
@@ -86,12 +86,12 @@ void Interpreter::State::allocate() {
     const std::uint64_t asked = uniform_value(thread, wanted);
     if (asked >> 32 != 0) fail("alloc_columns", std::to_string(asked));
     const auto columns_wanted = static_cast<std::uint32_t>(asked);
-    if (!refusal.empty()) return;
+    if (failed()) return;
     Cta& mine = *ctas[static_cast<std::size_t>(cta)];
     std::uint32_t first = 0;
     fail(mine.memory.allocate(columns_wanted, first));
     if (at % 4 != 0 || at > mine.shared.size() - 4) fail("shared_end", std::to_string(at));
-    if (!refusal.empty()) return;
+    if (failed()) return;
     for (int i = 0; i < 4; ++i)
       mine.shared[at + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(first >> 8 * i);
     mine.mark_written(at, 4);
@@ -106,11 +106,11 @@ void Interpreter::State::deallocate() {
     const int thread = cta * kThreads + warp * kWarpLanes;
     const auto at = static_cast<std::uint32_t>(uniform_value(thread, operand(0))),
                size = static_cast<std::uint32_t>(uniform_value(thread, operand(1)));
-    if (!refusal.empty()) return;
+    if (failed()) return;
     const Region region{static_cast<int>(at), static_cast<int>(size)};
     if (at < kColumns && size <= kColumns - at) check_synchronous(cta, region, true);
-    if (refusal.empty()) fail(ctas[static_cast<std::size_t>(cta)]->memory.deallocate(at, size));
-    if (!refusal.empty()) return;
+    if (!failed()) fail(ctas[static_cast<std::size_t>(cta)]->memory.deallocate(at, size));
+    if (failed()) return;
     paint(cta, region, 0);
     step.what = columns_text(region);
   }
@@ -138,7 +138,7 @@ void Interpreter::State::load_store() {
   const Operand data = operand_of(load ? 0 : wanted - 1, Operand::Kind::vector);
   const int half =
       shape->split ? static_cast<int>(operand_of(load ? 2 : 1, Operand::Kind::immediate).value) : 0;
-  if (!refusal.empty()) return;
+  if (failed()) return;
   const int each = number * shape->registers, wide = packed ? 2 : 1;
   if (data.elements.size() != static_cast<std::size_t>(each))
     return fail("ld_registers", std::to_string(data.elements.size()));
@@ -162,11 +162,11 @@ void Interpreter::State::load_store() {
     const Region regions[] = {{base.column, columns_used},
                               {base.column + half, shape->split ? columns_used : 0}};
     for (const Region& region : regions) {
-      if (region.columns == 0 || !refusal.empty()) continue;
+      if (region.columns == 0 || failed()) continue;
       fail(mine.memory.why_not(region));
-      if (refusal.empty()) check_synchronous(cta, region, !load, 1U << warp);
+      if (!failed()) check_synchronous(cta, region, !load, 1U << warp);
     }
-    if (!refusal.empty()) return;
+    if (failed()) return;
     for (int thread = 0; thread < kWarpLanes; ++thread) {
       for (int r = 0; r < each; ++r) {
         Place place = place_of(*shape, thread, r);
@@ -184,7 +184,7 @@ void Interpreter::State::load_store() {
                  known ? RegisterState::loading : RegisterState::undefined);
         } else {
           const auto word = static_cast<std::uint32_t>(value(first_thread + thread, element));
-          if (!refusal.empty()) return;
+          if (failed()) return;
           if (packed) {
             for (int i = 0; i < 2; ++i)
               mine.memory.set(
@@ -227,16 +227,16 @@ void Interpreter::State::copy() {
       Address::of(static_cast<std::uint32_t>(address(thread, operand_of(0, Operand::Kind::address))));
   const std::uint64_t bits = value(thread, operand(1));
   MatrixDescriptor matrix;
-  if (refusal.empty()) fail(decode(bits, matrix));
-  if (refusal.empty() && base.lane != 0) fail(not_modelled(gap("cp_lane")));
+  if (!failed()) fail(decode(bits, matrix));
+  if (!failed() && base.lane != 0) fail(not_modelled(gap("cp_lane")));
   const Region region{base.column, shape->bytes / 4};
   const bool pair = instruction->has("cta_group::2");
-  for (int cta = 0; cta < count && refusal.empty(); ++cta) {
+  for (int cta = 0; cta < count && !failed(); ++cta) {
     if (!pair && cta != thread / kThreads) continue;
     Cta& mine = *ctas[static_cast<std::size_t>(cta)];
     fail(mine.memory.why_not(region));
-    if (refusal.empty()) check_asynchronous(cta, region, 'c', true);
-    for (int row = 0; row < shape->rows && refusal.empty(); ++row) {
+    if (!failed()) check_asynchronous(cta, region, 'c', true);
+    for (int row = 0; row < shape->rows && !failed(); ++row) {
       for (int column = 0; column < region.columns; ++column) {
         const std::uint32_t at = k_major_byte(matrix, row, 4 * column);
         if (at + 4 > mine.shared.size()) return fail("shared_end", std::to_string(at));
@@ -246,7 +246,7 @@ void Interpreter::State::copy() {
           mine.memory.set(shape->lane_of(row, copy_number), base.column + column, word, mine.written(at, 4));
       }
     }
-    if (!refusal.empty()) return;
+    if (failed()) return;
     mark_written(cta, region, 'c');
     paint(cta, region, 'c');
   }
@@ -260,7 +260,7 @@ void Interpreter::State::shift() {
   if (!instruction->has("down")) return fail("qualifier", "no .down");
   const Address base =
       Address::of(static_cast<std::uint32_t>(address(thread, operand_of(0, Operand::Kind::address))));
-  if (!refusal.empty()) return;
+  if (failed()) return;
   if (base.lane % kWarpLanes != 0 || base.lane >= kLanes)
     return fail("shift_lane", std::to_string(base.lane));
   const Region region{base.column, kShiftColumns};
@@ -268,8 +268,8 @@ void Interpreter::State::shift() {
   for (int cta = 0; cta < count; ++cta) {
     if (!pair && cta != thread / kThreads) continue;
     fail(ctas[static_cast<std::size_t>(cta)]->memory.why_not(region));
-    if (refusal.empty()) check_asynchronous(cta, region, 's', true);
-    if (!refusal.empty()) return;
+    if (!failed()) check_asynchronous(cta, region, 's', true);
+    if (failed()) return;
     ctas[static_cast<std::size_t>(cta)]->memory.shift_down(base.lane, base.column);
     mark_written(cta, region, 's');
     paint(cta, region, '>', base.lane / kWarpLanes, 1);

@@ -2,27 +2,24 @@
 
 #include <algorithm>
 
+#include "mmaudit/name_in.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 
 namespace mmaudit::tmem {
 
 std::string refuse(const Rule& rule, std::string_view found) {
-  std::string text(rule.field);
-  text.append(": found ").append(found).append(", allowed ").append(rule.allowed);
-  return text.append(" (PTX ISA 9.0, ").append(rule.section).append(")");
+  return refusal("{}: found {}, allowed: {} (PTX ISA 9.0, {})", rule.field, found, rule.allowed,
+                 rule.section);
 }
 
 std::string not_modelled(const Gap& gap) {
   return std::string("not modelled: ").append(gap.what).append(" (").append(gap.why).append(")");
 }
 
-const Rule& rule(std::string_view name) {
-  return *std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& x) { return x.name == name; });
-}
+const Rule& rule(std::string_view name) { return *find_named(kRules, name); }
 
-const Gap& gap(std::string_view name) {
-  return *std::find_if(std::begin(kGaps), std::end(kGaps), [&](const Gap& x) { return x.name == name; });
-}
+const Gap& gap(std::string_view name) { return *find_named(kGaps, name); }
 
 TensorMemory::TensorMemory()
     : words_(std::size_t{kLanes} * kColumns), written_(std::size_t{kLanes} * kColumns) {}

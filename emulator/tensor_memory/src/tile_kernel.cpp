@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "mmaudit/name_in.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/scale_layout.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "tile_text.hpp"
@@ -26,20 +28,17 @@ MatrixDescriptor layout_of(Format format, bool dense4, bool transposed, int rows
 
 }  // namespace
 
-const TileForm* find_tile_form(std::string_view name) {
-  const auto* const found = std::find_if(std::begin(kTileForms), std::end(kTileForms),
-                                         [&](const TileForm& form) { return form.name == name; });
-  return found == std::end(kTileForms) ? nullptr : found;
-}
+const TileForm* find_tile_form(std::string_view name) { return find_named(kTileForms, name); }
 
 std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifiers, std::string_view target,
                              TileKernel& kernel, const TileForm& form) {
   if (target != "sm_100a" && target != "sm_103a")
-    return "target: found " + std::string(target) + ", allowed sm_100a and sm_103a";
+    return refusal("target: found {}, allowed: sm_100a and sm_103a", target);
   constexpr std::uint8_t kTaken = kScaleDZero | kNegateA | kNegateB | kTransposeA | kTransposeB;
   if ((modifiers & ~kTaken) != 0)
-    return "modifiers: found " + std::to_string(modifiers) + ", allowed scale-d, negation and transposition";
-  std::string other = "instruction: found " + mmaudit::name_of(instruction) + ", allowed one of tcgen05";
+    return refusal("modifiers: found {}, allowed: scale-d, negation and transposition", modifiers);
+  std::string other =
+      refusal("instruction: found {}, allowed: one of tcgen05", mmaudit::name_of(instruction));
   if (!is_tcgen05(instruction.op)) return other;
   kernel = {};
   Mma& mma = kernel.mma;
@@ -63,9 +62,8 @@ std::string make_tile_kernel(const Instruction& instruction, std::uint8_t modifi
   if (mma.form.sparse && mma.layout.half) return not_modelled(gap("metadata_half"));
   kernel.a_in_tensor_memory = form.a_in_tensor_memory;
   if (form.a_in_tensor_memory) {
-    if (mma.rows() != kLanes)
-      return "M: found " + std::to_string(instruction.m) + ", allowed 128 with form tmem";
-    if (mma.transpose_a) return "modifiers: found a transposed A, allowed none with form tmem";
+    if (mma.rows() != kLanes) return refusal("M: found {}, allowed: 128 with form tmem", instruction.m);
+    if (mma.transpose_a) return refusal("modifiers: found a transposed A, allowed: none with form tmem");
     if (!mma.dense4() && spec_of(instruction.a).value_bits() < 8) return not_modelled(gap("narrow_a_tmem"));
   }
   for (const bool b : {false, true})

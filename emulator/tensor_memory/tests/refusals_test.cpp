@@ -255,14 +255,14 @@ TEST(Refusals, MessagesNameLineInstructionFoundAndAllowed) {
                "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96;");
   EXPECT_EQ(run_case(text),
             "line 22: @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], 96: nCols: found "
-            "96, allowed 32, 64, 128, "
+            "96, allowed: 32, 64, 128, "
             "256 or 512 (PTX ISA 9.0, 9.7.16.7.1)");
 }
 
 TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
   using Change = std::pair<std::string, std::string>;
   for (const auto& [change, wanted] : std::vector<std::pair<Change, std::string>>{
-           {{"%r<300>", "%r<4>"}, "register: found %r10, allowed one that .reg declares"},
+           {{"%r<300>", "%r<4>"}, "register: found %r10, allowed: one that .reg declares"},
            {{"%r<300>", "%r<4000000000>"}, "COUNT from 1 to 2^20"},
            {{"%r<300>", "%r<-1>"}, "COUNT from 1 to 2^20"},
            {{"%r<300>", "%r<300"}, "COUNT from 1 to 2^20"},
@@ -272,11 +272,11 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
            {{"smem[65536]", "smem[232449]"}, "within 232448 bytes"},
            {{"smem[65536]", "smem[0]"}, "within 232448 bytes"},
            {{".align 1024", ".align 3"}, "N a power of two"},
-           {{"sm_100a", "sm_100"}, ".target: found \"sm_100\", allowed sm_100a, "},
+           {{"sm_100a", "sm_100"}, ".target: found \"sm_100\", allowed: sm_100a, "},
            {{"0x08100010", "0x08100010|smem"}, "operand: found"},
            {{"0x08100010", "(0x08100010"}, "operand: found"},
            {{"0x08100010", "1/0"}, "operand: found"},
-           {{"{\n.reg", "{\n{\n.reg"}, "braces: found 1 open at the end, allowed 0"},
+           {{"{\n.reg", "{\n{\n.reg"}, "braces: found 1 open at the end, allowed: 0"},
            {{"{\n.reg", "{\n}\n}\n.reg"}, "brace: found \"}\""},
            {{".visible .entry", ".visible .entry other()\n{\nret;\n}\n.visible .entry"},
             "one kernel in a file"}}) {
@@ -287,7 +287,7 @@ TEST(Refusals, WhatPtxasWouldNotTakeIsRefused) {
     const std::string reason = run_case(text);
     EXPECT_NE(reason.find(wanted), std::string::npos) << change.second << ": " << reason;
   }
-  EXPECT_EQ(run_case(""), "found no instruction, allowed the PTX of a kernel");
+  EXPECT_EQ(run_case(""), "found no instruction, allowed: the PTX of a kernel");
   for (const auto& [source, wanted] :
        std::vector<Change>{{"random", "something after random"}, {"zero zero", "nothing after zero"}})
     EXPECT_NE(run_case("//! shared words 0x0 f32 1x1 = " + source + "\nret;\n").find(wanted),
@@ -340,12 +340,13 @@ TEST(Ptx, ShiftsTakeNumbersOf32Bits) {
 }
 
 TEST(Refusals, ABlockHasOneLabelOfAName) {
-  EXPECT_EQ(run_case("x:\nx:\nret;\n"), "line 2: label: found \"x\", allowed one label of a name in a block");
+  EXPECT_EQ(run_case("x:\nx:\nret;\n"),
+            "line 2: label: found \"x\", allowed: one label of a name in a block");
   // The second block leaves by its own label; by the first it would never end.
   const std::string block = "{\nin:\nbra out;\nbra in;\nout:\n}\n";
   EXPECT_EQ(run_case(block + block + "ret;\n"), "");
   // Not by a label of a block beside it; by a label of a block around it.
-  EXPECT_NE(run_case("{\nx:\n}\nbra x;\nret;\n").find("label: found \"x\", allowed one of the program"),
+  EXPECT_NE(run_case("{\nx:\n}\nbra x;\nret;\n").find("label: found \"x\", allowed: one of the program"),
             std::string::npos);
   EXPECT_EQ(run_case("{\n{\nbra x;\n}\nx:\n}\nret;\n"), "");
   EXPECT_NE(run_case(std::string(65, '{') + "\nret;\n").find("64 blocks"), std::string::npos);

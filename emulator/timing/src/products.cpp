@@ -1,4 +1,4 @@
-// The kernels of device/sweeps/whole: tile, threads and bytes as there. Blocks that fit a
+// The kernels of docs/experiments/whole: tile, threads and bytes as there. Blocks that fit a
 // multiprocessor of compute capability 9.0, as cudaOccupancyMaxActiveBlocksPerMultiprocessor says on an H200.
 #include <algorithm>
 #include <string>

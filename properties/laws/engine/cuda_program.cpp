@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "mmaudit/fragment.hpp"
+#include "mmaudit/model/ptx_text.hpp"
 
 namespace mmaudit::laws {
 namespace {
@@ -28,21 +29,6 @@ std::string bindings(const char* constraint, const char* name, std::size_t count
   return fmt::format("{}", fmt::join(text, ", "));
 }
 
-/// "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"
-std::string ptx_of(const Instruction& inst) {
-  const char* opcode = is_wgmma(inst.op)    ? is_sparse(inst.op) ? "wgmma.mma_async.sp" : "wgmma.mma_async"
-                       : is_sparse(inst.op) ? "mma.sp::ordered_metadata"
-                                            : "mma";
-  std::string text = fmt::format("{}.sync.aligned.m{}n{}k{}", opcode, inst.m, inst.n, inst.k);
-  if (!is_wgmma(inst.op)) text += ".row.col";
-  if (inst.satfinite) text += ".satfinite";
-  for (const Format format : {inst.d, inst.a, inst.b}) text += fmt::format(".{}", name_of(format));
-  if (!is_wgmma(inst.op)) text += fmt::format(".{}", name_of(inst.c));
-  if (inst.multiply == Multiply::xor_popc) text += ".xor.popc";
-  if (inst.multiply == Multiply::and_popc) text += ".and.popc";
-  return text;
-}
-
 /// The immediates after scale-d: factors 1, and K-major where either is possible. Source: PTX ISA 9.0,
 /// wgmma.mma_async.
 std::string immediates(const Instruction& inst, bool a_in_registers) {
@@ -59,7 +45,7 @@ std::string mma_statement(const CudaProgram& program, std::size_t d, std::size_t
   const std::string to_d = operands(next, d), to_a = operands(next, a), to_b = operands(next, b);
   std::string text =
       fmt::format("  for (int step = 0; step < kSteps; ++step)\n    asm volatile(\"{} {}, {}, {}, {}",
-                  ptx_of(program.instruction), to_d, to_a, to_b, to_d);
+                  ptx_text(program.instruction).text, to_d, to_a, to_b, to_d);
   if (!program.metadata.empty()) text += fmt::format(", %{}, 0", next);
   text += fmt::format(";\"\n                 : {}\n                 : {}, {}",
                       bindings(wide ? "+l" : "+r", "d", d), bindings(of, "of.a", a), bindings(of, "of.b", b));
@@ -87,7 +73,7 @@ std::string wgmma_statement(const CudaProgram& program, std::size_t d) {
       "               \"@more bra AGAIN;\\n\"\n"
       "               \"wgmma.wait_group.sync.aligned 0;\\n\"\n"
       "               \"}}\"\n",
-      next, ptx_of(program.instruction), to_d, to_a, to_b,
+      next, ptx_text(program.instruction).text, to_d, to_a, to_b,
       program.metadata.empty() ? "" : fmt::format(" %{}, 0,", next + 1),
       immediates(program.instruction, program.a_in_registers));
   text += fmt::format("               : {}\n               : {}, \"l\"(of.b)", bindings("+r", "d", d),

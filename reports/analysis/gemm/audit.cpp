@@ -18,11 +18,6 @@ namespace {
 /// Plain-core rows do so much less.
 constexpr std::uint64_t kSlowWork = std::uint64_t{1} << 25;
 
-struct Planned {
-  GemmCombination combination;
-  GemmPath path;
-};
-
 bool same_conversion(const GemmCombination& x, const GemmCombination& y) {
   return x.dtype.name == y.dtype.name && x.scaling == y.scaling;
 }
@@ -52,18 +47,19 @@ std::vector<std::string> lines_of(const std::vector<GemmAbsent>& absent) {
 }
 
 /// The combinations that can be computed; combinations with the same conversion follow each other.
-std::vector<Planned> planned(const GemmAuditRequest& request, std::vector<GemmAbsent>* absent = nullptr) {
-  std::vector<Planned> out;
+std::vector<PathedCombination> computable(const GemmAuditRequest& request,
+                                          std::vector<GemmAbsent>* absent = nullptr) {
+  std::vector<PathedCombination> out;
   std::set<std::string> seen;
   for (const GemmCombination& c : request.combinations) {
-    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, name_of(c.scaling),
+    const std::string key = fmt::format("{} {} {} {}", c.architecture->name, c.dtype.name, c.scaling.name,
                                         name_of(c.accumulation));
     if (!seen.insert(key).second) continue;  // "mxf8" and "e4m3" with "mx" are one
-    Planned one{c, find_path(c)};
+    PathedCombination one{c, find_path(c)};
     if (!one.path.why_not.empty()) {
       if (absent != nullptr)
         absent->push_back({std::string(c.architecture->name), std::string(c.dtype.name),
-                           std::string(name_of(c.scaling)), name_of(c.accumulation), one.path.why_not,
+                           std::string(c.scaling.name), name_of(c.accumulation), one.path.why_not,
                            one.path.lacks_dtype});
       continue;
     }
@@ -116,7 +112,7 @@ std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditReques
     if (row.dtype == bf16.name && row.errors.compared != 0)
       return has_figures(row.errors) ? std::optional(row.errors.total) : std::nullopt;
   for (const GemmCombination& each : request.combinations) {
-    const GemmCombination c = settled({each.architecture, bf16, Scaling::none, {}, Format::none, {}});
+    const GemmCombination c = settled({each.architecture, bf16, scalings::none, {}, Format::none, {}});
     const GemmPath path = find_path(c);
     if (!path.why_not.empty()) continue;
     const MatmulOptions quiet = {.threads = how.threads, .level = how.level, .progress = {}};
@@ -129,7 +125,7 @@ std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditReques
   return std::nullopt;
 }
 
-GemmAuditRow row_of(const Planned& one, const ConvertedOperands& converted) {
+GemmAuditRow row_of(const PathedCombination& one, const ConvertedOperands& converted) {
   const GemmCombination& c = one.combination;
   GemmAuditRow row;
   static_cast<GemmSubject&>(row) = subject_of(c, one.path);
@@ -188,8 +184,8 @@ std::uint64_t audit_work(const GemmAuditRequest& request) {
   const std::uint64_t whole = x.m * x.n * x.k;
   std::uint64_t work = whole;  // the exact product
   const GemmCombination* last = nullptr;
-  const std::vector<Planned> all = planned(request);
-  for (const Planned& one : all) {
+  const std::vector<PathedCombination> all = computable(request);
+  for (const PathedCombination& one : all) {
     const std::uint64_t each = is_fast(one.path) ? whole : slow.rows * slow.columns * x.k;
     work += each;
     if (last == nullptr || !same_conversion(*last, one.combination)) work += each;
@@ -206,16 +202,16 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   audit.seed = request.seed;
   audit.limit = request.limit;
   audit.tensors = request.tensors;
-  const std::vector<Planned> all = planned(request, &audit.absent);
+  const std::vector<PathedCombination> all = computable(request, &audit.absent);
   audit.left_out = lines_of(audit.absent);
   const std::vector<double> exact = exact_product(x, how);
   std::optional<Part> part;
   ConvertedOperands converted;
   ChannelStudy channels;
   const GemmCombination* last = nullptr;
-  for (const Planned& one : all) {
+  for (const PathedCombination& one : all) {
     const GemmCombination& c = one.combination;
-    const bool fast = is_fast(one.path) || c.scaling == Scaling::tiles;  // tiles of the whole B
+    const bool fast = is_fast(one.path) || c.scaling.b.lanes > 1;  // tiles of the whole B
     if (!fast && !part) {
       part = first_part(x, slow_size(x));
       part->exact = exact_product(part->operands);

@@ -16,15 +16,6 @@ namespace {
 
 using Rows = std::vector<const GemmAuditRow*>;
 
-/// What a user takes first: the fewest bits, then one chain over K, then the least error.
-bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y) {
-  const auto key = [](const GemmAuditRow& row) {
-    const bool one_chain = row.accumulation == "plain" || row.accumulation == "half";
-    return std::tuple(element_bits(row), !one_chain, row.errors.total);
-  };
-  return key(x) < key(y);
-}
-
 bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
   return x.dtype == y.dtype && x.scaling == y.scaling && x.accumulation == y.accumulation;
 }
@@ -255,6 +246,15 @@ int element_bits(const GemmAuditRow& row) {
   };
   const GemmDtype* dtype = find_gemm_dtype(row.dtype);
   return dtype == nullptr ? 64 : std::max(bits(dtype->element), bits(dtype->element_b()));
+}
+
+bool one_chain(const GemmAuditRow& row) { return row.accumulation == "plain" || row.accumulation == "half"; }
+
+bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y) {
+  const auto key = [](const GemmAuditRow& row) {
+    return std::tuple(element_bits(row), !one_chain(row), row.errors.total);
+  };
+  return key(x) < key(y);
 }
 
 std::vector<const GemmAuditRow*> to_use(const GemmAudit& audit) {

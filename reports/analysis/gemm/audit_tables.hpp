@@ -28,6 +28,10 @@ std::string subject_text(const GemmAuditRow& row, bool several);
 
 /// Bits of an element of A or B, whichever has more.
 int element_bits(const GemmAuditRow& row);
+/// Whether the sum of a row is one chain over K.
+bool one_chain(const GemmAuditRow& row);
+/// What a user takes first: the fewest bits, then one chain over K, then the least error.
+bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y);
 /// What to use, and which types fail on what.
 std::string headline(const GemmAudit& audit);
 /// The least error of every type of which nothing passes, in one sentence; empty: there is none.

@@ -47,12 +47,12 @@ std::vector<ChannelShare> shares_of(const GemmOperands& x, const ConvertedOperan
     const std::uint64_t first = part * kTogether, last = std::min(x.k, first + kTogether);
     for (std::uint64_t i = 0; i < x.m; ++i)
       for (std::uint64_t k = first; k < last; ++k)
-        of_a[k].add(x.a[i * x.k + k], converted.a.values[i * x.k + k] *
-                                          static_cast<double>(converted.a.factor(i, k / kScaleBlock)));
+        of_a[k].add(x.a[i * x.k + k],
+                    converted.a.values[i * x.k + k] * static_cast<double>(converted.a.factor_at(i, k)));
     for (std::uint64_t k = first; k < last; ++k)
       for (std::uint64_t j = 0; j < x.n; ++j)
-        of_b[k].add(x.b[k * x.n + j], converted.b.values[k * x.n + j] *
-                                          static_cast<double>(converted.b.factor(j, k / kScaleBlock)));
+        of_b[k].add(x.b[k * x.n + j],
+                    converted.b.values[k * x.n + j] * static_cast<double>(converted.b.factor_at(j, k)));
   });
   std::vector<ChannelShare> out;
   double all = 0;
@@ -92,7 +92,7 @@ std::optional<double> error_with_wide(const GemmOperands& x, const ConvertedOper
   const GemmOperands kept = {x.m, x.n, wide.size(), wide_a, wide_b, {}};
   const std::vector<double> narrow = convert_operands(converted.dtype, converted.scaling, rest, how).product;
   const std::vector<double> bf16 =
-      convert_operands(*find_gemm_dtype("bf16"), Scaling::none, kept, how).product;
+      convert_operands(*find_gemm_dtype("bf16"), scalings::none, kept, how).product;
   double error = 0, size = 0;
   for (std::size_t e = 0; e < exact.size(); ++e) {
     const double difference = narrow[e] + bf16[e] + (x.c.empty() ? 0 : x.c[e]) - exact[e];

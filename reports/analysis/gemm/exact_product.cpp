@@ -164,7 +164,7 @@ std::vector<double> blocked_product(
 
 std::vector<double> converted_product(const ConvertedOperands& x, const MatmulOptions& how) {
   return blocked_product(
-      x.m, x.n, x.k, x.a.values, x.b.values, along_k(x.scaling) ? kScaleBlock : 0,
+      x.m, x.n, x.k, x.a.values, x.b.values, x.scaling.along_k() ? x.scaling.a.k : 0,
       [&x](std::uint64_t i, std::uint64_t j, std::uint64_t block) {
         return static_cast<double>(x.a.factor(i, block)) * static_cast<double>(x.b.factor(j, block));
       },

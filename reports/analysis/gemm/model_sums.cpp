@@ -1,24 +1,13 @@
 #include <cmath>
 
-#include "element_values.hpp"
-#include "fast_cast.hpp"
 #include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/scaled_matmul.hpp"
 #include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
-
-/// Scales of columns, (columns, blocks), as matmul() takes them: (blocks, columns).
-std::vector<std::uint8_t> by_blocks_of_k(const std::vector<std::uint8_t>& scales, std::uint64_t columns,
-                                         std::uint64_t blocks) {
-  std::vector<std::uint8_t> out(scales.size());
-  for (std::uint64_t j = 0; j < columns; ++j)
-    for (std::uint64_t block = 0; block < blocks; ++block)
-      out[block * columns + j] = scales[j * blocks + block];
-  return out;
-}
 
 /// One product; where the instruction reads scales, it reads the operands' scales.
 std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, const ConvertedOperands& x,
@@ -30,13 +19,10 @@ std::vector<double> one_product(const GemmCombination& c, const GemmPath& path, 
   problem.a = x.a.raw.data(), problem.b = x.b.raw.data(), problem.d = d.data();
   problem.promote = c.accumulation.promote;
   problem.split_k = c.accumulation.split_k;
-  std::vector<std::uint8_t> scale_b;
-  if (path.instruction.scale != Format::none) {
-    scale_b = by_blocks_of_k(x.b.scales, x.n, scale_blocks(path.instruction, problem));
-    problem.scale_a = x.a.scales.data(), problem.scale_b = scale_b.data();
-  }
+  if (path.instruction.scale != Format::none)
+    problem.scale_a = x.a.scales.data(), problem.scale_b = x.b.scales.data();
   matmul(path.instruction, path.entry->datapath, problem, how);
-  const ElementValues values(format);
+  const FastDecode values(format);
   std::vector<double> out(x.m * x.n);
   for (std::uint64_t e = 0; e < out.size(); ++e) out[e] = values.at(d.data(), e);
   return out;
@@ -56,7 +42,7 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
     return LaneFactors{operand.factors.data(), 0, operand.lanes == 1 ? 0 : operand.blocks,
                        operand.blocks == 1 ? 0U : 1U};
   };
-  scaled_matmul(path.instruction, path.entry->datapath, problem, {factors(x.a), factors(x.b), kScaleBlock},
+  scaled_matmul(path.instruction, path.entry->datapath, problem, {factors(x.a), factors(x.b), x.a.depth},
                 how);
   return {totals.begin(), totals.end()};
 }
@@ -65,7 +51,7 @@ std::vector<double> by_blocks(const GemmCombination& c, const GemmPath& path, co
 
 std::vector<double> model_sums(const GemmCombination& combination, const GemmPath& path,
                                const ConvertedOperands& converted, const MatmulOptions& how) {
-  const bool factors = along_k(combination.scaling) && path.instruction.scale == Format::none;
+  const bool factors = combination.scaling.along_k() && path.instruction.scale == Format::none;
   return factors ? by_blocks(combination, path, converted, how)
                  : one_product(combination, path, converted, how);
 }
@@ -81,8 +67,8 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
   const Format to = combination.output == Format::none ? combination.dtype.output : combination.output;
   const FormatSpec output = spec_of(to);
   const FastCast cast(output, CastRule{});
-  const ElementValues values(output);
-  const bool scales = !along_k(combination.scaling);
+  const FastDecode values(output);
+  const bool scales = !combination.scaling.along_k();
   detail::parallel_for(x.m, how.threads, [&](std::uint64_t i) {
     const float factor_a = scales ? x.a.factor(i) : 1.0F;
     for (std::uint64_t j = 0; j < x.n; ++j) {
@@ -91,7 +77,8 @@ GemmElements compute_elements(const GemmCombination& combination, const GemmPath
       const double exact_factor = static_cast<double>(factor_a) * static_cast<double>(factor_b);
       const double addend = c.empty() ? 0.0 : c[e];
       out.accumulator[e] = sums[e] * exact_factor + addend;
-      const float factor = factor_a * factor_b, sum = static_cast<float>(sums[e]);
+      const auto [sum, factor] =
+          scaled_sum(static_cast<float>(sums[e]), factor_a, factor_b, combination.scaling.order);
       const float d = c.empty() ? factor * sum : std::fma(factor, sum, static_cast<float>(addend));
       out.result[e] = values(cast(static_cast<double>(d)));
       if (!out.bound.empty()) out.bound[e] *= exact_factor;

@@ -10,6 +10,12 @@
 
 namespace mmaudit::report {
 
+/// A combination that the architecture can compute, and by what.
+struct PathedCombination {
+  GemmCombination combination;
+  GemmPath path;
+};
+
 /// A (m, k) times B (k, n), every `block` of k (0: all of it) times factor(i, j, block). Two binary64 words
 /// an element of D (Ogita, Rump, Oishi 2005, Sum2), which take a plain sum of every 32 products.
 std::vector<double> blocked_product(
@@ -37,7 +43,7 @@ std::optional<WorstElement> worst_element(const GemmErrors& errors, const GemmCo
                                           const GemmElements& elements);
 
 /// convert_operands() without the product of what they became, which stays empty.
-ConvertedOperands convert_alone(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
+ConvertedOperands convert_alone(const GemmDtype& dtype, const Scaling& scaling, const GemmOperands& operands,
                                 const MatmulOptions& how, const ConvertedOperand* b = nullptr);
 
 /// errors_of().total alone; NaN where no element is compared.

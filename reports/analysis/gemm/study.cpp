@@ -8,6 +8,7 @@
 
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast.hpp"
+#include "stages.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -16,61 +17,60 @@ constexpr std::string_view kAccumulations[] = {"plain",       "promote:32",  "pr
                                                "promote:128", "promote:256", "split-k:2",
                                                "split-k:4",   "split-k:8",   "half"};
 
-struct PlannedCurve {
-  GemmCombination combination;
-  GemmPath path;
+struct Measured : PathedCombination {
   std::size_t curve = 0;  ///< of the first distribution; the others follow
 };
 
 /// All accumulations of one dtype under one scaling.
 struct Group {
   GemmDtype dtype;
-  Scaling scaling = Scaling::none;
+  Scaling scaling = scalings::none;
   bool fast = true;
-  std::vector<PlannedCurve> planned;
+  std::vector<Measured> curves;
 };
 
 /// With binary16 sums the largest numbers of FP8 would overflow at once: no scaling then.
 Scaling scaling_for(const GemmDtype& dtype, const Accumulation& how) {
-  return how.half && usual_scaling(dtype) == Scaling::tensor ? Scaling::none : usual_scaling(dtype);
+  return how.half && dtype.usual->by_software() ? scalings::none : *dtype.usual;
 }
 
-void add_curves(GemmStudy& study, const PlannedCurve& planned) {
+void add_curves(GemmStudy& study, const Measured& one) {
   for (const Distribution distribution : kDistributions) {
     GemmCurve curve;
-    static_cast<GemmSubject&>(curve) = subject_of(planned.combination, planned.path);
+    static_cast<GemmSubject&>(curve) = subject_of(one.combination, one.path);
     curve.distribution = distribution;
     study.curves.push_back(std::move(curve));
   }
 }
 
-std::vector<Group> plan(const Architecture& architecture, GemmStudy& study) {
+std::vector<Group> groups_of(const Architecture& architecture, GemmStudy& study) {
   std::vector<Group> groups;
   for (const GemmDtype& dtype : gemm_dtypes()) {
     if (dtype.cast.rounding == CastRounding::toward_zero) continue;  // TF32 again, but for the conversion
-    GemmCombination plainest = settled({&architecture, dtype, Scaling::none, {}, Format::none, {}});
+    if (dtype.integer()) continue;                                   // sums are exact
+    GemmCombination plainest = settled({&architecture, dtype, scalings::none, {}, Format::none, {}});
     if (const std::string why = find_path(plainest).why_not; !why.empty()) {
       study.left_out.push_back(fmt::format("{}: {}", dtype.title, why));
       continue;
     }
     for (const std::string_view name : kAccumulations) {
       const Accumulation how = *find_accumulation(name);
-      PlannedCurve planned;
-      planned.combination = settled({&architecture, dtype, scaling_for(dtype, how), how, Format::none, {}});
-      planned.path = find_path(planned.combination);
-      if (!planned.path.why_not.empty()) {
-        study.left_out.push_back(fmt::format("{}, {}: {}", dtype.title, name, planned.path.why_not));
+      Measured one;
+      one.combination = settled({&architecture, dtype, scaling_for(dtype, how), how, Format::none, {}});
+      one.path = find_path(one.combination);
+      if (!one.path.why_not.empty()) {
+        study.left_out.push_back(fmt::format("{}, {}: {}", dtype.title, name, one.path.why_not));
         continue;
       }
-      const Scaling scaling = planned.combination.scaling;
+      const Scaling scaling = one.combination.scaling;
       auto at = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
         return group.dtype.name == dtype.name && group.scaling == scaling;
       });
       if (at == groups.end()) at = groups.insert(at, {dtype, scaling, true, {}});
-      at->fast = at->fast && fast_serves(planned.path.instruction, planned.path.entry->datapath);
-      planned.curve = study.curves.size();
-      add_curves(study, planned);
-      at->planned.push_back(std::move(planned));
+      at->fast = at->fast && fast_serves(one.path.instruction, one.path.entry->datapath);
+      one.curve = study.curves.size();
+      add_curves(study, one);
+      at->curves.push_back(std::move(one));
     }
   }
   return groups;
@@ -106,11 +106,11 @@ void measure(GemmStudy& study, const GemmStudyOptions& options, const std::vecto
     for (std::size_t i = 0; i < distributions.size(); ++i) {
       const ConvertedOperand same_b = std::move(converted.b);
       converted = convert_operands(group.dtype, group.scaling, operands[i], {}, i == 0 ? nullptr : &same_b);
-      for (const PlannedCurve& planned : group.planned) {
-        GemmPoint& point = study.curves[planned.curve + distributions[i]].points[depth];
+      for (const Measured& one : group.curves) {
+        GemmPoint& point = study.curves[one.curve + distributions[i]].points[depth];
         point.errors =
-            errors_of(exact[i], converted, compute_elements(planned.combination, planned.path, converted, {}),
-                      planned.combination.output);
+            errors_of(exact[i], converted, compute_elements(one.combination, one.path, converted, {}),
+                      one.combination.output);
         point.cast_a = converted.a.counts;
         point.cast_b = converted.b.counts;
       }
@@ -130,7 +130,7 @@ GemmStudy study_gemm(const Architecture& architecture, const GemmStudyOptions& o
       "them; errors relative to the exact product (Frobenius norms). D is BF16 for FP8 and BF16, FP16 for "
       "FP16, FP32 for TF32. FP8 is scaled by one factor a tensor, with binary16 accumulators not at all.",
       options.rows, options.columns);
-  const std::vector<Group> groups = plan(architecture, study);
+  const std::vector<Group> groups = groups_of(architecture, study);
   std::vector<std::uint64_t> depths = options.depths;
   std::sort(depths.begin(), depths.end());
   for (GemmCurve& curve : study.curves)

@@ -124,7 +124,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
   bounds.reserve(runs.size());
   for (const Run& run : runs)
     bounds.push_back(chain_bound.of_length(quotient_up(run.last - run.first, depth)));
-  const bool blocks = along_k(c.scaling), shrinks = chain_bound.only_shrinks();
+  const bool blocks = c.scaling.along_k(), shrinks = chain_bound.only_shrinks();
   std::vector<double> out(x.m * x.n);
   const std::uint64_t across = quotient_up(x.n, kColumns);
   detail::parallel_for(x.m * across, how.threads, [&](std::uint64_t index) {
@@ -137,7 +137,7 @@ std::vector<double> sum_bounds(const GemmCombination& c, const GemmPath& path, c
       add_run(bounds[r], shrinks, a.norm[r * x.m + i], a.exponent[r * x.m + i], &b.norm[r * x.n + first],
               &b.exponent[r * x.n + first], columns, sums);
       if (!runs[r].ends) continue;
-      const std::uint64_t block = runs[r].first / kScaleBlock;
+      const std::uint64_t block = blocks ? runs[r].first / c.scaling.a.k : 0;
       for (std::uint64_t j = 0; blocks && j < columns; ++j)
         factors[j] =
             static_cast<double>(x.a.factor(i, block)) * static_cast<double>(x.b.factor(first + j, block));

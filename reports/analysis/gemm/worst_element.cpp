@@ -26,10 +26,11 @@ ConvertedOperand lane_of(const ConvertedOperand& from, const ConvertedOperands& 
   if (!from.scales.empty()) {
     const auto block = static_cast<std::uint64_t>(all.dtype.scale_block);
     const std::uint64_t blocks = (all.k + block - 1) / block;
-    const auto begin = from.scales.begin() + static_cast<std::ptrdiff_t>(lane * blocks);
-    out.scales.assign(begin, begin + static_cast<std::ptrdiff_t>(blocks));
+    for (std::uint64_t i = 0; i < blocks; ++i)
+      out.scales.push_back(from.scales[stride == 1 ? lane * blocks + i : i * stride + lane]);
   }
   out.blocks = from.blocks;
+  out.depth = from.depth;
   out.lanes = 1;
   for (std::uint64_t block = 0; block < from.blocks; ++block) out.factors.push_back(from.factor(lane, block));
   return out;
@@ -52,7 +53,7 @@ ConvertedOperands cut(const ConvertedOperands& whole, std::uint64_t depth) {
 
 /// Scales that are not applied along the way.
 double last_factor(const ConvertedOperands& x) {
-  return along_k(x.scaling) ? 1.0 : static_cast<double>(x.a.factor(0)) * static_cast<double>(x.b.factor(0));
+  return x.scaling.along_k() ? 1.0 : static_cast<double>(x.a.factor(0)) * static_cast<double>(x.b.factor(0));
 }
 
 std::vector<WorstStep> steps_of(const GemmCombination& combination, const GemmPath& path,
@@ -79,10 +80,9 @@ std::vector<WorstTerm> terms_of(const GemmOperands& operands, const ConvertedOpe
                                 std::uint64_t row, std::uint64_t column, double& magnitudes) {
   std::vector<WorstTerm> out;
   for (std::uint64_t k = 0; k < operands.k; ++k) {
-    const std::uint64_t block = k / kScaleBlock;
     out.push_back({k, operands.a[row * operands.k + k], operands.b[k * operands.n + column],
-                   element.a.values[k] * static_cast<double>(element.a.factor(0, block)),
-                   element.b.values[k] * static_cast<double>(element.b.factor(0, block))});
+                   element.a.values[k] * static_cast<double>(element.a.factor_at(0, k)),
+                   element.b.values[k] * static_cast<double>(element.b.factor_at(0, k))});
     magnitudes += std::fabs(out.back().a * out.back().b);
   }
   const auto change = [](const WorstTerm& term) {

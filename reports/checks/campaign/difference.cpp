@@ -6,6 +6,7 @@
 
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/laws/report.hpp"
+#include "mmaudit/name_in.hpp"
 
 namespace mmaudit::campaign {
 
@@ -14,9 +15,8 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
   const Instruction inst = *find_instruction(instruction);
   std::string text = fmt::format("\n{}\n{}", instruction, describe(example, inst));
   const auto book = laws::lawbook();
-  const auto law = std::find_if(book.begin(), book.end(),
-                                [](const laws::Law& x) { return x.name == "follows_the_documented_model"; });
-  if (law == book.end()) return text;
+  const laws::Law* const law = find_named(book, "follows_the_documented_model");
+  if (law == nullptr) return text;
   const laws::Subject subject(*setup.model, inst, find_datapath(*setup.model, inst)->datapath);
   laws::Dot dot;
   static_cast<DotCase&>(dot) = example.dot;

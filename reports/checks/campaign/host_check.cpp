@@ -153,8 +153,8 @@ CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const ScheduledInstru
   };
 }
 
-ScheduledInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
-                                   const DatapathEntry& reference, bool kernels) {
+ScheduledInstruction scheduled_by_model(const Instruction& instruction, const DatapathEntry& entry,
+                                        const DatapathEntry& reference, bool kernels) {
   const TileProduct product(instruction, kernels);
   return {.instruction = instruction,
           .entry = &entry,

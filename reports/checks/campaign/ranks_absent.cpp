@@ -1,5 +1,4 @@
 // Stands in where the build has no MPI.
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <string_view>
@@ -13,9 +12,9 @@ std::unique_ptr<Ranks> join_ranks() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size != nullptr && std::string_view(size) != "1")
     throw EnvironmentError(
-        fmt::format("mpirun: found {} ranks, allowed: 1, as this mmaudit was built without MPI (configure "
-                    "with MMAUDIT_MPI=ON, or start the processes without mpirun; campaign has --part I/N)",
-                    size));
+        refusal("mpirun: found {} ranks, allowed: 1, as this mmaudit was built without MPI (configure with "
+                "MMAUDIT_MPI=ON, or start the processes without mpirun; campaign has --part I/N)",
+                size));
   return nullptr;
 }
 

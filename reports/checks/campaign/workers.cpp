@@ -80,7 +80,7 @@ Provenance Setup::provenance() const {
   return provenance;
 }
 
-ScheduledInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry) {
+ScheduledInstruction scheduled_on_gpu(const Instruction& instruction, const DatapathEntry& entry) {
   constexpr std::uint64_t kDots = std::uint64_t{1} << 33, kPlainDots = std::uint64_t{1} << 26;
   const std::string engine(device::engine_of(instruction, entry.datapath));
   return {.instruction = instruction,
@@ -100,22 +100,22 @@ bool served_by_kernels(const Setup& setup, const Instruction& inst) {
 
 }  // namespace
 
-std::vector<ScheduledInstruction> plan_instructions(const Setup& setup,
-                                                    const std::vector<Instruction>& candidates) {
-  std::vector<ScheduledInstruction> planned;
+std::vector<ScheduledInstruction> schedule_instructions(const Setup& setup,
+                                                        const std::vector<Instruction>& candidates) {
+  std::vector<ScheduledInstruction> scheduled;
   for (const Instruction& inst : candidates) {
     const DatapathEntry* entry = find_datapath(*setup.model, inst);
     if (entry == nullptr) continue;
     if (setup.reference == nullptr) {
       if (inst.scale != Format::none) continue;
       if (setup.gpus.empty() || device::why_not_live(setup.gpus.front(), inst).empty())
-        planned.push_back(plan_on_gpu(inst, *entry));
+        scheduled.push_back(scheduled_on_gpu(inst, *entry));
     } else if (const DatapathEntry* reference = find_datapath(*setup.reference, inst)) {
       if (!setup.kernels || served_by_kernels(setup, inst))
-        planned.push_back(plan_of_model(inst, *entry, *reference, setup.kernels));
+        scheduled.push_back(scheduled_by_model(inst, *entry, *reference, setup.kernels));
     }
   }
-  return planned;
+  return scheduled;
 }
 
 }  // namespace mmaudit::campaign

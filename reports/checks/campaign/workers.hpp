@@ -31,13 +31,13 @@ struct Setup {
 };
 
 /// `entry` on a GPU against the hardware.
-ScheduledInstruction plan_on_gpu(const Instruction& instruction, const DatapathEntry& entry);
+ScheduledInstruction scheduled_on_gpu(const Instruction& instruction, const DatapathEntry& entry);
 /// `entry` by the plain core against `reference` by the fast path; `kernels`: both on a GPU.
-ScheduledInstruction plan_of_model(const Instruction& instruction, const DatapathEntry& entry,
-                                   const DatapathEntry& reference, bool kernels);
+ScheduledInstruction scheduled_by_model(const Instruction& instruction, const DatapathEntry& entry,
+                                        const DatapathEntry& reference, bool kernels);
 /// The candidates that both sides of `setup` have; block-scaled ones are left out where hardware is one.
-std::vector<ScheduledInstruction> plan_instructions(const Setup& setup,
-                                                    const std::vector<Instruction>& candidates);
+std::vector<ScheduledInstruction> schedule_instructions(const Setup& setup,
+                                                        const std::vector<Instruction>& candidates);
 
 /// A difference that a campaign found, and the smallest dot product on which the two sides still differ, with
 /// the commands that explain it by the model and repeat it on the reference. `model_file`: of --model; empty:

@@ -1,7 +1,5 @@
 #include "gemm/compare.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -123,8 +121,7 @@ void compare_elements(const std::vector<std::byte>& found, const std::vector<std
   out.wrong = 0;
   for (const std::vector<std::byte>* const d : {&found, &expected})
     if (d->size() != out.elements * bytes)
-      throw InputError(fmt::format("D of {}: found {} bytes, allowed: {}", name_of(out.problem), d->size(),
-                                   out.elements * bytes));
+      refuse("D of {}: found {} bytes, allowed: {}", name_of(out.problem), d->size(), out.elements * bytes);
   if (found == expected) return;  // once for the whole of D: nearly every product ends here
   for (std::uint64_t e = 0; e < out.elements; ++e) {
     const std::uint64_t is = load_word(found.data(), bytes, e), should = load_word(expected.data(), bytes, e);

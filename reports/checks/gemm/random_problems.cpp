@@ -4,6 +4,7 @@
 #include "gemm/compare.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::checks {
@@ -126,11 +127,8 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
   constexpr std::uint64_t kMostWork = 600'000'000'000;  // multiply-adds
   std::vector<GemmProblem> out;
   for (const std::string& name : types) {
-    const auto* const kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                          [&](const Kind& each) { return each.name == name; });
-    if (kind == std::end(kKinds))
-      throw InputError("--type: found " + name +
-                       ", allowed: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8, f64");
+    const Kind* const kind = find_named(kKinds, name);
+    if (kind == nullptr) refuse("--type: found {}, allowed: {}", name, names_of(kKinds));
     Draw draw(seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32));
     for (std::uint64_t drawn = 0; drawn < count;) {
       GemmProblem x = draw_problem(draw, kind->type, kind->fast);

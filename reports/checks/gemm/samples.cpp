@@ -16,8 +16,7 @@ std::vector<std::byte> predicted_by(const Architecture& architecture, const Gemm
                                     const GemmOperands& operands, const Product& by) {
   const DatapathEntry* const entry = plan.scalar ? nullptr : find_datapath(architecture, plan.instruction);
   if (entry == nullptr && !plan.scalar)
-    throw InputError("plan: found " + name_of(plan.instruction) + ", allowed: an instruction of " +
-                     std::string(architecture.name));
+    refuse("plan: found {}, allowed: an instruction of {}", name_of(plan.instruction), architecture.name);
   const Datapath datapath = entry == nullptr ? Datapath{} : entry->datapath;
   if (const std::string why = why_no_gemm(problem, plan, datapath); !why.empty())
     throw InputError("plan: " + why);

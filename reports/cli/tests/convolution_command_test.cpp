@@ -85,20 +85,20 @@ TEST_F(Convolution, OutputsThatEveryScheduleGivesAreNothingCompared) {
 }
 
 TEST_F(Convolution, RefusesInOneLine) {
-  refused({"--padding", "-1"}, "padding: found -1, allowed 0 to 65536");
-  refused({"--stride", "1,2,3"}, "--stride: found 3 numbers, allowed 1 or 2");
+  refused({"--padding", "-1"}, "padding: found -1, allowed: 0 to 65536");
+  refused({"--stride", "1,2,3"}, "--stride: found 3 numbers, allowed: 1 or 2");
   refused({"--lanes", "129"}, "--lanes: found 129, allowed: 1 to 128");
   refused({"--images", "65536", "--height", "65536", "--width", "65536"},
-          "activations: found 4503599627370496, allowed 67108864 or less");
-  refused({"--table", "126"}, "--table: found 126, allowed 0 to 125");
-  refused({"--table", "0", "--filter-row", "3"}, "--filter-row: found 3, allowed 0 to 2");
-  refused({"--filter-row", "3"}, "--filter-row: found it alone, allowed with --table");
+          "activations: found 4503599627370496, allowed: 67108864 or less");
+  refused({"--table", "126"}, "--table: found 126, allowed: 0 to 125");
+  refused({"--table", "0", "--filter-row", "3"}, "--filter-row: found 3, allowed: 0 to 2");
+  refused({"--filter-row", "3"}, "--filter-row: found it alone, allowed: with --table");
   refused({"--height", "512", "--width", "512", "--filters", "8"},
-          "multiply-adds: found 601620480, allowed 268435456 or less");
+          "multiply-adds: found 601620480, allowed: 268435456 or less");
   refused({"--arch", "volta"}, "volta");
   const std::string x = file("x.npy", {1, 3, 3, 2}, 0), w = file("w.npy", {1, 3, 3, 1}, 0);
-  refused({"--activations", x}, "--activations: found it alone, allowed with --weights");
-  refused({"--activations", x, "--weights", w}, "w.npy: channels: found 1, allowed 2");
+  refused({"--activations", x}, "--activations: found it alone, allowed: with --weights");
+  refused({"--activations", x, "--weights", w}, "w.npy: channels: found 1, allowed: 2");
   refused({"--activations", x, "--weights", x, "--out", x}, "--out: found the file of --activations");
   refused({"--activations", file("f.npy", {3, 3, 2}, 0), "--weights", w}, "shape: found [3, 3, 2], allowed");
   refused({"--activations", x, "--weights", x, "--inst", "tcgen05.m128n16k8.kind_tf32.f32.tf32.tf32"},

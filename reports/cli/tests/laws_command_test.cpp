@@ -127,10 +127,10 @@ TEST_F(Laws, WhatIsWrongIsOneLine) {
         {{"laws", "--regressions", write("b", "\n[1]\n")}, "b:2: found no JSON object"},
         {{"laws", "--regressions",
           write("c", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["zz","0","0","0"]})")},
-         "c:1: a: found \"zz\", allowed hex digits of 64 bits"},
+         "c:1: a: found \"zz\", allowed: hex digits of 64 bits"},
         {{"laws", "--regressions",
           write("d", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["0"]})")},
-         "d:1: a: found 1 elements, allowed 4"},
+         "d:1: a: found 1 elements, allowed: 4"},
         {{"laws", "--regressions", write("e", R"({"law":)" + std::string(100'000, '['))},
          "e:1: nesting: found more, allowed: 32 levels"}}) {
     const Outcome outcome = run(arguments);

@@ -9,13 +9,10 @@ namespace mmaudit::sweeps {
 namespace {
 
 /// Cells per second of the whole GPU, the fastest query.
-std::optional<double> cells(const SweepResult& result, std::string_view numbers_of) {
-  return most(result, numbers_of, tag::kOperationsPerSecond, {});
-}
+Source cells(std::string_view numbers_of) { return most(numbers_of, tag::kOperationsPerSecond); }
 
-std::optional<double> elements(const SweepResult& result, std::string_view subject, std::string_view cluster,
-                               std::string_view bins) {
-  return most(result, subject, tag::kOperationsPerSecond, {{"cluster", cluster}, {"bins", bins}});
+Source elements(std::string_view subject, std::string_view cluster, std::string_view bins) {
+  return most(subject, tag::kOperationsPerSecond, {{"cluster", cluster}, {"bins", bins}});
 }
 
 /// The cluster that counts fastest, of 1, 2, 4 and 8 blocks; null unless all were measured.
@@ -24,7 +21,7 @@ const char* best_cluster(const SweepResult& result, std::string_view subject, st
   const char* best = nullptr;
   double highest = 0;
   for (const char* cluster : {"1", "2", "4", "8"}) {
-    const auto rate = elements(result, subject, cluster, bins);
+    const auto rate = elements(subject, cluster, bins)(result);
     if (!rate) return nullptr;
     rates += fmt::format("{}{:.0f}", rates.empty() ? "" : ", ", 1e-9 * *rate);
     if (*rate > highest) highest = *rate, best = cluster;
@@ -48,47 +45,42 @@ std::vector<Statement> statements_applications() {
   using Result = const SweepResult&;
   return {
       {"Alignments of packed 16-bit integers are at least twice as fast with DPX as in plain C++", "Luo 8",
-       [](Result result, Finding& out) {
-         const auto found = numbers({cells(result, "align.s16x2"), cells(result, "align.s16x2+plain")});
-         if (found.empty()) return;
-         out.holds = found[0] >= 2 * found[1];
-         out.measured = fmt::format("{:.0f} and {:.0f} GCUPS, {:.2f} times", 1e-9 * found[0], 1e-9 * found[1],
-                                    found[0] / found[1]);
-       }},
+       judged({cells("align.s16x2"), cells("align.s16x2+plain")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] >= 2 * found[1];
+                out.measured = fmt::format("{:.0f} and {:.0f} GCUPS, {:.2f} times", 1e-9 * found[0],
+                                           1e-9 * found[1], found[0] / found[1]);
+              })},
       {"Alignments of 32-bit integers gain nothing from DPX, within 5%", "Luo 8",
-       [](Result result, Finding& out) {
-         const auto found = numbers({cells(result, "align.s32"), cells(result, "align.s32+plain")});
-         if (found.empty()) return;
-         out.holds = std::abs(found[0] - found[1]) <= 0.05 * found[1];
-         out.measured = fmt::format("{:.0f} and {:.0f} GCUPS", 1e-9 * found[0], 1e-9 * found[1]);
-       }},
+       judged({cells("align.s32"), cells("align.s32+plain")},
+              [](const Values& found, Finding& out) {
+                out.holds = std::abs(found[0] - found[1]) <= 0.05 * found[1];
+                out.measured = fmt::format("{:.0f} and {:.0f} GCUPS", 1e-9 * found[0], 1e-9 * found[1]);
+              })},
       {"Alignments of packed 16-bit integers reach 80% of what the DPX unit can do", "mmaudit",
-       [](Result result, Finding& out) {
-         const auto share = most(result, "align.s16x2", tag::kShareHeld, {}, "sm");
-         if (!share) return;
-         out.holds = *share >= 0.8;
-         out.measured = fmt::format("{:.1f}%", 100 * *share);
-       }},
+       judged({most("align.s16x2", tag::kShareHeld, {}, "sm")},
+              [](const Values& share, Finding& out) {
+                out.holds = share[0] >= 0.8;
+                out.measured = fmt::format("{:.1f}%", 100 * share[0]);
+              })},
       {"Some kind of numbers aligns more than the 4987.4 GCUPS of an RTX 4090", "Luo 8",
        [](Result result, Finding& out) {
          std::string_view best;
          double highest = 0;
          for (const std::string_view one : {"align.s16x2", "align.s32", "align.half2", "align.float"})
-           if (const auto rate = cells(result, one); rate && *rate > highest) highest = *rate, best = one;
+           if (const auto rate = cells(one)(result); rate && *rate > highest) highest = *rate, best = one;
          if (best.empty()) return;
          out.holds = highest > 4987.4e9;
          out.measured = fmt::format("{:.0f} GCUPS, {}", 1e-9 * highest, best);
        }},
       {"Blocks of 128 threads without a cluster count at least 5% slower into 2048 bins than into 1024",
        "Luo 7",
-       [](Result result, Finding& out) {
-         const auto found = numbers({elements(result, "histogram.128", "1", "1024"),
-                                     elements(result, "histogram.128", "1", "2048")});
-         if (found.empty()) return;
-         out.holds = found[1] <= 0.95 * found[0];
-         out.measured =
-             fmt::format("{:.0f} and {:.0f} billion elements per second", 1e-9 * found[0], 1e-9 * found[1]);
-       }},
+       judged({elements("histogram.128", "1", "1024"), elements("histogram.128", "1", "2048")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] <= 0.95 * found[0];
+                out.measured = fmt::format("{:.0f} and {:.0f} billion elements per second", 1e-9 * found[0],
+                                           1e-9 * found[1]);
+              })},
       {"Into 2048 bins, blocks of 128 threads count fastest in clusters of 4, blocks of 512 in clusters of 2",
        "Luo 7", best_clusters},
   };

@@ -26,9 +26,8 @@ bool any_of_whole_gpu(const SweepResult& result, std::string_view subject) {
 }
 
 /// Bytes per second of the whole GPU where the driver places the clusters.
-std::optional<double> whole_gpu(const SweepResult& result, std::string_view reads, std::string_view cluster) {
-  return most(result, kStream, tag::kBytesPerSecond,
-              {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}});
+Source whole_gpu(std::string_view reads, std::string_view cluster) {
+  return most(kStream, tag::kBytesPerSecond, {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}});
 }
 
 /// Of the largest clusters nothing is asked where the GPU does not hold them: then their points were skipped.
@@ -40,7 +39,7 @@ void pairs_and_rings(const SweepResult& result, Finding& out) {
   bool holds = true;
   std::string measured;
   for (const std::string_view cluster : {"4", "8", "16"}) {
-    const auto found = numbers({whole_gpu(result, "ring", cluster), whole_gpu(result, "pair", cluster)});
+    const auto found = numbers(result, {whole_gpu("ring", cluster), whole_gpu("pair", cluster)});
     if (found.empty() && holds_none(result, kStream, cluster)) continue;
     if (found.empty()) {
       if (any_of_whole_gpu(result, kStream))
@@ -57,36 +56,14 @@ void pairs_and_rings(const SweepResult& result, Finding& out) {
 }
 
 /// B/clk/SM in rings of two, of one block and its neighbour.
-std::optional<double> ring(const SweepResult& result, std::string_view warps, std::string_view ilp) {
-  return most(result, kStream, tag::kBytes,
-              {{"warps", warps}, {"ilp", ilp}, {"reads", "ring"}, {"cluster", "2"}}, "sm");
-}
-
-void chains_help_small_blocks(const SweepResult& result, Finding& out) {
-  const auto found = numbers(
-      {ring(result, "2", "1"), ring(result, "2", "4"), ring(result, "32", "1"), ring(result, "32", "4")});
-  if (found.empty()) return;
-  out.holds = found[1] >= 1.1 * found[0] && found[3] <= 1.02 * found[2];
-  out.measured = fmt::format("{:.1f} and {:.1f} B/clk/SM with 64 threads, {:.1f} and {:.1f} with 1024",
-                             found[0], found[1], found[2], found[3]);
-}
-
-void small_blocks(const SweepResult& result, Finding& out) {
-  const std::vector<std::pair<std::string_view, std::string_view>> any = {{"reads", "ring"},
-                                                                          {"cluster", "2"}};
-  auto of_64_threads = any;
-  of_64_threads.emplace_back("warps", "2");
-  const auto found = numbers({ring(result, "2", "1"), most(result, kStream, tag::kBytes, of_64_threads, "sm"),
-                              ring(result, "32", "1"), most(result, kStream, tag::kBytes, any, "sm")});
-  if (found.empty()) return;
-  out.holds = found[1] <= 0.9 * found[3];
-  out.measured = fmt::format("{:.1f} to {:.1f} of {:.1f} B/clk/SM", found[0], found[1], found[3]);
+Source ring(std::string_view warps, std::string_view ilp) {
+  return most(kStream, tag::kBytes, {{"warps", warps}, {"ilp", ilp}, {"reads", "ring"}, {"cluster", "2"}},
+              "sm");
 }
 
 /// B/clk/SM of the own block: by ordinary loads, and through the addresses of the cluster.
-std::vector<double> own_block(const SweepResult& result) {
-  return numbers(
-      {best_rate(result, kOrdinary, 1, 32), most(result, kStream, tag::kBytes, {{"reads", "own"}}, "sm")});
+std::vector<Source> own_block() {
+  return {best_rate(kOrdinary, 1, 32), most(kStream, tag::kBytes, {{"reads", "own"}}, "sm")};
 }
 
 /// The policies of one stream: what most and least of them read.
@@ -98,11 +75,11 @@ struct Policies {
 /// nullopt unless all were measured.
 std::optional<Policies> policies(const SweepResult& result, std::string_view reads,
                                  std::string_view cluster) {
-  std::vector<std::optional<double>> rates;
+  std::vector<Source> rates;
   for (const std::string_view policy : {"default", "spread", "balance"})
-    rates.push_back(most(result, kPolicies, tag::kBytesPerSecond,
-                         {{"reads", reads}, {"cluster", cluster}, {"policy", policy}}));
-  const std::vector<double> found = numbers(rates);
+    rates.push_back(
+        most(kPolicies, tag::kBytesPerSecond, {{"reads", reads}, {"cluster", cluster}, {"policy", policy}}));
+  const Values found = numbers(result, rates);
   if (found.empty()) return std::nullopt;
   const auto [least, most] = std::minmax_element(found.begin(), found.end());
   return Policies{*least, *most};
@@ -171,31 +148,42 @@ void policies_are_alike(const SweepResult& result, Finding& out) {
 }  // namespace
 
 std::vector<Statement> statements_cluster_streams() {
-  using Result = const SweepResult&;
   return {
       {"Rings and pairs of blocks read as much, within 5%", "Luo 7", pairs_and_rings},
       {"More loads at once help small blocks alone: in rings of two, four chains per warp read 10% more than "
        "one with 64 threads, and less than 2% more with 1024",
-       "Luo 7", chains_help_small_blocks},
+       "Luo 7",
+       judged({ring("2", "1"), ring("2", "4"), ring("32", "1"), ring("32", "4")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] >= 1.1 * found[0] && found[3] <= 1.02 * found[2];
+                out.measured =
+                    fmt::format("{:.1f} and {:.1f} B/clk/SM with 64 threads, {:.1f} and {:.1f} with 1024",
+                                found[0], found[1], found[2], found[3]);
+              })},
       {"Blocks of 64 threads, in rings of two, read at most 90% of what larger blocks read", "Luo 7",
-       small_blocks},
+       judged({ring("2", "1"),
+               most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}, {"warps", "2"}}, "sm"),
+               ring("32", "1"), most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}}, "sm")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] <= 0.9 * found[3];
+                out.measured =
+                    fmt::format("{:.1f} to {:.1f} of {:.1f} B/clk/SM", found[0], found[1], found[3]);
+              })},
       {"Ordinary loads read the own block's shared memory at 99.8% of 128 B/clk/SM", "Luo 7",
-       [](Result result, Finding& out) {
-         const std::vector<double> found = own_block(result);
-         if (found.empty()) return;
-         out.holds = found[0] >= 0.998 * kBanks;
-         out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}%", found[0], 100 * found[0] / kBanks);
-       }},
+       judged(own_block(),
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] >= 0.998 * kBanks;
+                out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}%", found[0], 100 * found[0] / kBanks);
+              })},
       {"Through the cluster's addresses the own block's shared memory is read at no more than 95% of 128 "
        "B/clk/SM",
        "Luo 7",
-       [](Result result, Finding& out) {
-         const std::vector<double> found = own_block(result);
-         if (found.empty()) return;
-         out.holds = found[1] <= 0.95 * kBanks;
-         out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}% (H800: 205 of 225 GB/s, 91.1%)", found[1],
-                                    100 * found[1] / kBanks);
-       }},
+       judged(own_block(),
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] <= 0.95 * kBanks;
+                out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}% (H800: 205 of 225 GB/s, 91.1%)",
+                                           found[1], 100 * found[1] / kBanks);
+              })},
       {"How clusters are put on multiprocessors does not change what rings, pairs and broadcasts read, "
        "within 3%",
        "mmaudit", policies_are_alike},

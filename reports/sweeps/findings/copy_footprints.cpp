@@ -52,9 +52,10 @@ std::vector<const Point*> copies(const SweepResult& result) {
   return found;
 }
 
-std::optional<double> cycles_at(const SweepResult& result, std::string_view subject, int kib) {
-  return value_at(result, {.subject = subject, .others = {{"kib", std::to_string(kib)}, {"bytes", kBytes}}},
-                  tag::kCycles);
+Source cycles_at(std::string_view subject, int kib) {
+  return [=, text = std::to_string(kib)](const SweepResult& result) {
+    return value({.subject = subject, .others = {{"kib", text}, {"bytes", kBytes}}}, tag::kCycles)(result);
+  };
 }
 
 void no_first_level(const SweepResult& result, Finding& out) {
@@ -67,10 +68,9 @@ void no_first_level(const SweepResult& result, Finding& out) {
     most = std::max(most, cycles);
     ++small;
   }
-  const auto found =
-      numbers({cycles_at(result, kCopy, kSecondLevel), cycles_at(result, kChaseAnyCache, kFirstLevel),
-               cycles_at(result, kChaseAnyCache, kSecondLevel)});
-  if (found.empty() || small < 2 || !cycles_at(result, kCopy, kFirstLevel)) {
+  const auto found = numbers(result, {cycles_at(kCopy, kSecondLevel), cycles_at(kChaseAnyCache, kFirstLevel),
+                                      cycles_at(kChaseAnyCache, kSecondLevel)});
+  if (found.empty() || small < 2 || !cycles_at(kCopy, kFirstLevel)(result)) {
     if (!copies(result).empty())
       out.needs = fmt::format(
           "copies of {} bytes at {} KiB, at a smaller footprint and at {} MiB, and loads at {} KiB "

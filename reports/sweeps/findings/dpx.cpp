@@ -9,9 +9,7 @@
 namespace mmaudit::sweeps {
 namespace {
 
-std::optional<double> latency(const SweepResult& result, std::string_view subject) {
-  return value_at(result, {.subject = subject}, tag::kCycles);
-}
+Source latency(std::string_view subject) { return value({.subject = subject}, tag::kCycles); }
 
 constexpr std::string_view kWaves = "viaddmax_s16x2+waves";
 
@@ -21,9 +19,9 @@ void gains(const SweepResult& result, std::string_view type, Finding& out) {
   std::string missing;
   for (const char* form :
        {"vimax_", "vimin_", "vimax3_", "vimin3_", "viaddmax_", "viaddmin_", "vibmax_", "vibmin_"}) {
-    const std::string name = form + std::string(type);
+    const std::string name = form + std::string(type), plain = name + "+plain";
     if (find_benchmark(name) == nullptr) continue;
-    const auto rates = numbers({best_rate(result, name, 1, 32), best_rate(result, name + "+plain", 1, 32)});
+    const auto rates = numbers(result, {best_rate(name, 1, 32), best_rate(plain, 1, 32)});
     if (rates.empty()) {
       missing += (missing.empty() ? "" : ", ") + name;
       continue;
@@ -57,9 +55,8 @@ std::vector<double> rates_per_block(const SweepResult& result) {
   return full && rates.size() > 1 ? rates : std::vector<double>();
 }
 
-std::optional<double> wave(const SweepResult& result, std::string_view blocks) {
-  return value_at(result, {.subject = kWaves, .warps = 32, .others = {{"blocks", blocks}}},
-                  tag::kOperationsPerSecond);
+Source wave(std::string_view blocks) {
+  return value({.subject = kWaves, .warps = 32, .others = {{"blocks", blocks}}}, tag::kOperationsPerSecond);
 }
 
 }  // namespace
@@ -75,14 +72,13 @@ std::vector<Statement> statements_dpx() {
        [](Result result, Finding& out) { gains(result, "s32_relu", out); }},
       {"The greatest of three numbers and 0 takes no longer than the greatest of three, within half a cycle",
        "Luo 8",
-       [](Result result, Finding& out) {
-         const auto found = numbers({latency(result, "vimax3_s32"), latency(result, "vimax3_s32_relu"),
-                                     latency(result, "vimax3_s16x2"), latency(result, "vimax3_s16x2_relu")});
-         if (found.empty()) return;
-         out.holds = found[1] - found[0] <= 0.5 && found[3] - found[2] <= 0.5;
-         out.measured = fmt::format("{:.2f}, {:.2f} cycles (s32), {:.2f}, {:.2f} (s16x2)", found[0], found[1],
-                                    found[2], found[3]);
-       }},
+       judged({latency("vimax3_s32"), latency("vimax3_s32_relu"), latency("vimax3_s16x2"),
+               latency("vimax3_s16x2_relu")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] - found[0] <= 0.5 && found[3] - found[2] <= 0.5;
+                out.measured = fmt::format("{:.2f}, {:.2f} cycles (s32), {:.2f}, {:.2f} (s16x2)", found[0],
+                                           found[1], found[2], found[3]);
+              })},
       {"Up to one block per multiprocessor, the rate of DPX functions is proportional to the blocks, within "
        "5%",
        "Luo 8",
@@ -96,7 +92,7 @@ std::vector<Statement> statements_dpx() {
        }},
       {"One block more than there are multiprocessors costs a wave: 132, 133 and 264 blocks", "Luo 8",
        [](Result result, Finding& out) {
-         const auto found = numbers({wave(result, "132"), wave(result, "133"), wave(result, "264")});
+         const auto found = numbers(result, {wave("132"), wave("133"), wave("264")});
          if (found.empty() || result.provenance.multiprocessors != 132) return;
          out.holds = found[1] < 0.6 * found[0] && found[2] > 0.95 * found[0];
          out.measured = fmt::format("{:.0f}, {:.0f} and {:.0f} billion operations per second",

@@ -26,7 +26,7 @@ struct Feed {
 std::vector<Feed> feeds(const SweepResult& result, std::string_view level, std::string_view a,
                         std::string_view subject = kFed) {
   std::vector<Feed> found;
-  const auto alone = most(result, kFed, tag::kFma, {{"a", a}, {"fed", "0"}});
+  const auto alone = most(kFed, tag::kFma, {{"a", a}, {"fed", "0"}})(result);
   if (!alone) return found;
   for (const Point& point : result.points) {
     if (point.subject != subject || point.axis("scope") != "gpu" || point.axis("level") != level) continue;
@@ -73,16 +73,8 @@ std::optional<double> resolution(const std::vector<Feed>& feeds) {
   return step;
 }
 
-/// Without a feed.
-void loads_cost_little(const SweepResult& result, Finding& out) {
-  const auto rate = [&](std::string_view subject) {
-    return most(result, subject, tag::kFma, {{"a", "registers"}, {"fed", "0"}});
-  };
-  const auto found = numbers({rate(kFed), rate(kLoads)});
-  if (found.empty()) return;
-  out.holds = found[1] >= 0.98 * found[0];
-  out.measured =
-      fmt::format("{:.1f} and {:.1f} FMA/clk/SM, {:.1f}%", found[0], found[1], 100 * found[1] / found[0]);
+Source without_feed(std::string_view subject) {
+  return most(subject, tag::kFma, {{"a", "registers"}, {"fed", "0"}});
 }
 
 void registers_leave_more(const SweepResult& result, Finding& out) {
@@ -122,7 +114,12 @@ std::vector<Statement> statements_fed_tensor_cores() {
       {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "mmaudit",
        registers_leave_more},
       {"Loading A by ldmatrix in the warps that multiply costs wgmma less than 2% of its rate", "mmaudit",
-       loads_cost_little},
+       judged({without_feed(kFed), without_feed(kLoads)},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] >= 0.98 * found[0];
+                out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM, {:.1f}%", found[0], found[1],
+                                           100 * found[1] / found[0]);
+              })},
       {"wgmma keeps 95% of its rate while its warps load A by ldmatrix and 30 bytes per clock and "
        "multiprocessor arrive from the second-level cache",
        "mmaudit",

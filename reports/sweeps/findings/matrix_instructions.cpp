@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
 
 #include "sweeps/findings.hpp"
 
@@ -16,34 +15,31 @@ constexpr std::string_view kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32",
 constexpr std::string_view kWgmma = "wgmma.m64nNk16.f32.f16.f16",
                            kWgmmaSparse = "wgmma.sp.m64nNk32.f32.f16.f16";
 
-std::optional<double> mma_value(const SweepResult& result, int warps, int ilp, std::string_view summary) {
-  return value_at(result, {.subject = kMma, .warps = warps, .ilp = ilp, .init = measured_init(result, kMma)},
-                  summary);
+Source mma_value(int warps, int ilp, std::string_view summary) {
+  return [=](const SweepResult& result) {
+    const std::string_view init = measured_init(result, kMma);
+    return value({.subject = kMma, .warps = warps, .ilp = ilp, .init = init}, summary)(result);
+  };
 }
 
-/// Cycles of one chain per warp; empty when one of them was not measured.
-std::vector<double> mma_cycles(const SweepResult& result, std::initializer_list<int> warps) {
-  std::vector<std::optional<double>> found;
-  for (const int count : warps) found.push_back(mma_value(result, count, 1, tag::kCycles));
-  return numbers(found);
-}
+/// Cycles of one chain per warp.
+Source mma_cycles(int warps) { return mma_value(warps, 1, tag::kCycles); }
 
 /// Cycles of one warpgroup.
-std::optional<double> wgmma_cycles(const SweepResult& result, std::string_view subject, int n,
-                                   std::string_view a) {
-  const std::string columns = std::to_string(n);
-  const auto at = [&](std::string_view init) {
-    return value_at(result,
-                    {.subject = subject, .warps = 4, .init = init, .others = {{"n", columns}, {"a", a}}},
-                    tag::kCycles);
+Source wgmma_cycles(std::string_view subject, int n, std::string_view a) {
+  return [=, columns = std::to_string(n)](const SweepResult& result) {
+    const auto at = [&](std::string_view init) {
+      return value({.subject = subject, .warps = 4, .init = init, .others = {{"n", columns}, {"a", a}}},
+                   tag::kCycles)(result);
+    };
+    const auto zero = at("zero");
+    return zero ? zero : at("random");
   };
-  const auto zero = at("zero");
-  return zero ? zero : at("random");
 }
 
 void compare_depths(const SweepResult& result, std::string_view small, std::string_view large,
                     std::string_view depths, Finding& out) {
-  const auto rates = numbers({best_rate(result, small, 1, 32), best_rate(result, large, 1, 32)});
+  const auto rates = numbers(result, {best_rate(small, 1, 32), best_rate(large, 1, 32)});
   if (rates.empty()) return;
   out.holds = rates[0] < 0.9 * rates[1];
   out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM with k = {}, a ratio of {:.2f}", rates[0],
@@ -54,9 +50,8 @@ void six_warp_dip(const SweepResult& result, Finding& out) {
   bool holds = true;
   std::string measured;
   for (int ilp = 3; ilp <= 6; ++ilp) {
-    const auto found =
-        numbers({mma_value(result, 4, ilp, tag::kFma), mma_value(result, 6, ilp, tag::kFma),
-                 mma_value(result, 6, ilp, tag::kCycles), mma_value(result, 8, ilp, tag::kCycles)});
+    const auto found = numbers(result, {mma_value(4, ilp, tag::kFma), mma_value(6, ilp, tag::kFma),
+                                        mma_value(6, ilp, tag::kCycles), mma_value(8, ilp, tag::kCycles)});
     if (found.empty()) return;
     holds = holds && found[1] < found[0] && std::abs(found[2] - found[3]) <= 0.05 * found[3];
     measured +=
@@ -70,7 +65,7 @@ void shared_a_costs_below_64(const SweepResult& result, Finding& out) {
   bool below = false, above = false, holds = true;
   for (const int n : {8, 16, 32, 64, 128, 256}) {
     const auto cycles =
-        numbers({wgmma_cycles(result, kWgmma, n, "shared"), wgmma_cycles(result, kWgmma, n, "registers")});
+        numbers(result, {wgmma_cycles(kWgmma, n, "shared"), wgmma_cycles(kWgmma, n, "registers")});
     if (cycles.empty()) continue;
     (n < 64 ? below : above) = true;
     holds = holds && (cycles[0] > cycles[1] + 1) == (n < 64);
@@ -83,23 +78,19 @@ void shared_a_costs_below_64(const SweepResult& result, Finding& out) {
 }
 
 /// The highest rate of wgmma, N = 256, on the whole GPU.
-std::optional<double> gpu_rate(const SweepResult& result, std::string_view init) {
-  std::optional<double> best;
-  for (const Point& point : result.points)
-    if (point.subject == kWgmma && point.axis("scope") == "gpu" && point.axis("init") == init &&
-        point.number("n") == 256)
-      if (const auto found = point.get(tag::kFlops); found && (!best || *found > *best)) best = found;
-  return best;
+Source gpu_rate(std::string_view init) {
+  return most(tag::kFlops, [=](const Point& point) {
+    return point.subject == kWgmma && point.axis("scope") == "gpu" && point.axis("init") == init &&
+           point.number("n") == 256;
+  });
 }
 
 /// Work per joule, the most of any point.
-std::optional<double> flops_per_watt(const SweepResult& result, std::string_view subject) {
-  std::optional<double> best;
-  for (const Point& point : result.points)
-    if (point.subject == subject && point.axis("scope") == "energy" && point.axis("init") == "random" &&
-        point.axis("a") != "registers")
-      if (const auto found = point.get(tag::kFlopsPerWatt); found && (!best || *found > *best)) best = found;
-  return best;
+Source flops_per_watt(std::string_view subject) {
+  return most(tag::kFlopsPerWatt, [=](const Point& point) {
+    return point.subject == subject && point.axis("scope") == "energy" && point.axis("init") == "random" &&
+           point.axis("a") != "registers";
+  });
 }
 
 void mma_per_joule(const SweepResult& result, Finding& out) {
@@ -115,7 +106,7 @@ void mma_per_joule(const SweepResult& result, Finding& out) {
   };
   bool holds = true;
   for (const Pair& pair : kPairs) {
-    const auto found = numbers({flops_per_watt(result, pair.mma), flops_per_watt(result, pair.wgmma)});
+    const auto found = numbers(result, {flops_per_watt(pair.mma), flops_per_watt(pair.wgmma)});
     if (found.empty()) continue;
     const double ratio = found[0] / found[1];
     holds = holds && ratio < 1;
@@ -132,59 +123,53 @@ std::vector<Statement> statements_matrix_instructions() {
   using Result = const SweepResult&;
   return {
       {"One warp reaches 20 to 25.5% of what the multiprocessor does: it owns one sub-core of four", "Sun V",
-       [](Result result, Finding& out) {
-         const auto rates = numbers({best_rate(result, kMma, 1, 1), best_rate(result, kMma, 4, 32)});
-         if (rates.empty()) return;
-         out.holds = rates[0] / rates[1] >= 0.2 && rates[0] / rates[1] <= 0.255;
-         out.measured =
-             fmt::format("{:.1f} with one warp, {:.1f} FMA/clk/SM with more ({})", rates[0], rates[1], kMma);
-       }},
+       judged({best_rate(kMma, 1, 1), best_rate(kMma, 4, 32)},
+              [](const Values& rates, Finding& out) {
+                out.holds = rates[0] / rates[1] >= 0.2 && rates[0] / rates[1] <= 0.255;
+                out.measured = fmt::format("{:.1f} with one warp, {:.1f} FMA/clk/SM with more ({})", rates[0],
+                                           rates[1], kMma);
+              })},
       {"One chain in each of four warps takes no longer than one warp alone, within half a cycle", "Sun V",
-       [](Result result, Finding& out) {
-         const auto cycles = mma_cycles(result, {1, 4});
-         if (cycles.empty()) return;
-         out.holds = cycles[1] - cycles[0] <= 0.5;
-         out.measured = fmt::format("{:.2f} and {:.2f} cycles ({})", cycles[0], cycles[1], kMma);
-       }},
+       judged({mma_cycles(1), mma_cycles(4)},
+              [](const Values& cycles, Finding& out) {
+                out.holds = cycles[1] - cycles[0] <= 0.5;
+                out.measured = fmt::format("{:.2f} and {:.2f} cycles ({})", cycles[0], cycles[1], kMma);
+              })},
       {"At one chain per warp, 8 and 12 warps take at most 2 cycles longer than 4 each time", "Sun V",
-       [](Result result, Finding& out) {
-         const auto cycles = mma_cycles(result, {4, 8, 12});
-         if (cycles.empty()) return;
-         out.holds = cycles[1] - cycles[0] <= 2 && cycles[2] - cycles[1] <= 2;
-         out.measured = fmt::format("{:.2f} cycles with 4, 8, 12 warps ({})", fmt::join(cycles, ", "), kMma);
-       }},
+       judged({mma_cycles(4), mma_cycles(8), mma_cycles(12)},
+              [](const Values& cycles, Finding& out) {
+                out.holds = cycles[1] - cycles[0] <= 2 && cycles[2] - cycles[1] <= 2;
+                out.measured =
+                    fmt::format("{:.2f} cycles with 4, 8, 12 warps ({})", fmt::join(cycles, ", "), kMma);
+              })},
       {"6 warps take as long as 8 and do less than 4, from 3 chains per warp on", "Sun V", six_warp_dip},
       {"8 warps reach more than 4 can with any number of chains", "Sun V",
-       [](Result result, Finding& out) {
-         const auto rates = numbers({best_rate(result, kMma, 4, 4), best_rate(result, kMma, 8, 8)});
-         if (rates.empty()) return;
-         out.holds = rates[1] > 1.01 * rates[0];
-         out.measured =
-             fmt::format("{:.1f} FMA/clk/SM with 4 and 8 warps ({})", fmt::join(rates, " and "), kMma);
-       }},
+       judged({best_rate(kMma, 4, 4), best_rate(kMma, 8, 8)},
+              [](const Values& rates, Finding& out) {
+                out.holds = rates[1] > 1.01 * rates[0];
+                out.measured =
+                    fmt::format("{:.1f} FMA/clk/SM with 4 and 8 warps ({})", fmt::join(rates, " and "), kMma);
+              })},
       {"The smaller k does less than 90% of the larger one at best", "Luo VIII",
        [](Result result, Finding& out) { compare_depths(result, kSmallMma, kMma, "8 and 16", out); }},
       {"mma.sp with the smaller k does less than 90% of the larger one at best", "Sun VI",
        [](Result result, Finding& out) { compare_depths(result, kSmallSparse, kSparse, "16 and 32", out); }},
       {"wgmma.sp, N = 256, takes at least 4 cycles longer with A in shared memory", "Luo X",
-       [](Result result, Finding& out) {
-         const auto cycles = numbers({wgmma_cycles(result, kWgmmaSparse, 256, "shared"),
-                                      wgmma_cycles(result, kWgmmaSparse, 256, "registers")});
-         if (cycles.empty()) return;
-         out.holds = cycles[0] - cycles[1] >= 4;
-         out.measured =
-             fmt::format("{:.1f} cycles from shared memory, {:.1f} from registers", cycles[0], cycles[1]);
-       }},
+       judged({wgmma_cycles(kWgmmaSparse, 256, "shared"), wgmma_cycles(kWgmmaSparse, 256, "registers")},
+              [](const Values& cycles, Finding& out) {
+                out.holds = cycles[0] - cycles[1] >= 4;
+                out.measured = fmt::format("{:.1f} cycles from shared memory, {:.1f} from registers",
+                                           cycles[0], cycles[1]);
+              })},
       {"wgmma with A in shared memory is slower below N = 64, and only there", "Luo XI",
        shared_a_costs_below_64},
       {"Random operands run slower than zeros on the whole GPU (wgmma, N = 256)", "Luo IX, XIII",
-       [](Result result, Finding& out) {
-         const auto rates = numbers({gpu_rate(result, "zero"), gpu_rate(result, "random")});
-         if (rates.empty()) return;
-         out.holds = rates[1] < 0.99 * rates[0];
-         out.measured = fmt::format("{:.1f} and {:.1f} TFLOPS with zeros and random numbers ({})",
-                                    1e-12 * rates[0], 1e-12 * rates[1], kWgmma);
-       }},
+       judged({gpu_rate("zero"), gpu_rate("random")},
+              [](const Values& rates, Finding& out) {
+                out.holds = rates[1] < 0.99 * rates[0];
+                out.measured = fmt::format("{:.1f} and {:.1f} TFLOPS with zeros and random numbers ({})",
+                                           1e-12 * rates[0], 1e-12 * rates[1], kWgmma);
+              })},
       {"mma does less work per joule than wgmma on random operands", "Luo XII, XIII", mma_per_joule},
   };
 }

@@ -20,8 +20,8 @@ constexpr std::string_view kAnyCache = "ld.relaxed.cta.global.u64",
 /// second-level cache, far more than that.
 constexpr std::string_view kFirstKib = "32", kSecondKib = "8192", kMemoryKib = "524288";
 
-std::optional<double> chase(const SweepResult& result, std::string_view subject, std::string_view kib) {
-  return value_at(result, {.subject = subject, .others = {{"kib", kib}}}, tag::kCycles);
+Source chase(std::string_view subject, std::string_view kib) {
+  return value({.subject = subject, .others = {{"kib", kib}}}, tag::kCycles);
 }
 
 constexpr std::string_view kClusterSizes = "2,4,8,16";
@@ -36,10 +36,8 @@ void groups_apart(const SweepResult& result, Finding& out) {
       found[1].median, found[2].median, found[3].median, found[0].spread, found[2].spread);
 }
 
-std::optional<double> cluster_cycles(const SweepResult& result, std::string_view cluster,
-                                     std::string_view peer) {
-  return value_at(result, {.subject = kCluster, .others = {{"cluster", cluster}, {"peer", peer}}},
-                  tag::kCycles);
+Source cluster_cycles(std::string_view cluster, std::string_view peer) {
+  return value({.subject = kCluster, .others = {{"cluster", cluster}, {"peer", peer}}}, tag::kCycles);
 }
 
 /// Blocks of the clusters of one size, other than the own one.
@@ -99,127 +97,107 @@ void other_blocks(const SweepResult& result, Finding& out) {
       all.distinct ? "every block on a multiprocessor of its own" : "blocks share multiprocessors");
 }
 
-std::optional<double> ring(const SweepResult& result, std::string_view reads, std::string_view cluster) {
-  return most(result, kClusterStream, tag::kBytesPerSecond,
+Source ring(std::string_view reads, std::string_view cluster) {
+  return most(kClusterStream, tag::kBytesPerSecond,
               {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}});
 }
 
 }  // namespace
 
 std::vector<Statement> statements_memory() {
-  using Result = const SweepResult&;
   return {
       {"A hit of the first-level cache takes 32 cycles, within 3", "Luo III",
-       [](Result result, Finding& out) {
-         const auto cycles = chase(result, kAnyCache, kFirstKib);
-         if (!cycles) return;
-         out.holds = std::abs(*cycles - 32) <= 3;
-         out.measured = fmt::format("{:.2f} cycles, {} KiB", *cycles, kFirstKib);
-       }},
+       judged({chase(kAnyCache, kFirstKib)},
+              [](const Values& cycles, Finding& out) {
+                out.holds = std::abs(cycles[0] - 32) <= 3;
+                out.measured = fmt::format("{:.2f} cycles, {} KiB", cycles[0], kFirstKib);
+              })},
       {"An index that is loaded from shared memory comes 29 cycles after the one before, within 1", "Luo III",
-       [](Result result, Finding& out) {
-         const auto found = numbers(
-             {value_at(result, {.subject = "ld.shared.u32+index"}, tag::kCycles),
-              value_at(result, {.subject = "ld.shared.u32", .others = {{"ways", "1"}}}, tag::kCycles)});
-         if (found.empty()) return;
-         out.holds = std::abs(found[0] - 29) <= 1;
-         out.measured = fmt::format("{:.2f} cycles; {:.2f} where the loaded word is the address itself",
-                                    found[0], found[1]);
-       }},
+       judged({value({.subject = "ld.shared.u32+index"}, tag::kCycles),
+               value({.subject = "ld.shared.u32", .others = {{"ways", "1"}}}, tag::kCycles)},
+              [](const Values& found, Finding& out) {
+                out.holds = std::abs(found[0] - 29) <= 1;
+                out.measured = fmt::format(
+                    "{:.2f} cycles; {:.2f} where the loaded word is the address itself", found[0], found[1]);
+              })},
       {"The second-level cache takes at least 6 times as long as the first level, memory twice as long as "
        "that",
        "Luo 4",
-       [](Result result, Finding& out) {
-         const auto found =
-             numbers({chase(result, kAnyCache, kFirstKib), chase(result, kSecondLevel, kSecondKib),
-                      chase(result, kSecondLevel, kMemoryKib)});
-         if (found.empty()) return;
-         out.holds = found[1] >= 6 * found[0] && found[2] >= 2 * found[1];
-         out.measured = fmt::format("{:.1f}, {:.1f} and {:.1f} cycles: {:.1f} and {:.1f} times", found[0],
-                                    found[1], found[2], found[1] / found[0], found[2] / found[1]);
-       }},
+       judged({chase(kAnyCache, kFirstKib), chase(kSecondLevel, kSecondKib), chase(kSecondLevel, kMemoryKib)},
+              [](const Values& found, Finding& out) {
+                out.holds = found[1] >= 6 * found[0] && found[2] >= 2 * found[1];
+                out.measured =
+                    fmt::format("{:.1f}, {:.1f} and {:.1f} cycles: {:.1f} and {:.1f} times", found[0],
+                                found[1], found[2], found[1] / found[0], found[2] / found[1]);
+              })},
       {"Hits and misses of the near and of the far half of the second-level cache differ by more than their "
        "spread",
        "Luo IV", groups_apart},
       {"Streams of 16 bytes per lane read the first-level cache at 95% of 128 B/clk/SM", "Luo V",
-       [](Result result, Finding& out) {
-         const auto best = most(result, kStream, tag::kBytes, {{"level", "l1"}}, "sm");
-         if (!best) return;
-         out.holds = *best >= 0.95 * 128;
-         out.measured = fmt::format("{:.1f} B/clk/SM", *best);
-       }},
+       judged({most(kStream, tag::kBytes, {{"level", "l1"}}, "sm")},
+              [](const Values& best, Finding& out) {
+                out.holds = best[0] >= 0.95 * 128;
+                out.measured = fmt::format("{:.1f} B/clk/SM", best[0]);
+              })},
       {"Memory is read at 90% of what its clock and bus allow", "Luo V",
-       [](Result result, Finding& out) {
-         const auto found = numbers({most(result, kStream, tag::kBytesPerSecond, {{"level", "memory"}}),
-                                     most(result, kStream, tag::kMemoryPeak, {{"level", "memory"}})});
-         if (found.empty()) return;
-         out.holds = found[0] >= 0.9 * found[1];
-         out.measured = fmt::format("{:.0f} of {:.0f} GB/s, {:.1f}%", 1e-9 * found[0], 1e-9 * found[1],
-                                    100 * found[0] / found[1]);
-       }},
+       judged({most(kStream, tag::kBytesPerSecond, {{"level", "memory"}}),
+               most(kStream, tag::kMemoryPeak, {{"level", "memory"}})},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] >= 0.9 * found[1];
+                out.measured = fmt::format("{:.0f} of {:.0f} GB/s, {:.1f}%", 1e-9 * found[0], 1e-9 * found[1],
+                                           100 * found[0] / found[1]);
+              })},
       {"The second-level cache is read at least four times as fast as memory", "Luo V",
-       [](Result result, Finding& out) {
-         const auto found = numbers({most(result, kStream, tag::kBytesPerSecond, {{"level", "l2"}}),
-                                     most(result, kStream, tag::kBytesPerSecond, {{"level", "memory"}})});
-         if (found.empty()) return;
-         out.holds = found[0] >= 4 * found[1];
-         out.measured = fmt::format("{:.0f} and {:.0f} GB/s, {:.2f} times", 1e-9 * found[0], 1e-9 * found[1],
-                                    found[0] / found[1]);
-       }},
+       judged({most(kStream, tag::kBytesPerSecond, {{"level", "l2"}}),
+               most(kStream, tag::kBytesPerSecond, {{"level", "memory"}})},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] >= 4 * found[1];
+                out.measured = fmt::format("{:.0f} and {:.0f} GB/s, {:.2f} times", 1e-9 * found[0],
+                                           1e-9 * found[1], found[0] / found[1]);
+              })},
       {"A bulk copy from the second-level cache takes at least 170 cycles longer than a load", "Luo 5",
-       [](Result result, Finding& out) {
-         const auto found =
-             numbers({value_at(result, {.subject = kCopy, .others = {{"level", "l2"}, {"bytes", "128"}}},
-                               tag::kCycles),
-                      chase(result, kSecondLevel, kSecondKib)});
-         if (found.empty()) return;
-         out.holds = found[0] - found[1] >= 170;
-         out.measured =
-             fmt::format("{:.1f} and {:.1f} cycles, {:.1f} more", found[0], found[1], found[0] - found[1]);
-       }},
+       judged({value({.subject = kCopy, .others = {{"level", "l2"}, {"bytes", "128"}}}, tag::kCycles),
+               chase(kSecondLevel, kSecondKib)},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] - found[1] >= 170;
+                out.measured = fmt::format("{:.1f} and {:.1f} cycles, {:.1f} more", found[0], found[1],
+                                           found[0] - found[1]);
+              })},
       {"Bulk copies of 8 KiB and more read memory within 5% of loads", "Luo 5",
-       [](Result result, Finding& out) {
-         const auto found =
-             numbers({most(result, kCopies, tag::kBytesPerSecond, {{"level", "memory"}, {"bytes", "16384"}}),
-                      most(result, kStream, tag::kBytesPerSecond, {{"level", "memory"}})});
-         if (found.empty()) return;
-         out.holds = found[0] >= 0.95 * found[1];
-         out.measured = fmt::format("{:.0f} and {:.0f} GB/s", 1e-9 * found[0], 1e-9 * found[1]);
-       }},
+       judged({most(kCopies, tag::kBytesPerSecond, {{"level", "memory"}, {"bytes", "16384"}}),
+               most(kStream, tag::kBytesPerSecond, {{"level", "memory"}})},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] >= 0.95 * found[1];
+                out.measured = fmt::format("{:.0f} and {:.0f} GB/s", 1e-9 * found[0], 1e-9 * found[1]);
+              })},
       {"The own block's shared memory, through the cluster's addresses, takes 33 cycles, within 1", "Luo 7",
-       [](Result result, Finding& out) {
-         const auto cycles = cluster_cycles(result, "1", "0");
-         if (!cycles) return;
-         out.holds = std::abs(*cycles - 33) <= 1;
-         out.measured = fmt::format("{:.2f} cycles", *cycles);
-       }},
+       judged({cluster_cycles("1", "0")},
+              [](const Values& cycles, Finding& out) {
+                out.holds = std::abs(cycles[0] - 33) <= 1;
+                out.measured = fmt::format("{:.2f} cycles", cycles[0]);
+              })},
       {"Other blocks of clusters of 2 to 16 are 181 to 213 cycles away, within 5%", "Luo 7", other_blocks},
       {"Another block's shared memory, in clusters of two, is a quarter nearer than the second-level cache",
        "Luo 7",
-       [](Result result, Finding& out) {
-         const auto found =
-             numbers({cluster_cycles(result, "2", "1"), chase(result, kSecondLevel, kSecondKib)});
-         if (found.empty()) return;
-         out.holds = found[0] <= 0.75 * found[1];
-         out.measured = fmt::format("{:.1f} and {:.1f} cycles, {:.0f}% less", found[0], found[1],
-                                    100 - 100 * found[0] / found[1]);
-       }},
+       judged({cluster_cycles("2", "1"), chase(kSecondLevel, kSecondKib)},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] <= 0.75 * found[1];
+                out.measured = fmt::format("{:.1f} and {:.1f} cycles, {:.0f}% less", found[0], found[1],
+                                           100 - 100 * found[0] / found[1]);
+              })},
       {"Rings of two blocks read more than rings of four", "Luo 7",
-       [](Result result, Finding& out) {
-         const auto found = numbers({ring(result, "ring", "2"), ring(result, "ring", "4")});
-         if (found.empty()) return;
-         out.holds = found[0] > 1.01 * found[1];
-         out.measured = fmt::format("{:.2f} and {:.2f} TB/s", 1e-12 * found[0], 1e-12 * found[1]);
-       }},
+       judged({ring("ring", "2"), ring("ring", "4")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] > 1.01 * found[1];
+                out.measured = fmt::format("{:.2f} and {:.2f} TB/s", 1e-12 * found[0], 1e-12 * found[1]);
+              })},
       {"Where all blocks read one block, larger clusters read less", "Luo 7",
-       [](Result result, Finding& out) {
-         const auto found = numbers({ring(result, "broadcast", "2"), ring(result, "broadcast", "4"),
-                                     ring(result, "broadcast", "8")});
-         if (found.empty()) return;
-         out.holds = found[0] > found[1] && found[1] > found[2];
-         out.measured = fmt::format("{:.2f}, {:.2f} and {:.2f} TB/s with 2, 4 and 8 blocks", 1e-12 * found[0],
-                                    1e-12 * found[1], 1e-12 * found[2]);
-       }},
+       judged({ring("broadcast", "2"), ring("broadcast", "4"), ring("broadcast", "8")},
+              [](const Values& found, Finding& out) {
+                out.holds = found[0] > found[1] && found[1] > found[2];
+                out.measured = fmt::format("{:.2f}, {:.2f} and {:.2f} TB/s with 2, 4 and 8 blocks",
+                                           1e-12 * found[0], 1e-12 * found[1], 1e-12 * found[2]);
+              })},
   };
 }
 

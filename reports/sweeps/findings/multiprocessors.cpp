@@ -34,16 +34,16 @@ std::vector<Statement> statements_multiprocessors() {
        "Luo 7",
        [](Result result, Finding& out) {
          const auto found = numbers(
-             {value_at(result, {.subject = kMessage, .others = {{"flag", "apart"}}}, tag::kCycles),
-              value_at(result,
-                       {.subject = "ld.shared::cluster.u32", .others = {{"cluster", "2"}, {"peer", "1"}}},
-                       tag::kCycles)});
+             result,
+             {value({.subject = kMessage, .others = {{"flag", "apart"}}}, tag::kCycles),
+              value({.subject = "ld.shared::cluster.u32", .others = {{"cluster", "2"}, {"peer", "1"}}},
+                    tag::kCycles)});
          if (found.empty()) return;
          out.holds = found[0] >= 4 * found[1];
          out.measured =
              fmt::format("{:.0f} and {:.0f} cycles, {:.2f} times", found[0], found[1], found[0] / found[1]);
          const auto sent =
-             value_at(result, {.subject = kClusterMessage, .others = {{"flag", "apart"}}}, tag::kCycles);
+             value({.subject = kClusterMessage, .others = {{"flag", "apart"}}}, tag::kCycles)(result);
          if (sent) out.measured += fmt::format("; sent through shared memory {:.0f} cycles", *sent);
        }},
   };

@@ -85,8 +85,8 @@ TEST(BestRate, OfTheWarpsAskedForBothEndsIncluded) {
   FakeTarget target;
   target.cycles = [](const Benchmark&, const Point&) { return 100.0; };  // more warps, more work
   const SweepResult result = sweep_of(target, {kMma}, false, {"scope=sm"});
-  const auto one = best_rate(result, kMma, 1, 1), four = best_rate(result, kMma, 4, 4),
-             up_to_four = best_rate(result, kMma, 1, 4), from_four = best_rate(result, kMma, 4, 8);
+  const auto one = best_rate(kMma, 1, 1)(result), four = best_rate(kMma, 4, 4)(result),
+             up_to_four = best_rate(kMma, 1, 4)(result), from_four = best_rate(kMma, 4, 8)(result);
   ASSERT_TRUE(one && four && up_to_four && from_four);
   EXPECT_EQ(*up_to_four, *four);
   EXPECT_GT(*four, *one);

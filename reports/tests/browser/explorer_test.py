@@ -69,18 +69,18 @@ class Draw:
 
 def one_case(draw, library, formats, arch, name):
     inst = library.instruction(arch, name)
-    f = {key: formats[getattr(inst, key).decode()] for key in "abcd"}
-    case = {"gpu": arch, "inst": inst.name.decode(), "a": draw.elements(f["a"], inst.stored_k),
+    f = {key: formats[getattr(inst, key)] for key in "abcd"}
+    case = {"gpu": arch, "inst": inst.name, "a": draw.elements(f["a"], inst.stored_k),
             "b": draw.elements(f["b"], inst.k), "c": draw.elements(f["c"], 1), "sa": [], "sb": [], "meta": [], "mod": 0}
     if inst.scale:
-        scale = formats[inst.scale.decode()]
+        scale = formats[inst.scale]
         for key in ("sa", "sb"):
             case[key] = [draw.random.randrange(256) if draw.random.randrange(3) == 0 else
                          draw.random.randrange(0x30, 0x40) + (0x48 if scale["name"] == "ue8m0" else 0)
                          for _ in range(inst.k // inst.scale_block)]
     if inst.stored_k != inst.k:
-        pairs = inst.a in (b"s4", b"u4") or b"kind_mxf4" in inst.name  # not mxf8f6f4
-        group, kept = (8, 4) if pairs else {"tf32": (2, 1)}.get(inst.a.decode(), (4, 2))
+        pairs = inst.a in ("s4", "u4") or "kind_mxf4" in inst.name  # not mxf8f6f4
+        group, kept = (8, 4) if pairs else {"tf32": (2, 1)}.get(inst.a, (4, 2))
         case["meta"] = draw.metadata(group, kept, inst.stored_k)
     if inst.takes_modifiers:
         case["mod"] = draw.random.randrange(8)

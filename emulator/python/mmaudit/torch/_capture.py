@@ -3,12 +3,13 @@ import glob
 import json
 import math
 from os import PathLike
-from typing import Any, Collection, Dict, List, Set, Union
+from typing import Any, Callable, Collection, Dict, List, Set, Union
 
 import torch
 from torch import Tensor, nn
 
 from . import _checked
+from .._refuse import refused
 from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._emulate import Seen, emulate
@@ -31,6 +32,19 @@ def sampled_with(odd: Tensor, most: int, draw: torch.Generator) -> Tensor:
     if bool(odd.any()) and not bool(odd[kept].any()):
         kept[-1] = int(odd.nonzero()[0])
     return kept.sort().values
+
+
+def saver(function: str) -> Callable[..., None]:
+    """What writes a capture; ImportError, in the name of a function, without safetensors."""
+    try:
+        from safetensors.torch import save_file
+    except ImportError as error:
+        raise refused(f"mmaudit.torch.{function}", "no safetensors", "pip install safetensors", ImportError) from error
+
+    def save(file: str, tensors: Dict[str, Tensor], head: Dict[str, Any], **more: str) -> None:
+        with written(file) as part:
+            save_file(tensors, part, metadata={"mmaudit": json.dumps({"schema": SCHEMA, **head}), **more})
+    return save
 
 
 #: Relative error that layer_gains() gives products: as large as errors of FP8 are, so BF16 does not round it away.
@@ -96,8 +110,9 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
     together = relative_error(run(layers, size, 0), exact) / size
     for layer, gain in out.items():
         if not math.isfinite(gain) or not math.isfinite(together):
-            raise ValueError(f"gains: found a relative error of the output of {gain if math.isfinite(together) else together}"
-                             f" by errors of {layer!r}, allowed: finite numbers")
+            error = gain if math.isfinite(together) else together
+            found = f"a relative error of the output of {error} by errors of {layer!r}"
+            raise refused("gains", found, "finite numbers")
     alike = max(1.0, together / independent) if independent else 1.0
     return {layer: gain * alike for layer, gain in out.items()}
 
@@ -121,10 +136,7 @@ def capture(
         the output per relative error of the layer's products, and the multiplications that this product stands for.
     Raises: ValueError for a module without products; ImportError without safetensors.
     """
-    try:
-        from safetensors.torch import save_file
-    except ImportError as error:
-        raise ImportError("mmaudit.torch.capture: found no safetensors, allowed: pip install safetensors") from error
+    save = saver("capture")
     _checked.module(module)
     file, most = output_file("out", out), 2**63 - 1
     rows, columns, matrices = (whole("rows", rows, 1, most), whole("columns", columns, 1, most),
@@ -138,7 +150,7 @@ def capture(
 
     def keep(seen: Seen) -> None:
         if seen.a.is_meta or seen.b.is_meta:
-            raise ValueError("module: found operands on the device meta, allowed: operands with numbers")
+            raise refused("module", "operands on the device meta", "operands with numbers")
         batches, m, k = seen.a.shape
         n = seen.b.shape[2]
         number = counted[seen.site.layer] = counted.get(seen.site.layer, -1) + 1
@@ -166,7 +178,5 @@ def capture(
         for one in products:
             pair = [found[one["layer"]], multiplications[one["name"]]]
             tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32, device="cpu")
-    head = json.dumps({"schema": SCHEMA, "seed": seed, "products": products})
-    with written(file) as part:
-        save_file(tensors, part, metadata={"mmaudit": head})
+    save(file, tensors, {"seed": seed, "products": products})
     return products

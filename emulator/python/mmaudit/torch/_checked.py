@@ -11,14 +11,16 @@ from typing import Any, Iterator, Sequence, Tuple
 import torch
 from torch import Tensor, nn
 
+from .._refuse import refused
+
 
 def patterns(field: str, given: Any) -> "Sequence[str]":
     """Globs. One str would be taken letter by letter."""
     if isinstance(given, (str, bytes)) or not isinstance(given, (list, tuple, set, frozenset)):
-        raise ValueError(f"{field}: found a {type(given).__name__}, allowed: a list of patterns")
+        raise refused(field, f"a {type(given).__name__}", "a list of patterns")
     for one in given:
         if not isinstance(one, str):
-            raise ValueError(f"{field}: found {one!r} in the list, allowed: patterns, each a str")
+            raise refused(field, f"{one!r} in the list", "patterns, each a str")
     return tuple(given)
 
 
@@ -28,21 +30,21 @@ def whole(field: str, given: Any, least: int, most: int) -> int:
     except TypeError:
         number = least - 1
     if not least <= number <= most:
-        raise ValueError(f"{field}: found {given!r}, allowed: a whole number from {least} to {most}")
+        raise refused(field, repr(given), f"a whole number from {least} to {most}")
     return number
 
 
 def of_kind(field: str, given: Any, kind: type, allowed: str) -> None:
     if not isinstance(given, kind):
-        raise ValueError(f"{field}: found a {type(given).__name__}, allowed: {allowed}")
+        raise refused(field, f"a {type(given).__name__}", allowed)
 
 
 def tensor(field: str, given: Any) -> None:
     of_kind(field, given, Tensor, "a tensor of torch")
     if given.is_nested:
-        raise ValueError(f"{field} layout: found a nested tensor, allowed: torch.strided")
+        raise refused(f"{field} layout", "a nested tensor", "torch.strided")
     if given.layout != torch.strided:  # before torch's dispatcher, which tells all that it knows of the layout
-        raise ValueError(f"{field} layout: found {given.layout}, allowed: torch.strided")
+        raise refused(f"{field} layout", given.layout, "torch.strided")
 
 
 def number(field: str, given: Any) -> float:
@@ -52,7 +54,7 @@ def number(field: str, given: Any) -> float:
             return float(given)
     except (TypeError, ValueError, RuntimeError):
         pass
-    raise ValueError(f"{field}: found {reprlib.repr(given)}, allowed: a number")
+    raise refused(field, reprlib.repr(given), "a number")
 
 
 def module(given: Any) -> None:
@@ -74,9 +76,9 @@ def output_file(field: str, given: "str | PathLike[str]") -> str:
     """The path of a file that can be written, before there is work to lose."""
     path = Path(os.fspath(given))
     if path.is_dir():
-        raise ValueError(f"{field}: found the folder {str(path)!r}, allowed: a file")
+        raise refused(field, f"the folder {str(path)!r}", "a file")
     if not path.parent.is_dir():
-        raise ValueError(f"{field}: found no folder {str(path.parent)!r}, allowed: a file in a folder that is there")
+        raise refused(field, f"no folder {str(path.parent)!r}", "a file in a folder that is there")
     return str(path)
 
 

@@ -1,5 +1,4 @@
 """The weights of a checkpoint with drawn activations, for mmaudit audit --capture: when there is no batch to run."""
-import json
 import os
 import warnings
 from contextlib import contextmanager
@@ -11,8 +10,9 @@ from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Union
 import torch
 from torch import Tensor
 
-from ._capture import SCHEMA, product_layer, sampled
-from ._checked import of_kind, output_file, patterns, seed_of, whole, written
+from .._refuse import refused
+from ._capture import product_layer, sampled, saver
+from ._checked import of_kind, output_file, patterns, seed_of, whole
 from ._operator import largest_finite
 from ._tensors import NUMBERS
 
@@ -64,14 +64,14 @@ def distribution(text: str) -> Draw:
         return _student(values[0])
     if name == "outliers" and len(values) == 2 and good and values[0].is_integer():
         return _outliers(int(values[0]), values[1])
-    raise ValueError(f"activations: found {text!r}, allowed: {_ALLOWED}")
+    raise refused("activations", repr(text), _ALLOWED)
 
 
 def _files(checkpoint: "Union[str, PathLike[str]]") -> List[Path]:
     path = Path(checkpoint)
     found = sorted(path.glob("*.safetensors")) if path.is_dir() else [path]
     if not found:
-        raise ValueError(f"checkpoint: found no .safetensors in {path}, allowed: a file, or a folder that has some")
+        raise refused("checkpoint", f"no .safetensors in {path}", "a file, or a folder that has some")
     return found
 
 
@@ -81,8 +81,8 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         file = safe_open(str(path), framework="pt")
     except SafetensorError as error:
-        raise ValueError(f"checkpoint: found no safetensors in {str(path)!r} ({error}), allowed: a .safetensors file, or a "
-                         "folder of some") from None
+        found = f"no safetensors in {str(path)!r} ({error})"
+        raise refused("checkpoint", found, "a .safetensors file, or a folder of some") from None
     with file as opened:
         yield opened
 
@@ -108,11 +108,7 @@ def capture_checkpoint(
     Warns: of tensors of two dimensions or more that include takes and exclude leaves and that are no such weights;
         "left_out" in the metadata has all of them.
     """
-    try:
-        from safetensors.torch import save_file
-    except ImportError as error:
-        raise ImportError(
-            "mmaudit.torch.capture_checkpoint: found no safetensors, allowed: pip install safetensors") from error
+    save = saver("capture_checkpoint")
     include, exclude = patterns("include", include), patterns("exclude", exclude)
     transposed = patterns("transposed", transposed)
     rows, columns = whole("rows", rows, 1, 2**63 - 1), whole("columns", columns, 1, 2**63 - 1)
@@ -128,7 +124,7 @@ def capture_checkpoint(
     left_out: List[str] = []  # of those and of tensors with other names, what has more than one dimension
     files = _files(checkpoint)
     if any(os.path.exists(file_out) and os.path.exists(one) and os.path.samefile(file_out, one) for one in files):
-        raise ValueError(f"out: found {file_out!r}, a file of the checkpoint, allowed: another file")
+        raise refused("out", f"{file_out!r}, a file of the checkpoint", "another file")
     for path in files:
         with _opened(path) as file:
             for name in sorted(file.keys()):
@@ -149,17 +145,16 @@ def capture_checkpoint(
                 b = weight if matches(layer, transposed) else weight.t()
                 made = _product(layer, b, drawn, (rows, columns), draw)
                 if made[0]["name"] + ".a" in tensors:
-                    raise ValueError(f"checkpoint: found {name} in two files, allowed: in one")
+                    raise refused("checkpoint", f"{name} in two files", "in one")
                 products.append(made[0])
                 tensors.update(made[1])
     if not products:
         found = f"only {', '.join(others[:3])}" if others else "no NAME.weight"
-        raise ValueError(f"checkpoint: found {found}, allowed: two-dimensional weights of "
-                         f"{', '.join(NUMBERS.values())} that include takes and exclude leaves")
-    head = json.dumps({"schema": SCHEMA, "seed": seed, "activations": activations, "products": products,
-                       "left_out": left_out})
-    with written(file_out) as part:
-        save_file(tensors, part, metadata={"mmaudit": head, "activations": activations})
+        raise refused(
+            "checkpoint", found,
+            f"two-dimensional weights of {', '.join(NUMBERS.values())} that include takes and exclude leaves")
+    save(file_out, tensors, {"seed": seed, "activations": activations, "products": products, "left_out": left_out},
+         activations=activations)
     if left_out:
         more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
         warnings.warn(f"checkpoint: left out {len(left_out)} tensors that may be weights: "

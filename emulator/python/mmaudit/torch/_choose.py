@@ -6,8 +6,9 @@ from typing import Any, Optional, Union
 from torch import nn
 
 from .. import _tool
-from .._audit import Names, _list
+from .._audit import Names
 from . import _checked
+from .._refuse import refused
 from ._capture import capture
 from ._tighten import Tightened, tighten
 
@@ -32,12 +33,10 @@ def choose_plan(
     _checked.module(module)
     limit = _checked.number("max_output_error", max_output_error)
     if not 0 < limit < float("inf"):
-        raise ValueError(f"max_output_error: found {max_output_error!r}, allowed: a number above 0, such as 0.12")
+        raise refused("max_output_error", repr(max_output_error), "a number above 0, such as 0.12")
     _tool.program()  # before there is work to lose
-    given = (("arch", arch), ("dtype", dtype), ("scale", scale), ("policy", policy))
-    arguments = [f"--{option}={_list(value)}" for option, value in given if value is not None]
-    if html is not None:
-        arguments.append("--html=" + str(Path(_checked.output_file("html", html)).resolve()))
+    page = None if html is None else Path(_checked.output_file("html", html)).resolve()
+    arguments = _tool.options_of(arch=arch, dtype=dtype, scale=scale, policy=policy, html=page)
     with _tool.scratch() as folder:
         capture(module, batch, Path(folder) / "c.safetensors", gains=True, seed=seed)
         _tool.run(["audit", "--capture=c.safetensors", f"--max-output-error={limit!r}", "--plan=plan.json", *arguments],

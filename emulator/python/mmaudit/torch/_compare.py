@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import _checked, _compare_page
+from .._refuse import refused
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
-from ._plan import Choice, Plan, label
+from ._recipes import Choice, LayerRecipes, Plan, label
 
 SCHEMA = "mmaudit.compare/1"
 Loss = Callable[[Any], Tensor]
@@ -34,13 +35,12 @@ def logits_of(output: Any) -> Tensor:
         found = found["logits"] if "logits" in found else list(found.values())
     found = found[0] if isinstance(found, (tuple, list)) and found else found
     if isinstance(found, Tensor) and found.is_meta:
-        raise ValueError("module: found an output on the device meta, allowed: one with numbers")
+        raise refused("module", "an output on the device meta", "one with numbers")
     if not isinstance(found, Tensor):
-        raise ValueError(
-            f"module: found an output of {type(output).__name__}, allowed: a tensor, a tuple, a mapping, or one "
-            "with logits")
+        raise refused(
+            "module", f"an output of {type(output).__name__}", "a tensor, a tuple, a mapping, or one with logits")
     if found.is_complex():
-        raise ValueError(f"module: found an output of {found.dtype}, allowed: real numbers")
+        raise refused("module", f"an output of {found.dtype}", "real numbers")
     return found.detach()
 
 
@@ -105,7 +105,7 @@ class Comparison(Dict[str, Any]):
             ".html": self.html, ".svg": self.svg, ".json": self.json}
         end = Path(path).suffix
         if end not in kinds:
-            raise ValueError(f"path: found {str(path)!r}, allowed: names that end in {', '.join(kinds)}")
+            raise refused("path", repr(str(path)), f"names that end in {', '.join(kinds)}")
         text = kinds[end]()
         with _checked.written(str(path)) as file:
             Path(file).write_text(text, encoding="utf-8")
@@ -126,7 +126,7 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
         for name, one in named_modules(module):
             if (names is None or name in names) and not isinstance(one, torch.jit.ScriptModule):  # takes no hooks
                 hooks.append(one.register_forward_hook(keep(name)))
-        with unchanged(module, seed), torch.no_grad(), Emulation(module, Plan.of(plan, module), watch, tell=False) as emulation:
+        with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes.of(plan, module), watch, tell=False) as emulation:
             return called(module, batch), emulation
     finally:
         for handle in hooks:
@@ -139,14 +139,16 @@ def named_plans(plans: Any) -> "Mapping[str, Plan | Choice]":
         for name in plans:
             _checked.of_kind("plans name", name, str, "a str")
         return plans
-    if isinstance(plans, (str, bytes, Plan)) or not isinstance(plans, Iterable):
-        raise ValueError(f"plans: found a {type(plans).__name__}, allowed: a list of names of recipes, or an object of "
-                         "plans by names of your own")
+    if isinstance(plans, (str, bytes, LayerRecipes)) or not isinstance(plans, Iterable):
+        raise refused(
+            "plans", f"a {type(plans).__name__}",
+            "a list of names of recipes, or an object of plans by names of your own")
     out: Dict[str, Plan | Choice] = {}
     for one in plans:
         if not isinstance(one, str):
-            raise ValueError(f"plans: found a {type(one).__name__} in the list, allowed: names of recipes; an object gives "
-                             "plans names of your own")
+            raise refused(
+                "plans", f"a {type(one).__name__} in the list",
+                "names of recipes; an object gives plans names of your own")
         out[one] = one
     return out
 
@@ -186,9 +188,9 @@ def compare(
     """
     _checked.module(module)
     if loss is not None and not callable(loss):
-        raise ValueError(f"loss: found a {type(loss).__name__}, allowed: a function of an output of the module")
+        raise refused("loss", f"a {type(loss).__name__}", "a function of an output of the module")
     named = named_plans(plans)
-    chosen = {name: Plan.of(one, module) for name, one in named.items()}
+    chosen = {name: LayerRecipes.of(one, module) for name, one in named.items()}
     layers: List[str] = []
     reference: Dict[str, Tensor] = {}
 

@@ -17,9 +17,10 @@ from torch.utils._python_dispatch import (
 )
 
 from . import _checked, _settings
+from .._refuse import refused
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
-from ._plan import Choice, Plan, Recipe
+from ._recipes import Choice, LayerRecipes, Plan, Recipe
 from ._storages import Storages
 from ._tensors import NUMBERS
 
@@ -81,8 +82,9 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
         kwargs = kwargs or {}
         if isinstance(func, HigherOrderOperator):
             name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
-            raise NotImplementedError(f"emulate: found {name}, which has products of its own, allowed: what the dispatcher "
-                                      "takes apart, such as scaled_dot_product_attention")
+            raise refused(
+                "emulate", f"{name}, which has products of its own",
+                "what the dispatcher takes apart, such as scaled_dot_product_attention", NotImplementedError)
         rule = _PRODUCTS.get(func)
         if rule is not None and all(one.layout == torch.strided for one in args if isinstance(one, Tensor)):
             return rule(self.owner, func, args, kwargs)
@@ -100,10 +102,10 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
 class Emulation:
     """emulate() returns it. `products` counts what was emulated and what the plan kept."""
 
-    def __init__(self, module: nn.Module, plan: Plan, watch: Optional[Callable[[Seen], None]] = None,
+    def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
                  tell: bool = True) -> None:
         if any(is_lazy(one) for one in module.parameters()):
-            raise ValueError("module: found lazy parameters without a shape, allowed: a module that was called once")
+            raise refused("module", "lazy parameters without a shape", "a module that was called once")
         self.plan, self.module, self._watch = plan, module, watch
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self._mode = _Mode(self)
@@ -126,8 +128,9 @@ class Emulation:
 
     def __enter__(self) -> "Emulation":
         if self._exit is not None:
-            raise RuntimeError("emulate: found an Emulation that is entered already, allowed: to enter it again once "
-                               "it is left, or another emulate() inside")
+            raise refused(
+                "emulate", "an Emulation that is entered already",
+                "to enter it again once it is left, or another emulate() inside", RuntimeError)
         with ExitStack() as stack:
             linear = [one for one in self.module.modules() if isinstance(one, nn.Linear)] if self.plan.keep_first_last else []
             self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
@@ -148,10 +151,10 @@ class Emulation:
 
     def __exit__(self, *what: Any) -> None:
         if self._exit is None:
-            raise RuntimeError("emulate: found an Emulation that is not entered, allowed: to leave it once")
+            raise refused("emulate", "an Emulation that is not entered", "to leave it once", RuntimeError)
         if _get_current_dispatch_mode() is not self._mode:
-            raise RuntimeError("emulate: found another mode that was entered later and is not left, allowed: to leave "
-                               "that first")
+            raise refused(
+                "emulate", "another mode that was entered later and is not left", "to leave that first", RuntimeError)
         if self._tell and self._ran and what[0] is None and self.unmatched:
             names = ", ".join(repr(key) for key in self.unmatched)
             warnings.warn(f"plan layers: found {names}, which decided on no product", stacklevel=2)
@@ -242,9 +245,7 @@ class Emulation:
             pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
-        scaling_b = path.scaling
-        if path.scaling == "128x128" and b not in self._parameters:
-            scaling_b = "1x128"  # only weights have tiles
+        scaling_b = path.scaling if b in self._parameters else path.activations
         largest_a = largest_b = None
         if recipe.history:
             role = "none" if gradient is None else str(gradient)
@@ -319,15 +320,16 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
         return result
     formats = {torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2"}
     if a.dtype not in formats or b.dtype not in formats or of_a.dtype != torch.float32 or of_b.dtype != torch.float32:
-        raise ValueError(f"torch._scaled_mm: found {a.dtype} with {of_a.dtype} scales, allowed in emulate(): "
-                         "float8_e4m3fn and float8_e5m2 with binary32 scales of a tensor, or of rows and columns")
+        raise refused(
+            "torch._scaled_mm", f"{a.dtype} with {of_a.dtype} scales",
+            "in emulate(): float8_e4m3fn and float8_e5m2 with binary32 scales of a tensor, or of rows and columns")
     pair = [formats[a.dtype], formats[b.dtype]]
     dtype = pair[0] if pair[0] == pair[1] else "-".join(pair)
     row = of_a.numel() != 1 or of_b.numel() != 1
     path = find_path(recipe.arch, dtype, "row" if row else "tensor", recipe.policy)
     out = given.get("out_dtype") or a.dtype
     if out not in NUMBERS or out == torch.float64:
-        raise ValueError(f"torch._scaled_mm: found D in {out}, allowed in emulate(): out_dtype of float32, bfloat16, float16")
+        raise refused("torch._scaled_mm", f"D in {out}", "in emulate(): out_dtype of float32, bfloat16, float16")
     d = matmul(a, b, inst=path.inst, arch=recipe.arch, promote=path.promote, split_k=path.split_k,
                d_format=NUMBERS[out] if given.get("bias") is None else "f32", factor_a=of_a.reshape(-1),
                factor_b=of_b.reshape(-1))
@@ -385,5 +387,5 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     """
     _checked.module(module)
     if watch is not None and not callable(watch):
-        raise ValueError(f"watch: found a {type(watch).__name__}, allowed: a function")
-    return Emulation(module, Plan.of(plan, module), watch)
+        raise refused("watch", f"a {type(watch).__name__}", "a function")
+    return Emulation(module, LayerRecipes.of(plan, module), watch)

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from .. import _library
-from .._library import lib
+from .._library import Instruction, lib
 from . import _checked, _cuda
+from .._refuse import listed, refused
 from ._checked import whole
-from ._tensors import NUMBERS, Formats, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 
 MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
@@ -33,6 +34,8 @@ class Path(NamedTuple):
     factor_per_tensor: bool
     promote: int
     split_k: int
+    factor_order: str
+    activations: str  #: the scaling of a B that is no weight
 
 
 @cache
@@ -43,37 +46,36 @@ def find_path(arch: str, dtype: str, scaling: Optional[str], policy: str) -> Pat
     work.scaling, work.policy = _library.encoded(scaling), _library.encoded(policy)
     _library.check(lib.mmaudit_find_path(byref(work)))
     scale = work.scale.decode() if work.scale else None
-    return Path(work.inst.decode(), work.taken_scaling.decode(), work.a.decode(), work.b.decode(), work.d.decode(),
-                scale, work.output.decode(), work.scale_block, work.factor_block, bool(work.factor_per_lane),
-                bool(work.factor_per_tensor), work.promote, work.split_k)
+    taken_scaling = work.taken_scaling.decode()
+    activations = work.activations.decode() if work.activations else taken_scaling
+    return Path(work.inst.decode(), taken_scaling, work.a.decode(), work.b.decode(), work.d.decode(), scale,
+                work.output.decode(), work.scale_block, work.factor_block, bool(work.factor_per_lane),
+                bool(work.factor_per_tensor), work.promote, work.split_k, work.factor_order.decode(), activations)
 
 
-def _shape(a: Tensor, b: Tensor, spec: Formats) -> List[int]:
+def _shape(a: Tensor, b: Tensor, spec: Instruction) -> List[int]:
     require_dtype("a", a, spec.a)
     require_dtype("b", b, spec.b)
     for field, x in (("a", a), ("b", b)):
         if x.dim() < 2:
-            raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: two dimensions or more")
+            raise refused(f"{field} shape", list(x.shape), "two dimensions or more")
     if b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
+        raise refused("b shape", list(b.shape), f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     k = a.shape[-1] * (2 if spec.sparse else 1)
     if b.shape[-2] != k:
-        raise ValueError(f"b shape: found {list(b.shape)}, allowed: {k} rows, as A has columns")
+        raise refused("b shape", list(b.shape), f"{k} rows, as A has columns")
     return [*a.shape[:-1], b.shape[-1]]
 
 
-def _require_on(place: torch.device, spec: Formats, scale_layout: str) -> None:
-    """ValueError for what the kernels of the model on a GPU can't take."""
-    if place.type != "cuda":
-        return
-    if spec.sparse:
-        raise ValueError(f"inst: found the sparse {spec.name} on {place}, allowed: a dense one, or tensors on the CPU")
-    if scale_layout == "blocked":
-        raise ValueError(f"scale_layout: found blocked on {place}, allowed: rows, or tensors on the CPU")
-
-
-def _output(arch: str, inst: str, d_format: Optional[str]) -> torch.dtype:
-    return dtype_of(d_format if d_format is not None else formats_of(arch, inst).d)
+def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Tensor, b: Tensor,
+            **others: Optional[Tensor]) -> Tensor:
+    """D without its numbers; ValueError for places of the tensors that nothing computes in."""
+    place = require_place(a=a, b=b, **others)
+    if place.type == "cuda" and spec.sparse:
+        raise refused("inst", f"the sparse {spec.name} on {place}", "a dense one, or tensors on the CPU")
+    if place.type == "cuda" and scale_layout == "blocked":
+        raise refused("scale_layout", f"blocked on {place}", "rows, or tensors on the CPU")
+    return torch.empty(_shape(a, b, spec), dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
 @torch.library.custom_op("mmaudit::matmul", mutates_args=())
@@ -81,13 +83,11 @@ def _matmul(
     a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
     factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
-    factor_block: int, threads: int,
+    factor_block: int, threads: int, factor_order: str = "product",
 ) -> Tensor:
     spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    d = torch.empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format), device=place)
+    d = _result(spec, d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
+                factor_b=factor_b, metadata=metadata)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
     n, k = b.shape[-1], b.shape[-2]
     m = math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2]
@@ -101,12 +101,11 @@ def _matmul(
         if scale is None:
             continue
         if spec.scale is None:
-            raise ValueError(
-                f"{field}: found with {spec.name}, allowed with block-scaled instructions only (kind_mx...)")
+            raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
         require_dtype(field, scale, spec.scale)
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
-            raise ValueError(f"{field} dtype: found {factor.dtype}, allowed: torch.float32")
+            raise refused(f"{field} dtype", factor.dtype, "torch.float32")
     kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
     work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
     work.d = written(d)
@@ -114,8 +113,9 @@ def _matmul(
     work.epilogue, work.alpha, work.beta = int(epilogue), alpha, beta
     work.d_format = _library.encoded(d_format) if epilogue else None
     work.scale_layout, work.factor_block = _library.encoded(scale_layout), factor_block
-    if place.type == "cuda":
-        _cuda.matmul(work, place)
+    work.factor_order = _library.encoded(factor_order)
+    if d.is_cuda:
+        _cuda.matmul(work, d.device)
     else:
         _library.check(lib.mmaudit_matmul(byref(work)))
     return d
@@ -126,13 +126,10 @@ def _(
     a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
     factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
-    factor_block: int, threads: int,
+    factor_block: int, threads: int, factor_order: str = "product",
 ) -> Tensor:
-    spec = formats_of(arch, inst)
-    place = require_place(a=a, b=b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a, factor_b=factor_b,
-                          metadata=metadata)
-    _require_on(place, spec, scale_layout)
-    return a.new_empty(_shape(a, b, spec), dtype=_output(arch, inst, d_format))
+    return _result(formats_of(arch, inst), d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
+                   factor_a=factor_a, factor_b=factor_b, metadata=metadata)
 
 
 def matmul(
@@ -140,7 +137,7 @@ def matmul(
     split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None, d_format: Optional[str] = None,
     scale_a: Optional[Tensor] = None, scale_b: Optional[Tensor] = None, scale_layout: str = "rows",
     factor_a: "Tensor | float | None" = None, factor_b: "Tensor | float | None" = None, factor_block: int = 0,
-    metadata: Optional[Tensor] = None, threads: int = 0,
+    metadata: Optional[Tensor] = None, threads: int = 0, factor_order: str = "product",
 ) -> Tensor:
     """D = A * B + C of any sizes with the bits of mmaudit.matmul(), on the CPU or on the GPU that the tensors are on.
 
@@ -154,6 +151,7 @@ def matmul(
         factor_a, factor_b: binary32 factors of software. A number, or a tensor of one, (batch, M) or (batch, N): D =
             fl32(factor_a factor_b) * sum. With factor_block, (batch, M or N, blocks of k): every `promote` of k total =
             fma(fl32(factor_a factor_b), sum, total) in binary32.
+        factor_order: of tensors without factor_block, "product" as above, or "a-first": D = fl32(sum factor_a) factor_b.
         threads: on the CPU, up to 4096; 0: one per core. No influence on the result.
     Returns: D, (..., M, N), on the device of A and, on a GPU, on its current stream.
     Raises: ValueError, in one line "field: found X, allowed: Y"; RuntimeError where CUDA or memory fails.
@@ -161,7 +159,8 @@ def matmul(
     for field, x in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b), ("metadata", metadata)):
         if x is not None or field in ("a", "b"):
             _checked.tensor(field, x)
-    for field, text in (("inst", inst), ("arch", arch), ("d_format", d_format or ""), ("scale_layout", scale_layout)):
+    for field, text in (("inst", inst), ("arch", arch), ("d_format", d_format or ""), ("scale_layout", scale_layout),
+                        ("factor_order", factor_order)):
         _checked.of_kind(field, text, str, "a str")
     alpha, beta = (None if x is None else _checked.number(field, x) for field, x in (("alpha", alpha), ("beta", beta)))
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
@@ -184,7 +183,7 @@ def matmul(
     result: Tensor = _matmul(
         a, b, c, scale_a, scale_b, of_a, of_b, metadata, inst, arch, promote or 0, split_k, epilogue,
         1.0 if alpha is None else alpha, 0.0 if beta is None else beta, (d_format or "f32") if epilogue else None,
-        scale_layout, factor_block, threads,
+        scale_layout, factor_block, threads, factor_order,
     )
     return result
 
@@ -198,21 +197,6 @@ def _factor(factor: "Tensor | float | None", like: Tensor) -> Optional[Tensor]:
 def largest_finite(x: Tensor) -> Tensor:
     """|x|, 0 where it is not finite."""
     return torch.nan_to_num(x.abs(), nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def _largest_of(x: Tensor, path: Path, of_b: bool) -> Tensor:
-    """Largest magnitudes of what each scale or factor of x, (batch, lanes, k), covers; in tiles, 128 lanes share it."""
-    size = largest_finite(x)
-    lanes, k = x.shape[1], x.shape[2]
-    block = path.scale_block or path.factor_block or max(k, 1)
-    blocks = -(-k // block)
-    size = torch.nn.functional.pad(size, (0, blocks * block - k))
-    size = size.reshape(x.shape[0], lanes, blocks, block).amax(-1) if k else size.new_zeros(x.shape[0], lanes, 0)
-    if path.scaling == "128x128" and of_b and lanes:
-        tiles = -(-lanes // 128)
-        size = torch.nn.functional.pad(size, (0, 0, 0, tiles * 128 - lanes))
-        size = size.reshape(x.shape[0], tiles, 128, blocks).amax(2).repeat_interleave(128, 1)[:, :lanes]
-    return size.to(torch.float32).contiguous()
 
 
 def _outputs(x: Tensor, path: Path, of_b: bool) -> Tuple[Tensor, Tensor, Tensor]:
@@ -245,13 +229,9 @@ def _quantize(
     work.batch_stride, work.lane_stride, work.k_stride = lanes_first.stride()
     span = 1 + sum((count - 1) * stride for count, stride in zip(x.shape, x.stride())) if x.numel() else 0
     work.x = _library.In(x.data_ptr(), span * x.element_size())
-    largest = _largest_of(lanes_first, path, of_b) if path.scale_block or path.factor_per_lane else None
-    if path.factor_per_tensor and tensor_largest is None:
-        of_all = largest if largest is not None else largest_finite(x)
-        tensor_largest = of_all.amax() if of_all.numel() else x.new_zeros(())
     if tensor_largest is not None:
         tensor_largest = tensor_largest.to(torch.float32)
-    work.tensor_largest, work.largest = taken(tensor_largest), taken(largest)
+    work.tensor_largest, work.find_largest = taken(tensor_largest), 1
     work.elements, work.scales, work.factors = written(elements), written(scales), written(factors)
     if place.type == "cuda":
         _cuda.quantize(work, place)
@@ -297,15 +277,15 @@ def quantize(
     for field, text in (("dtype", dtype), ("scaling", scaling or ""), ("arch", arch), ("policy", policy)):
         _checked.of_kind(field, text, str, "a str")
     if x.dtype not in NUMBERS:
-        raise ValueError(f"x dtype: found {x.dtype}, allowed: {', '.join(str(one) for one in NUMBERS)}")
+        raise refused("x dtype", x.dtype, listed(NUMBERS))
     if x.dim() not in (2, 3):
-        raise ValueError(f"x shape: found {list(x.shape)}, allowed: two or three dimensions")
+        raise refused("x shape", list(x.shape), "two or three dimensions")
     whole("threads", threads, 0, MOST_THREADS)
     path = find_path(arch, dtype, scaling, policy)
     if tensor_largest is not None:
         _checked.tensor("tensor_largest", tensor_largest)
         if not path.factor_per_tensor:
-            raise ValueError(f"tensor_largest: found with scaling {path.scaling}, allowed: with a factor per tensor")
+            raise refused("tensor_largest", f"with scaling {path.scaling}", "with a factor per tensor")
     elements, scales, factors = _quantize(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
     return Quantized(elements.reshape(x.shape), scales if path.scale else None,
@@ -325,5 +305,5 @@ def product(
     return matmul(
         x.elements, y.elements, inst=path.inst, arch=arch, promote=path.promote, split_k=path.split_k,
         d_format=d_format, scale_a=x.scales, scale_b=y.scales, factor_a=x.factors, factor_b=y.factors,
-        factor_block=path.factor_block,
+        factor_block=path.factor_block, factor_order=path.factor_order,
     ).to(out)

@@ -1,50 +1,28 @@
 """Tensors as the library takes them: the dtypes of every format, pointers, and the device that computes."""
 from functools import cache
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import Optional, Tuple
 
 import torch
 from torch import Tensor
 
 from .. import _library
+from .._dtypes import NAMES, Names
+from .._refuse import refused
 
-# torch's dtype of a format; the others are one element per byte, as uint8.
-_DTYPES: Dict[str, torch.dtype] = {
-    "f64": torch.float64, "f32": torch.float32, "tf32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
-    "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2, "s32": torch.int32, "s8": torch.int8, "s4": torch.int8,
-    "u8": torch.uint8, "u4": torch.uint8, "b1": torch.uint8, "ue8m0": getattr(torch, "float8_e8m0fnu", torch.uint8),
-}
 # Formats that torch's own floats are, where a tensor is to be converted.
 NUMBERS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 
 
-class Formats(NamedTuple):
-    """An instruction as tensors meet it."""
-
-    name: str
-    a: str
-    b: str
-    d: str
-    scale: Optional[str]
-    block: int  #: elements of k per scale
-    sparse: bool
-
-
-@cache
-def formats_of(arch: str, inst: str) -> Formats:
-    """ValueError for an instruction that the architecture lacks."""
-    spec = _library.instruction(arch, inst)
-    scale = spec.scale.decode() if spec.scale else None
-    return Formats(spec.name.decode(), spec.a.decode(), spec.b.decode(), spec.d.decode(), scale, spec.scale_block,
-                   spec.stored_k != spec.k)
+formats_of = cache(_library.instruction)
 
 
 @cache
 def dtype_of(name: str) -> torch.dtype:
-    """torch's dtype of a format, uint8 where it has none."""
-    if name in _DTYPES:
-        return _DTYPES[name]
-    _library.format_named(name)  # refuses an unknown one
-    return torch.uint8
+    """torch's dtype of a format, uint8 where it has none: one element per byte."""
+    if name not in NAMES:
+        _library.format_named(name)  # refuses an unknown one
+    found: torch.dtype = getattr(torch, NAMES.get(name, Names()).torch or "uint8", torch.uint8)
+    return found
 
 
 def require_dtype(field: str, x: Tensor, name: str) -> None:
@@ -57,12 +35,12 @@ def require_dtype(field: str, x: Tensor, name: str) -> None:
     if x.dtype not in allowed:
         names = ", ".join(str(one) for one in allowed)
         hint = "; quantize() converts" if x.dtype in NUMBERS else ""
-        raise ValueError(f"{field} dtype: found {x.dtype}, allowed: {names} (elements of {name}{hint})")
+        raise refused(f"{field} dtype", x.dtype, f"{names} (elements of {name}{hint})")
 
 
 def require_shape(field: str, x: Tensor, shape: Tuple[int, ...], axes: str) -> None:
     if tuple(x.shape) != shape:
-        raise ValueError(f"{field} shape: found {list(x.shape)}, allowed: {list(shape)} ({axes})")
+        raise refused(f"{field} shape", list(x.shape), f"{list(shape)} ({axes})")
 
 
 def require_place(**tensors: Optional[Tensor]) -> torch.device:
@@ -73,11 +51,11 @@ def require_place(**tensors: Optional[Tensor]) -> torch.device:
         if x is None:
             continue
         if x.layout != torch.strided:
-            raise ValueError(f"{field} layout: found {x.layout}, allowed: torch.strided")
+            raise refused(f"{field} layout", x.layout, "torch.strided")
         if x.device.type not in ("cpu", "cuda", "meta"):
-            raise ValueError(f"{field} device: found {x.device}, allowed: cpu, cuda")
+            raise refused(f"{field} device", x.device, "cpu, cuda")
         if place is not None and x.device != place:
-            raise ValueError(f"{field} device: found {x.device}, allowed: {place}, where {first} is")
+            raise refused(f"{field} device", x.device, f"{place}, where {first} is")
         place, first = x.device, first or field
     assert place is not None
     return place

@@ -4,8 +4,9 @@ from typing import Any, Dict, List, NamedTuple, Union
 
 from torch import Tensor, nn
 
+from .._refuse import refused
 from ._compare import logits_of, measured_output, relative_error
-from ._plan import Choice, Plan, label
+from ._recipes import Choice, LayerRecipes, Plan, label
 
 
 class Try(NamedTuple):
@@ -49,22 +50,22 @@ def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]"
         limit: on the relative error of the output; None: the plan's own.
     Raises: ValueError for a plan without an estimate or a limit, and for a module that runs no matrix product.
     """
-    first = Plan.of(plan, module)
+    first = LayerRecipes.of(plan, module)
     if first.estimate is None:
-        raise ValueError("plan estimate: found none, allowed: a plan of mmaudit audit --max-output-error")
+        raise refused("plan estimate", "none", "a plan of mmaudit audit --max-output-error")
     limit = first.limit if limit is None else limit
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-        raise ValueError(f"limit: found {limit!r}, allowed: a number above 0")
-    kept = Plan(layers=[(key, None) for key, _ in first.layers], estimate=0.0, limit=first.limit)
+        raise refused("limit", repr(limit), "a number above 0")
+    kept = LayerRecipes(layers=[(key, None) for key, _ in first.layers], estimate=0.0, limit=first.limit)
     plans, tries = [first, *first.tighter, kept], []
-    exact: Tensor = logits_of(measured_output(module, batch, Plan(), seed))
+    exact: Tensor = logits_of(measured_output(module, batch, LayerRecipes(), seed))
     at = 0
     while True:
         now = plans[at]
         error = relative_error(logits_of(measured_output(module, batch, now, seed)), exact)
         tries.append(Try(now.estimate or 0.0, error))
         if error <= limit or at + 1 == len(plans):
-            found = Plan(now.default, now.layers, now.keep_first_last, now.falls_through, now.estimate, float(limit))
+            found = LayerRecipes(now.default, now.layers, now.keep_first_last, now.falls_through, now.estimate, float(limit))
             return Tightened(found, float(limit), tries)
         wanted = (now.estimate or 0.0) * limit / error if error < float("inf") else 0.0
         at += 1

@@ -105,7 +105,7 @@ TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   const DatapathEntry& entry = *find_datapath(hopper, instruction);
   Schedule schedule = small_schedule(1);
-  schedule.instructions = {plan_of_model(instruction, entry, entry, false)};
+  schedule.instructions = {scheduled_by_model(instruction, entry, entry, false)};
   const WorkItem item{0, 1, 1, 2};
   const Backend writes_nothing = {.name = "nothing",
                                   .why_not = [](const Instruction&, std::uint8_t) { return std::string(); },

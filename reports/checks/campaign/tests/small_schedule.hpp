@@ -25,7 +25,7 @@ inline Schedule small_schedule(std::uint64_t dots = 1'000'000'000'000) {
   schedule.architecture = hopper.name;
   for (const char* name : {"mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k32.s32.s8.s8.s32"}) {
     const Instruction instruction = *find_instruction(name);
-    schedule.instructions.push_back(plan_on_gpu(instruction, *find_datapath(hopper, instruction)));
+    schedule.instructions.push_back(scheduled_on_gpu(instruction, *find_datapath(hopper, instruction)));
   }
   schedule.input_classes = {gen::InputClass::random_bits, gen::InputClass::normal};
   return schedule;

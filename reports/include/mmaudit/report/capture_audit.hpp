@@ -36,7 +36,7 @@ struct LayerChoice {
 
 /// The cheapest choices under a limit on the output, and choices for when that error, measured, is larger
 /// than estimated. Numbers say which of its combinations a layer takes.
-struct OutputPlans {
+struct OutputRecipes {
   std::vector<std::size_t> levels;
   std::vector<std::vector<std::size_t>> tighter;  ///< estimates fall by 15 % or more from each to the next
   double cost = 0;                                ///< of `levels`: bits times multiplications
@@ -45,15 +45,15 @@ struct OutputPlans {
 
 struct CaptureAudit {
   Origin provenance;
-  std::vector<CapturedProduct> products;    ///< sorted by name
-  std::optional<double> output_limit;       ///< on the estimated relative error of the output
-  std::optional<OutputPlans> output_plans;  ///< with `output_limit`
-  std::string activations;                  ///< the distribution that A was drawn from; empty: A was captured
+  std::vector<CapturedProduct> products;        ///< sorted by name
+  std::optional<double> output_limit;           ///< on the estimated relative error of the output
+  std::optional<OutputRecipes> output_recipes;  ///< with `output_limit`
+  std::string activations;  ///< the distribution that A was drawn from; empty: A was captured
   /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
   /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
   /// bits times multiplications, whose estimate is within it. Rows point into `products`.
   [[nodiscard]] std::vector<LayerChoice> choices() const;
-  /// Choices for when the output's error, measured, exceeds the limit: `output_plans->tighter`.
+  /// Choices for when the output's error, measured, exceeds the limit: `output_recipes->tighter`.
   [[nodiscard]] std::vector<std::vector<LayerChoice>> tighter() const;
   /// A limit was given, and every layer has a choice; with `output_limit` any layer, since the others are
   /// kept.
@@ -63,7 +63,7 @@ struct CaptureAudit {
 };
 
 /// Under a limit on the estimated error of the output, above 0; each product has a gain.
-OutputPlans output_plans_of(const std::vector<CapturedProduct>& products, double limit);
+OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, double limit);
 
 /// The root of the sum of squares; what errors of layers have in common is in the gains.
 double output_error_of(const std::vector<LayerChoice>& choices);
@@ -76,7 +76,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
 /// The "schema" is "mmaudit.audit.capture/1".
 std::string to_json(const CaptureAudit& audit);
 /// The choices as mmaudit.torch.emulate() takes them, "mmaudit.plan/1"; a layer without one is kept.
-std::string plan_of(const CaptureAudit& audit);
+std::string layer_recipes_of(const CaptureAudit& audit);
 /// CSV: one line per product and combination. JUnit: one case per layer.
 Report report_of(const CaptureAudit& audit);
 

@@ -90,14 +90,18 @@ inline constexpr std::uint64_t kPiece = 32;
 struct ConvertedOperand {
   std::vector<std::byte> raw;           ///< elements in storage width
   std::vector<double> values;           ///< what they spell, times the scale of the instruction: exact
-  std::vector<std::uint8_t> scales;     ///< of the instruction: (lanes, ceil(k / scale_block))
-  std::vector<float> factors;           ///< of software: one, (lanes) or (lanes, ceil(k / kScaleBlock))
+  std::vector<std::uint8_t> scales;     ///< as matmul() takes them
+  std::vector<float> factors;           ///< of software: one, or (lanes, blocks)
   std::uint64_t lanes = 0, blocks = 1;  ///< of `factors`; one lane and one block: the same for all
+  std::uint64_t depth = 0;              ///< k per factor; 0: all of them
   std::vector<LanePiece> pieces;        ///< (lanes of the operand, ceil(k / kPiece))
   CastCounts counts;
 
   [[nodiscard]] float factor(std::uint64_t lane, std::uint64_t block = 0) const {
     return factors[(lanes == 1 ? 0 : lane) * blocks + (blocks == 1 ? 0 : block)];
+  }
+  [[nodiscard]] float factor_at(std::uint64_t lane, std::uint64_t k) const {
+    return factor(lane, depth == 0 ? 0 : k / depth);
   }
 };
 
@@ -105,7 +109,7 @@ struct ConvertedOperand {
 /// every accumulation.
 struct ConvertedOperands {
   GemmDtype dtype;
-  Scaling scaling = Scaling::none;
+  Scaling scaling = scalings::none;
   std::uint64_t m = 0, n = 0, k = 0;
   ConvertedOperand a, b;
   std::vector<double> product;  ///< with C; computed like exact_product()
@@ -118,8 +122,9 @@ struct ConvertedOperands {
 /// Transformer Engine, torchao and CUTLASS: PTX's cvt.rp.satfinite.ue8m0x2.f32); of ue4m3 the nearest to
 /// largest / 6 over a binary32 factor of the tensor, largest of the tensor / (6 * 448). `b`: operands.b
 /// converted like this before; null: it is converted here.
-ConvertedOperands convert_operands(const GemmDtype& dtype, Scaling scaling, const GemmOperands& operands,
-                                   const MatmulOptions& how = {}, const ConvertedOperand* b = nullptr);
+ConvertedOperands convert_operands(const GemmDtype& dtype, const Scaling& scaling,
+                                   const GemmOperands& operands, const MatmulOptions& how = {},
+                                   const ConvertedOperand* b = nullptr);
 
 /// (m, n) each.
 struct GemmElements {

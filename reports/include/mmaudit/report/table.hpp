@@ -62,6 +62,16 @@ Table table_of(std::string_view title, const std::vector<Item>& items,
   return table;
 }
 
+/// Where the cells of a column stand.
+struct Place {
+  std::size_t gap = 2;    ///< blanks before it
+  std::size_t width = 0;  ///< at least
+  bool right = false;
+};
+/// Rows of cells under one another: a column is as wide as its longest cell; no line ends in blanks. Rows may
+/// be short: the last cell of a row, unless it stands right, takes the room that it needs.
+std::string aligned(std::vector<Place> places, const std::vector<std::vector<Cell>>& rows,
+                    bool colour = false);
 /// Columns padded to their widest cell, two spaces between them; without the columns that are wide_only.
 /// Escape sequences only with `colour`.
 std::string to_text(const Table& table, bool colour = false);

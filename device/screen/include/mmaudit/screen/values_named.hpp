@@ -23,17 +23,13 @@ std::vector<Value> values_named(std::string_view option, int count, const std::v
       found.push_back(value);
   }
   if (found.size() >= names.size()) return found;
-  const auto joined = [](const std::vector<std::string>& words, const char* between) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-    return text;
-  };
-  std::string nearest;
-  for (const std::string& name : names)
+  std::string given, nearest;
+  for (const std::string& name : names) {
+    given.append(given.empty() ? "" : ",").append(name);
     if (nearest.empty() && std::find(allowed.begin(), allowed.end(), name) == allowed.end())
       nearest = did_you_mean(name, allowed);
-  throw InputError(std::string(option) + ": found " + joined(names, ",") + ", allowed: some of " +
-                   joined(allowed, ", ") + ", each once" + nearest);
+  }
+  refuse("{}: found {}, allowed: some of {}, each once{}", option, given, allowed, nearest);
 }
 
 }  // namespace mmaudit::screen

@@ -24,19 +24,26 @@ struct AxisSpec {
   std::string_view meaning = {};  ///< one clause for --list
 };
 
+constexpr AxisSpec word_axis(std::string_view name, std::string_view words, std::string_view usual,
+                             std::string_view quick, std::string_view meaning) {
+  return {.name = name, .words = words, .usual = usual, .quick = quick, .meaning = meaning};
+}
+/// `words`: the numbers that are allowed, where not all are.
+constexpr AxisSpec number_axis(std::string_view name, int least, int most, std::string_view usual,
+                               std::string_view quick, std::string_view meaning,
+                               std::string_view words = {}) {
+  return {name, true, least, most, words, usual, quick, meaning};
+}
+
 // The axes that the engine itself knows. A benchmark's own axes are declared in its file.
-// clang-format off
 inline constexpr AxisSpec
-    kScopeAxis = {.name = "scope", .words = "sm,gpu,energy", .usual = "[sm,gpu]", .quick = "[sm,gpu]",
-                  .meaning = "one multiprocessor; all of them at the best warps and ilp; those for seconds, with power"},
-    kInitAxis = {.name = "init", .words = "zero,random", .usual = "[zero,random]", .quick = "[zero]",
-                 .meaning = "operands"},
-    kWarpsAxis = {.name = "warps", .number = true, .least = 1, .most = 32,
-                  .usual = "[1,2,4,6,8,12,16,32]", .quick = "[1,4,8]",
-                  .meaning = "warps of the one block per multiprocessor"},
-    kIlpAxis = {.name = "ilp", .number = true, .least = 1, .most = 6, .usual = "[1:6:1]",
-                .quick = "[1:3:1]", .meaning = "independent chains per warp"};
-// clang-format on
+    kScopeAxis =
+        word_axis("scope", "sm,gpu,energy", "[sm,gpu]", "[sm,gpu]",
+                  "one multiprocessor; all of them at the best warps and ilp; those for seconds, with power"),
+    kInitAxis = word_axis("init", "zero,random", "[zero,random]", "[zero]", "operands"),
+    kWarpsAxis = number_axis("warps", 1, 32, "[1,2,4,6,8,12,16,32]", "[1,4,8]",
+                             "warps of the one block per multiprocessor"),
+    kIlpAxis = number_axis("ilp", 1, 6, "[1:6:1]", "[1:3:1]", "independent chains per warp");
 
 /// Every axis there is: the axes of the engine, then of the benchmarks, each name once.
 std::vector<AxisSpec> axis_specs();

@@ -25,6 +25,10 @@ struct Measurement {
   int steps = 0;        ///< per run
   std::vector<Sample> samples;
   std::uint64_t compared = 0, differing = 0;  ///< elements of results
+  void compare(bool right) {
+    ++compared;
+    differing += right ? 0 : 1;
+  }
   int registers = 0;
   int blocks = 0;                        ///< of a run; 0: one per multiprocessor
   int blocks_per_multiprocessor = 1;     ///< that run at once

@@ -43,7 +43,7 @@ using ReadResult = std::function<std::vector<std::byte>()>;
 
 /// What a launch needs beside its kernel.
 struct Setup {
-  TimedArgs args;              ///< operands and parameter; the target fills in the rest
+  TimedArgs args = {};         ///< operands and parameter; the target fills in the rest
   int warps_per_slot = 1;      ///< warps that share a stamp and a result
   int shared_bytes = 0;        ///< dynamic shared memory of a block
   std::size_t slot_bytes = 0;  ///< of a result
@@ -58,7 +58,7 @@ struct Setup {
   /// short runs say it.
   int trial_steps = 0;
   /// Compares the results after so many steps with what they must be: adds to `compared` and `differing`.
-  std::function<void(const ReadResult& read, int slots_per_block, int steps, Measurement& out)> check;
+  std::function<void(const ReadResult& read, int slots_per_block, int steps, Measurement& out)> check = {};
   /// What else the last run says: adds to `out.others`. Null: nothing.
   std::function<void(std::span<const Stamp> stamps, const ReadResult& read, int steps, Measurement& out)>
       observe = {};
@@ -88,7 +88,7 @@ struct Benchmark {
   std::function<Work(const Point&)> work;
   /// FMA, bytes or operations per clock per multiprocessor that the GPU can do at most; 0 where no document
   /// says.
-  std::function<double(int compute_capability)> ceiling;
+  std::function<double(int compute_capability)> ceiling = [](int) { return 0.0; };
 
   /// Why this GPU can't run a point; empty when it can. Null: it can.
   std::function<std::string(const device::DeviceInfo&, const Point&)> why_not = {};

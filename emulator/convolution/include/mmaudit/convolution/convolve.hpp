@@ -22,7 +22,7 @@ struct Problem {
 };
 
 /// Why an instruction computes no convolution here: sparse, block-scaled, single bits, or C and D of two
-/// formats. Errors: "instruction: found X, allowed Y"; empty when it does.
+/// formats. Errors: "instruction: found X, allowed: Y"; empty when it does.
 std::string why_not(const Instruction& instruction);
 
 /// Bytes of both operands.
@@ -64,7 +64,7 @@ struct InTensorMemory {
   bool ashift = false;  ///< every second place by .ashift of the instruction in place of a shift
 };
 
-/// Errors: "field: found X, allowed Y" where tensor memory can't run it; empty when it can.
+/// Errors: "field: found X, allowed: Y" where tensor memory can't run it; empty when it can.
 std::string why_not(const Problem& problem, const InTensorMemory& how);
 
 /// What: convolve() with A and D in the model of tensor memory and B in shared memory, through

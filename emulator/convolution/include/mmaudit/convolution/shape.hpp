@@ -35,7 +35,7 @@ inline constexpr int kMostSize = 65536;                                 ///< of 
 inline constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;  ///< of each tensor
 inline constexpr std::uint64_t kMostProducts = std::uint64_t{1} << 28;  ///< multiply-adds of one convolution
 
-/// What: why these sizes can't be computed, with `k` channels per step. Errors: "field: found X, allowed Y";
+/// What: why these sizes can't be computed, with `k` channels per step. Errors: "field: found X, allowed: Y";
 /// empty when they can. Every other function here asks for a shape without a reason.
 std::string why_not(const Shape& shape, int k);
 

@@ -71,7 +71,7 @@ struct PtxProgram {
 /// Whether ".reg" declares `name`; true in a fragment without declarations.
 bool is_declared(const PtxProgram& program, std::string_view name);
 
-/// What: reads a text. Errors: "line N: WHAT: found X, allowed Y"; empty when `program` was filled.
+/// What: reads a text. Errors: "line N: WHAT: found X, allowed: Y"; empty when `program` was filled.
 std::string parse_ptx(std::string_view text, PtxProgram& program);
 
 }  // namespace mmaudit::tmem

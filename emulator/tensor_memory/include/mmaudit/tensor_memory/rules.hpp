@@ -13,7 +13,7 @@ struct Rule {
   std::string_view section;  ///< of the PTX ISA
 };
 
-/// "FIELD: found FOUND, allowed ALLOWED (PTX ISA 9.0, SECTION)".
+/// "FIELD: found FOUND, allowed: ALLOWED (PTX ISA 9.0, SECTION)".
 std::string refuse(const Rule& rule, std::string_view found);
 
 /// What the model leaves out on purpose, because no source says how it behaves.

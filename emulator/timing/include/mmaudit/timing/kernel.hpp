@@ -64,7 +64,7 @@ void require_memory(const Machine& machine);
 KernelTiming simulate_kernel(const Machine& machine, const sass::Function& function, const WalkedBlock& block,
                              const GridLaunch& launch);
 
-/// A product D = A * B, m x n x k, by one of the kernels of device/sweeps/whole.
+/// A product D = A * B, m x n x k, by one of the kernels of docs/experiments/whole.
 struct Product {
   std::string_view name, type;  ///< "mma128_stages", "f16_f32"
   std::string_view symbol;      ///< part of the name of the function that no other has

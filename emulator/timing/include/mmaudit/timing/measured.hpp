@@ -1,5 +1,5 @@
 #pragma once
-// Whole kernels that were measured, beside the model: what device/sweeps/whole printed.
+// Whole kernels that were measured, beside the model: what docs/experiments/whole printed.
 #include <optional>
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-"""Which products of a module are computed in which arithmetic: recipes as rows, plans as JSON."""
+"""Which products of a module are computed in which arithmetic: recipes as rows, those of layers as JSON."""
 import json
 import reprlib
 import sys
@@ -10,7 +10,9 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from torch import nn
 
+from .. import _library
 from . import _checked
+from .._refuse import listed, refused
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -34,40 +36,28 @@ class Recipe:
         for name, value in asdict(self).items():
             if name == "history":
                 if isinstance(value, bool) or not isinstance(value, int):
-                    raise ValueError(f"history: found {reprlib.repr(value)}, allowed: a whole number from 0")
+                    raise refused("history", reprlib.repr(value), "a whole number from 0")
             elif not isinstance(value, str) and (value is not None or name not in ("scaling", "gradient")):
-                raise ValueError(f"{name}: found {reprlib.repr(value)}, allowed: a str")
+                raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
         if self.history < 0 or (self.history and not path.factor_per_tensor):
-            raise ValueError(
-                f"history: found {self.history} with scaling {path.scaling}, allowed: from 0, with a factor per tensor")
+            raise refused("history", f"{self.history} with scaling {path.scaling}", "from 0, with a factor per tensor")
         if self.gradient is not None:
             find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
         return self
 
 
+def _known() -> Dict[str, Recipe]:
+    """The library's own recipes, in its order."""
+    names = [one.name for one in fields(Recipe)]
+    out: Dict[str, Recipe] = {}
+    for row in json.loads(_library.text_from(_library.lib.mmaudit_recipes))["recipes"]:
+        out[row["name"]] = Recipe(**{name: row[name] for name in names})
+    return out
+
+
 #: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
-RECIPES: Dict[str, Recipe] = {
-    "bf16": Recipe("hopper", "bf16", source="torch.autocast with bfloat16 on an H100"),
-    "tf32": Recipe("ampere", "tf32", source="torch.backends.cuda.matmul.allow_tf32 on an A100"),
-    "bf16-ampere": Recipe("ampere", "bf16", source="torch.autocast with bfloat16 on an A100"),
-    "fp16-volta": Recipe("volta", "f16", "none", source="torch.autocast with float16 on a V100"),
-    "fp8-tensor": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2",
-                         source="current scaling, fast accumulation (Transformer Engine Float8CurrentScaling; "
-                                "torch._scaled_mm with use_fast_accum)"),
-    "fp8-tensor-promoted": Recipe("hopper", "e4m3", "tensor", "promote:128", "e5m2",
-                                  source="the same with every 128 of k added in binary32"),
-    "fp8-delayed": Recipe("hopper", "e4m3", "tensor", "plain", "e5m2", 1024,
-                          source="Transformer Engine DelayedScaling, HYBRID, amax_history_len 1024, their maximum"),
-    "fp8-1x128": Recipe("hopper", "e4m3", "128x128", "promote:128",
-                        source="DeepSeek-V3 (arXiv 2412.19437, section 3.3): 1x128 activations, 128x128 weights"),
-    "mxfp8-floor": Recipe("blackwell", "mxf8", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
-    "mxfp8-ceil": Recipe("blackwell", "mxf8", "mx-ceil",
-                         source="scales rounded up (Transformer Engine, torchao RCEIL)"),
-    "mxfp4": Recipe("blackwell", "mxf4", "mx-floor", source="OCP Microscaling 1.0, section 6.3"),
-    "nvfp4": Recipe("blackwell", "nvf4", "mx",
-                    source="ue4m3 scales of 16 under one factor per tensor (Transformer Engine)"),
-}
+RECIPES: Dict[str, Recipe] = _known()
 
 Choice = Union[str, Recipe, Mapping[str, Any], None]
 KEEP = "keep"
@@ -88,36 +78,35 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
         return choice.checked()
     if isinstance(choice, str):
         if choice not in RECIPES:
-            raise ValueError(
-                f"{where}: found {choice!r}, allowed: {', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
+            raise refused(where, repr(choice), f"{', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
         return RECIPES[choice].checked()
     if not isinstance(choice, Mapping):
-        raise ValueError(f"{where}: found {type(choice).__name__}, allowed: a name or the fields of a recipe")
+        raise refused(where, type(choice).__name__, "a name or the fields of a recipe")
     given = dict(choice)
     base = given.pop("recipe", None)
     names = [one.name for one in fields(Recipe)]
     for name in given:
         if name not in names:
-            raise ValueError(f"{where}: found the field {name!r}, allowed: recipe, {', '.join(names)}")
+            raise refused(where, f"the field {name!r}", f"recipe, {', '.join(names)}")
     if base is not None:
         if not isinstance(base, (str, Recipe)):
-            raise ValueError(f"{where} recipe: found {type(base).__name__}, allowed: the name of a recipe")
+            raise refused(f"{where} recipe", type(base).__name__, "the name of a recipe")
         found = recipe_of(where, base)
         if found is None:
-            raise ValueError(f"{where}: found {KEEP!r} with other fields, allowed: alone")
+            raise refused(where, f"{KEEP!r} with other fields", "alone")
         return replace(found, **given).checked()
     if "arch" not in given or "dtype" not in given:
         lacking = "dtype" if "arch" in given else "arch"
-        raise ValueError(f"{where}: found no {lacking}, allowed: arch and dtype, or recipe")
+        raise refused(where, f"no {lacking}", "arch and dtype, or recipe")
     return Recipe(**given).checked()
 
 
 def _layers_of(where: str, given: Any) -> Dict[str, Optional[Recipe]]:
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where}: found {type(given).__name__}, allowed: an object")
+        raise refused(where, type(given).__name__, "an object")
     for key in given:
         if not isinstance(key, str):
-            raise ValueError(f"{where}: found the key {reprlib.repr(key)}, allowed: a str")
+            raise refused(where, f"the key {reprlib.repr(key)}", "a str")
     return {key: recipe_of(f"{where} {key!r}", value) for key, value in given.items()}
 
 
@@ -132,18 +121,18 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
 
     error, limit = (given.get("output_error"), given.get("limit")) if isinstance(given, Mapping) else (None, None)
     if not number(error) or not (limit is None or number(limit)):
-        raise ValueError(f"{where}: found {reprlib.repr(given)}, allowed: an object with output_error, a "
-                         "number from 0, and perhaps limit, another")
+        raise refused(
+            where, reprlib.repr(given), "an object with output_error, a number from 0, and perhaps limit, another")
     assert error is not None
     return float(error), None if limit is None else float(limit)
 
 
-def _tighter_of(plan: "Plan", given: Any) -> "List[Plan]":
-    """The plans after this one: each says which layers change."""
+def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
+    """Those after the first: each says which layers change."""
     if not isinstance(given, (list, tuple)):
-        raise ValueError(f"plan tighter: found {type(given).__name__}, allowed: a list")
-    out: List[Plan] = []
-    layers = dict(plan.layers)
+        raise refused("plan tighter", type(given).__name__, "a list")
+    out: List[LayerRecipes] = []
+    layers = dict(first.layers)
     for number, one in enumerate(given):
         where = f"plan tighter {number}"
         error, _ = _estimate_of(where, {} if one is None else one)
@@ -151,9 +140,9 @@ def _tighter_of(plan: "Plan", given: Any) -> "List[Plan]":
         changed = _layers_of(f"{where} layers", one.get("layers"))
         for key in changed:
             if key not in layers:
-                raise ValueError(f"{where} layers: found {key!r}, allowed: keys of the plan's layers")
+                raise refused(f"{where} layers", repr(key), "keys of the plan's layers")
         layers.update(changed)
-        out.append(replace(plan, layers=list(layers.items()), estimate=error, tighter=[]))
+        out.append(replace(first, layers=list(layers.items()), estimate=error, tighter=[]))
     return out
 
 
@@ -163,7 +152,7 @@ def _json_of(path: "str | PathLike[str]") -> Any:
         out: Dict[str, Any] = {}
         for key, value in pairs:
             if key in out:
-                raise ValueError(f"plan: found the key {key!r} twice, allowed: once")
+                raise refused("plan", f"the key {key!r} twice", "once")
             out[key] = value
         return out
 
@@ -171,13 +160,13 @@ def _json_of(path: "str | PathLike[str]") -> Any:
         try:
             return json.load(file, object_pairs_hook=once)
         except RecursionError:
-            raise ValueError(f"plan: found JSON nested too deeply in {str(path)!r}, allowed: a plan") from None
+            raise refused("plan", f"JSON nested too deeply in {str(path)!r}", "a plan") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"plan: found no JSON in {str(path)!r} ({error}), allowed: a plan") from None
+            raise refused("plan", f"no JSON in {str(path)!r} ({error})", "a plan") from None
 
 
 @dataclass
-class Plan:
+class LayerRecipes:
     """Recipes by layer: the first of `layers` that matches decides, else `default`.
 
     A key of `layers` is a glob over names of modules ("blocks.*.mlp.*"; "" is the module itself) or the name of a class
@@ -187,13 +176,13 @@ class Plan:
     default: Optional[Recipe] = None
     layers: List[Tuple[str, Optional[Recipe]]] = field(default_factory=list)
     keep_first_last: bool = False  #: the first and the last nn.Linear stay as they are
-    falls_through: bool = False  #: what no layer matches is left to the plan around this one
+    falls_through: bool = False  #: what no layer matches is left to those around these
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
-    tighter: List["Plan"] = field(default_factory=list)  #: plans with smaller estimates, for tighten()
+    tighter: List["LayerRecipes"] = field(default_factory=list)  #: those with smaller estimates, for tighten()
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
-        """Whether the plan decides on this layer, and how; None: it stays as it is."""
+        """Whether they decide on this layer, and how; None: it stays as it is."""
         decides, recipe, _ = self.choice_by(name, kind)
         return decides, recipe
 
@@ -205,43 +194,41 @@ class Plan:
         return not self.falls_through, self.default, None
 
     @classmethod
-    def of(cls, given: "Plan | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "Plan":
-        """A plan from a recipe's name, a recipe, a JSON file or what it holds."""
-        if isinstance(given, Plan):
+    def of(cls, given: "LayerRecipes | Choice | PathLike[str]", module: Optional[nn.Module] = None) -> "LayerRecipes":
+        """From a recipe's name, a recipe, a JSON file or what it holds."""
+        if isinstance(given, LayerRecipes):
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
             given = _json_of(given)
         if given is None or isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
-            raise ValueError(
-                f"plan: found {type(given).__name__}, allowed: a recipe, its name, an object or a file of JSON")
+            raise refused("plan", type(given).__name__, "a recipe, its name, an object or a file of JSON")
         allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
             if name not in allowed:
-                raise ValueError(f"plan: found the field {name!r}, allowed: {', '.join(allowed)}")
+                raise refused("plan", f"the field {name!r}", listed(allowed))
         if given.get("schema", SCHEMA) != SCHEMA:
-            raise ValueError(f"plan schema: found {given['schema']!r}, allowed: {SCHEMA}")
+            raise refused("plan schema", repr(given['schema']), SCHEMA)
         layers = _layers_of("plan layers", given.get("layers", {}))
         keeps = given.get("keep_first_last", False)
         if not isinstance(keeps, bool):
-            raise ValueError(f"plan keep_first_last: found {reprlib.repr(keeps)}, allowed: true, false")
-        plan = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
-                   *_estimate_of("plan estimate", given.get("estimate")))
-        plan.tighter = _tighter_of(plan, given.get("tighter", []))
+            raise refused("plan keep_first_last", reprlib.repr(keeps), "true, false")
+        found = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
+                    *_estimate_of("plan estimate", given.get("estimate")))
+        found.tighter = _tighter_of(found, given.get("tighter", []))
         if module is not None:
-            plan.require_matches(module)
-        return plan
+            found.require_matches(module)
+        return found
 
     def require_matches(self, module: nn.Module) -> None:
         """ValueError for a key that no module of `module` has."""
         for key, _ in self.layers:
             if not any(key == type(one).__name__ or fnmatchcase(name, key) for name, one in named_modules(module)):
                 names = ", ".join(repr(name) for name in list(dict.fromkeys(name for name, _ in named_modules(module)))[1:4])
-                raise ValueError(
-                    f"plan layers: found {key!r}, which no module matches, allowed: globs over names such as {names}")
+                raise refused("plan layers", f"{key!r}, which no module matches", f"globs over names such as {names}")
 
     def to_json(self) -> str:
         """As of() reads it."""
@@ -275,3 +262,8 @@ class Plan:
         """to_json() as a file, that of() and emulate() take by its name."""
         with _checked.written(_checked.output_file("path", path)) as file:
             Path(file).write_text(self.to_json() + "\n", encoding="utf-8")
+
+
+#: The public name, which messages, repr() and the schema say too.
+Plan = LayerRecipes
+LayerRecipes.__name__ = LayerRecipes.__qualname__ = "Plan"

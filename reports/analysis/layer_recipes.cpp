@@ -3,12 +3,11 @@
 #include <cmath>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "gemm/audit_tables.hpp"
 #include "mmaudit/report/capture_audit.hpp"
-#include "plan_search.hpp"
+#include "recipe_search.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -23,8 +22,6 @@ bool usable(const GemmAuditRow& row) {
   if (row.verdict != GemmVerdict::not_asked) return row.verdict == GemmVerdict::pass;
   return has_figures(row.errors) && row.errors.overflow == 0 && std::isfinite(row.errors.total);
 }
-
-bool one_chain(const GemmAuditRow& row) { return row.accumulation == "plain" || row.accumulation == "half"; }
 
 /// The combinations that are usable in all products of a layer, each as its row with the largest error.
 std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedProduct*>& products) {
@@ -52,11 +49,11 @@ constexpr double kSeveralChains =
 /// What a layer may take under a limit on the output: costs rise, errors fall, and the last one keeps it.
 struct Ladder {
   std::vector<const GemmAuditRow*> rows;  ///< null: it is kept
-  std::vector<PlanLevel> levels;
+  std::vector<RecipeLevel> levels;
 };
 
 Ladder ladder_of(const std::vector<const GemmAuditRow*>& rows, double gain, double multiplications) {
-  std::vector<std::pair<PlanLevel, const GemmAuditRow*>> all;
+  std::vector<std::pair<RecipeLevel, const GemmAuditRow*>> all;
   for (const GemmAuditRow* row : rows) {
     const double error = gain * row->errors.total;
     const double bits = element_bits(*row) + (one_chain(*row) ? 0 : kSeveralChains);
@@ -109,8 +106,8 @@ Layers layers_of(const std::vector<CapturedProduct>& products) {
   return out;
 }
 
-std::vector<std::vector<PlanLevel>> levels_of(const Layers& layers) {
-  std::vector<std::vector<PlanLevel>> out;
+std::vector<std::vector<RecipeLevel>> levels_of(const Layers& layers) {
+  std::vector<std::vector<RecipeLevel>> out;
   for (const Ladder& one : layers.ladders) out.push_back(one.levels);
   return out;
 }
@@ -123,14 +120,14 @@ std::vector<LayerChoice> chosen(const Layers& layers, const std::vector<std::siz
 
 }  // namespace
 
-OutputPlans output_plans_of(const std::vector<CapturedProduct>& products, double limit) {
-  constexpr double kTighter = 0.85;  // limit of a plan, per estimate of the one before
+OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, double limit) {
+  constexpr double kTighter = 0.85;  // limit of choices, per estimate of the one before
   constexpr std::size_t kMostTighter = 40, kStates = 500;
-  const std::vector<std::vector<PlanLevel>> levels = levels_of(layers_of(products));
-  const PlanFound found = cheapest_levels(levels, most_squared(limit));
-  OutputPlans out{found.levels, {}, found.cost, found.least_cost};
+  const std::vector<std::vector<RecipeLevel>> levels = levels_of(layers_of(products));
+  const RecipesFound found = cheapest_levels(levels, most_squared(limit));
+  OutputRecipes out{found.levels, {}, found.cost, found.least_cost};
   for (double squared = found.squared; squared > 0 && out.tighter.size() < kMostTighter;) {
-    const PlanFound next = cheapest_levels(levels, most_squared(kTighter * std::sqrt(squared)), kStates);
+    const RecipesFound next = cheapest_levels(levels, most_squared(kTighter * std::sqrt(squared)), kStates);
     squared = next.squared;
     out.tighter.push_back(next.levels);
   }
@@ -139,22 +136,20 @@ OutputPlans output_plans_of(const std::vector<CapturedProduct>& products, double
 
 std::vector<LayerChoice> CaptureAudit::choices() const {
   Layers layers = layers_of(products);
-  if (output_plans) return chosen(layers, output_plans->levels);
-  const auto key = [](const GemmAuditRow* row) {
-    return std::tuple(element_bits(*row), !one_chain(*row), row->errors.total);
-  };
+  if (output_recipes) return chosen(layers, output_recipes->levels);
   for (std::size_t i = 0; i < layers.choices.size(); ++i)
     if (const auto& rows = layers.usable[i]; !rows.empty() && products.front().audit.limit)
       layers.choices[i].row = *std::min_element(
-          rows.begin(), rows.end(), [&](const auto* x, const auto* y) { return key(x) < key(y); });
+          rows.begin(), rows.end(), [](const auto* x, const auto* y) { return goes_before(*x, *y); });
   return std::move(layers.choices);
 }
 
 std::vector<std::vector<LayerChoice>> CaptureAudit::tighter() const {
   std::vector<std::vector<LayerChoice>> out;
-  if (!output_plans) return out;
+  if (!output_recipes) return out;
   const Layers layers = layers_of(products);
-  for (const std::vector<std::size_t>& levels : output_plans->tighter) out.push_back(chosen(layers, levels));
+  for (const std::vector<std::size_t>& levels : output_recipes->tighter)
+    out.push_back(chosen(layers, levels));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // What loads of whole kernels meet, for the timing model: latency against load, cp.async beside ldmatrix, how
 // the first-level cache misses and places lines, mma with changing operands, and clocks inside products.
-// Prints CSV. `loaded PART`, PART one of curve, beside, l1, mma, inside. Compiles with nvcc alone:
+// Prints CSV: docs/results/h100-loaded. `loaded PART`, PART one of curve, beside, l1, mma, inside. Compiles
+// with nvcc alone:
 //   nvcc -O3 -std=c++20 -gencode arch=compute_90a,code=sm_90a loaded.cu -o loaded
 #include <cstring>
 

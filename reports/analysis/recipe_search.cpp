@@ -1,4 +1,4 @@
-#include "plan_search.hpp"
+#include "recipe_search.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,16 +20,16 @@ struct Edge {
 
 /// The steps of a layer from its level of error 0 on, no further than `most`; none is worth more than the one
 /// before, whatever rounding does.
-std::vector<Edge> hull_of(std::size_t layer, std::vector<PlanLevel> levels, double most) {
-  std::erase_if(levels, [most](const PlanLevel& one) { return one.squared > most; });
-  std::sort(levels.begin(), levels.end(), [](const PlanLevel& x, const PlanLevel& y) {
+std::vector<Edge> hull_of(std::size_t layer, std::vector<RecipeLevel> levels, double most) {
+  std::erase_if(levels, [most](const RecipeLevel& one) { return one.squared > most; });
+  std::sort(levels.begin(), levels.end(), [](const RecipeLevel& x, const RecipeLevel& y) {
     return std::pair(x.squared, x.cost) < std::pair(y.squared, y.cost);
   });
-  std::vector<PlanLevel> hull;
-  for (const PlanLevel& one : levels) {
+  std::vector<RecipeLevel> hull;
+  for (const RecipeLevel& one : levels) {
     if (!hull.empty() && one.cost >= hull.back().cost) continue;
     while (hull.size() > 1) {
-      const PlanLevel &x = hull[hull.size() - 2], &y = hull.back();
+      const RecipeLevel &x = hull[hull.size() - 2], &y = hull.back();
       if ((x.cost - y.cost) * (one.squared - y.squared) > (y.cost - one.cost) * (y.squared - x.squared))
         break;
       hull.pop_back();
@@ -78,11 +78,11 @@ class Rest {
   std::vector<double> squared_, saved_;
 };
 
-/// A partial plan.
+/// Levels of the first layers.
 struct State {
   double cost = 0, squared = 0;
   double least = 0, reached = 0;        ///< bounds of what it costs with all layers
-  std::uint32_t before = 0, level = 0;  ///< the partial plan without its last layer, and that one's level
+  std::uint32_t before = 0, level = 0;  ///< the state without its last layer, and that one's level
 };
 
 /// Without those that another beats on both sums.
@@ -112,9 +112,9 @@ double thin(std::vector<State>& states, std::size_t most) {
   return lost;
 }
 
-double cost_of_error_0(const std::vector<PlanLevel>& levels) {
+double cost_of_error_0(const std::vector<RecipeLevel>& levels) {
   double out = kNothing;
-  for (const PlanLevel& one : levels)
+  for (const RecipeLevel& one : levels)
     if (one.squared == 0) out = std::min(out, one.cost);
   return out;
 }
@@ -125,8 +125,8 @@ struct Choice {
 
 }  // namespace
 
-PlanFound cheapest_levels(const std::vector<std::vector<PlanLevel>>& layers, double most,
-                          std::size_t states) {
+RecipesFound cheapest_levels(const std::vector<std::vector<RecipeLevel>>& layers, double most,
+                             std::size_t states) {
   std::vector<Edge> edges;
   double kept = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -163,7 +163,7 @@ PlanFound cheapest_levels(const std::vector<std::vector<PlanLevel>>& layers, dou
   const auto best = std::min_element(now.begin(), now.end(), [](const State& x, const State& y) {
     return std::pair(x.cost, x.squared) < std::pair(y.cost, y.squared);
   });
-  PlanFound out{std::vector<std::size_t>(layers.size()), best->cost, best->squared, best->cost};
+  RecipesFound out{std::vector<std::size_t>(layers.size()), best->cost, best->squared, best->cost};
   if (lost < out.cost * (1 - kRounding)) out.least_cost = lost;
   auto at = static_cast<std::size_t>(best - now.begin());
   for (std::size_t i = layers.size(); i-- > 0; at = choices[i][at].before)

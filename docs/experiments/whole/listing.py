@@ -18,7 +18,7 @@ for line in sys.stdin:
     elif name and text is not None and (found := re.match(r"\s*/\* 0x([0-9a-f]{16}) \*/", line)):
         functions[name].append((int(found.group(1), 16) >> 41 & 0x1FFFFF, text))
         text = None
-print("# control word and text of each instruction; written by device/sweeps/whole/listing.py")
+print("# control word and text of each instruction; written by docs/experiments/whole/listing.py")
 for name, lines in functions.items():
     if not any(symbol in name for symbol in sys.argv[1:]):
         continue

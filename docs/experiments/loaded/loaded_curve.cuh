@@ -2,7 +2,7 @@
 // Latency against load: loaded.cu.
 #include <cmath>
 
-#include "probe_memory.cuh"
+#include "../probe/probe_memory.cuh"
 
 namespace loaded {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Copies beside loads of shared memory, and mma with changing operands: loaded.cu.
+#include "../whole/tiles.cuh"
 #include "loaded_curve.cuh"
-#include "tiles.cuh"
 
 namespace loaded {
 

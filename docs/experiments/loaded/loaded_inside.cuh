@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "../whole/tiles.cuh"
 #include "loaded_curve.cuh"
-#include "tiles.cuh"
 
 namespace loaded {
 

@@ -1,4 +1,5 @@
-// Times whole products for the timing model and prints CSV: see docs/timing.md. Compiles with nvcc alone:
+// Times whole products for the timing model and prints CSV: docs/results/h200-kernels, docs/timing.md.
+// Compiles with nvcc alone:
 //   nvcc -O3 -std=c++20 -gencode arch=compute_90a,code=sm_90a whole.cu -o whole -ldl
 // `whole SIZES [NAME]` times the kernels whose name holds NAME ("cublas" too), `whole profile SIZES` the
 // single wmma operations of Raihan et al., figures 15 and 16.

@@ -1,0 +1,172 @@
+#pragma once
+// The one loop on the host that makes elements, scales and factors of numbers. device/model/quantize.cu has
+// the one of a GPU.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/quantize.hpp"
+
+namespace mmaudit::detail {
+
+/// One number and what it became, for those who count.
+struct QuantizedElement {
+  std::uint64_t row = 0, k = 0, at = 0;  ///< lane of (batch, lanes); and where the element lies
+  double x = 0, scale = 1, factor = 1;
+  double scaled = 0;  ///< x over both
+  std::uint64_t bits = 0;
+};
+
+class QuantizeLoop {
+ public:
+  explicit QuantizeLoop(const Quantization& work)
+      : work_(work),
+        decode_(work.from),
+        cast_(work.rule.element, work.rule.cast),
+        // Lanes that lie beside each other in memory belong to one thread, and those that share a scale.
+        group_(quotient_up(kLanes, std::max<std::uint64_t>(work.rule.covers.lanes, 1)) *
+               std::max<std::uint64_t>(work.rule.covers.lanes, 1)),
+        groups_(quotient_up(work.lanes, group_)) {}
+
+  /// `each`: called for every element, of a lane in the order of k and by one thread.
+  template <typename Each>
+  void run(unsigned threads, const Each& each) const {
+    if (work_.rule.one_factor()) work_.factors[0] = factor_of_tensor(work_.rule, largest_of_tensor(threads));
+    for_each_group(threads, [&](std::uint64_t matrix, std::uint64_t first, std::uint64_t last) {
+      scale(matrix, first, last);
+      convert(matrix, first, last, each);
+    });
+  }
+
+  /// Groups of lanes, each of which one thread has; and that of a row of (batch, lanes).
+  [[nodiscard]] std::uint64_t groups() const { return work_.batch * groups_; }
+  [[nodiscard]] std::uint64_t group_of(std::uint64_t row) const {
+    return row / work_.lanes * groups_ + row % work_.lanes / group_;
+  }
+
+ private:
+  static constexpr std::uint64_t kLanes = 16, kPiece = 32;
+
+  template <typename Work>
+  void for_each_group(unsigned threads, const Work& work) const {
+    parallel_for(groups(), threads, [&](std::uint64_t i) {
+      const std::uint64_t first = i % groups_ * group_;
+      work(i / groups_, first, std::min(first + group_, work_.lanes));
+    });
+  }
+
+  [[nodiscard]] double number(std::uint64_t matrix, std::uint64_t lane, std::uint64_t k) const {
+    return decode_.at(work_.x, matrix * work_.batch_stride + lane * work_.lane_stride + k * work_.k_stride);
+  }
+
+  /// Largest finite magnitudes of every `length` of k (0: all) of some lanes: (lanes, blocks), where lanes
+  /// that share a scale have the same. In the order of memory.
+  [[nodiscard]] std::vector<double> largest_of(std::uint64_t matrix, std::uint64_t first, std::uint64_t last,
+                                               std::uint64_t length, std::uint64_t blocks) const {
+    std::vector<double> out((last - first) * blocks, 0.0);
+    const std::uint64_t together = std::max<std::uint64_t>(work_.rule.covers.lanes, 1);
+    const auto lead = [&](std::uint64_t lane) { return (lane - first) / together * together; };
+    const auto take = [&](std::uint64_t lane, std::uint64_t k) {
+      const double size = std::fabs(number(matrix, lane, k));
+      double& largest = out[lead(lane) * blocks + (length == 0 ? 0 : k / length)];
+      if (size > largest && size < std::numeric_limits<double>::infinity()) largest = size;
+    };
+    if (work_.k_stride < work_.lane_stride) {
+      for (std::uint64_t lane = first; lane < last; ++lane)
+        for (std::uint64_t k = 0; k < work_.k; ++k) take(lane, k);
+    } else {
+      for (std::uint64_t k = 0; k < work_.k; ++k)
+        for (std::uint64_t lane = first; lane < last; ++lane) take(lane, k);
+    }
+    for (std::uint64_t lane = first; lane < last; ++lane)
+      if (lead(lane) != lane - first)
+        std::copy_n(&out[lead(lane) * blocks], blocks, &out[(lane - first) * blocks]);
+    return out;
+  }
+  [[nodiscard]] double narrowed(double largest) const {
+    return work_.exact_largest ? largest : static_cast<double>(static_cast<float>(largest));
+  }
+
+  [[nodiscard]] double largest_of_tensor(unsigned threads) const {
+    if (work_.tensor_largest != nullptr) return static_cast<double>(*work_.tensor_largest);
+    std::vector<double> of_groups(groups(), 0.0);
+    for_each_group(threads, [&](std::uint64_t matrix, std::uint64_t first, std::uint64_t last) {
+      for (const double each : largest_of(matrix, first, last, 0, 1)) {
+        double& largest = of_groups[matrix * groups_ + first / group_];
+        largest = std::max(largest, each);
+      }
+    });
+    double largest = work_.whole_largest;
+    for (const double each : of_groups) largest = std::max(largest, each);
+    return narrowed(largest);
+  }
+
+  /// Scales, and factors of lanes where there are any.
+  void scale(std::uint64_t matrix, std::uint64_t first, std::uint64_t last) const {
+    if (work_.largest_count() == 0) return;
+    const QuantizeRule& rule = work_.rule;
+    const std::uint64_t blocks = rule.scaled() ? work_.scale_blocks() : work_.factor_blocks();
+    const double factor = rule.one_factor() ? static_cast<double>(work_.factors[0]) : 1.0;
+    std::vector<double> sizes;
+    if (work_.largest == nullptr) sizes = largest_of(matrix, first, last, rule.covers.k, blocks);
+    for (std::uint64_t lane = first; lane < last; ++lane) {
+      const std::uint64_t row = matrix * work_.lanes + lane;
+      for (std::uint64_t i = 0; i < blocks; ++i) {
+        const double largest = work_.largest != nullptr ? static_cast<double>(work_.largest[row * blocks + i])
+                                                        : narrowed(sizes[(lane - first) * blocks + i]);
+        if (rule.scaled())
+          work_.scales[work_.scale_at(row, i)] = scale_byte(rule, largest, factor);
+        else
+          work_.factors[row * blocks + i] = factor_for(largest, rule.most);
+      }
+    }
+  }
+
+  template <typename Each>
+  void convert(std::uint64_t matrix, std::uint64_t first, std::uint64_t last, const Each& each) const {
+    const QuantizeRule& rule = work_.rule;
+    const std::uint64_t scale_block = rule.scale_block(), factor_block = rule.factor_block(),
+                        factor_blocks = work_.factor_blocks();
+    QuantizedElement e;
+    if (rule.one_factor()) e.factor = static_cast<double>(work_.factors[0]);
+    for (std::uint64_t piece = 0; piece < work_.k; piece += kPiece)
+      for (std::uint64_t lane = first; lane < last; ++lane) {
+        e.row = matrix * work_.lanes + lane;
+        for (e.k = piece; e.k < std::min(piece + kPiece, work_.k); ++e.k) {
+          if (scale_block != 0 && (e.k == piece || e.k % scale_block == 0))
+            e.scale = decode_value(work_.scales[work_.scale_at(e.row, e.k / scale_block)], rule.scale);
+          if (rule.factor_per_lane() && (e.k == piece || (factor_block != 0 && e.k % factor_block == 0)))
+            e.factor = static_cast<double>(
+                work_.factors[e.row * factor_blocks + (factor_block == 0 ? 0 : e.k / factor_block)]);
+          e.x = number(matrix, lane, e.k);
+          e.scaled = scaled_down(e.x, e.scale, e.factor);
+          e.bits = cast_(e.scaled);
+          e.at = work_.k_outside ? (matrix * work_.k + e.k) * work_.lanes + lane : e.row * work_.k + e.k;
+          store(e.at, e.bits);
+          each(e);
+        }
+      }
+  }
+
+  void store(std::uint64_t at, std::uint64_t bits) const {
+    switch (work_.rule.element.storage_bits) {  // of a known width the copy is fast
+      case 8:
+        return store_word(work_.elements, 1, at, bits);
+      case 16:
+        return store_word(work_.elements, 2, at, bits);
+      default:
+        return store_word(work_.elements, 4, at, bits);
+    }
+  }
+
+  const Quantization& work_;
+  FastDecode decode_;
+  FastCast cast_;
+  std::uint64_t group_, groups_;
+};
+
+}  // namespace mmaudit::detail

@@ -1,0 +1,142 @@
+#pragma once
+// How numbers become the elements, scales and factors of a product: elements and scalings as rows, and
+// recipes, which name one of each as people run them.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/convert.hpp"
+
+namespace mmaudit {
+
+/// Numbers of one operand that have one scale: so many lanes (rows of A, columns of B) by so many k; 0: all.
+struct Granularity {
+  std::uint64_t lanes = 0, k = 0;
+  constexpr bool operator==(const Granularity&) const = default;
+};
+inline constexpr Granularity kWholeTensor{}, kOneLane{1, 0};
+constexpr Granularity group_of(std::uint64_t k) { return {1, k}; }
+constexpr Granularity tile_of(std::uint64_t lanes, std::uint64_t k) { return {lanes, k}; }
+
+/// Who multiplies by the scales.
+enum class ScaledBy : std::uint8_t {
+  nobody,
+  epilogue,    ///< software: binary32 factors, when the sum is whole
+  totals,      ///< software: binary32 factors, when the sum of a block leaves the tensor core
+  instruction  ///< the tensor core: scale bytes of the dtype's format, over the dtype's block of k
+};
+
+/// Of scales that are powers of two; the others are rounded to the nearest, ties to even.
+enum class ScaleRounding : std::uint8_t {
+  nearest_even,
+  down,  ///< by the exponent of the largest magnitude, which may saturate then (OCP)
+  up     ///< until nothing saturates (RCEIL)
+};
+
+/// How the epilogue applies the factors of both operands; binary32, every product rounded.
+enum class FactorOrder : std::uint8_t {
+  product,  ///< (a b) sum
+  a_first   ///< (sum a) b
+};
+
+/// As listings and the C interface have them; each ends with a null byte.
+std::string_view name_of(ScaledBy by);
+std::string_view name_of(ScaleRounding rounding);
+std::string_view name_of(FactorOrder order);
+std::optional<FactorOrder> find_factor_order(std::string_view name);
+
+struct Scaling {
+  std::string_view name;  ///< as --scale and the C interface take it
+  ScaledBy by = ScaledBy::nobody;
+  Granularity a = {}, b = {};  ///< of factors of software
+  ScaleRounding rounding = ScaleRounding::nearest_even;
+  bool second_level = false;  ///< above the scales of the instruction one binary32 factor of the tensor
+  FactorOrder order = FactorOrder::product;
+  std::string_view activations = {};  ///< the scaling of a B that is no weight; empty: this one
+  Format arithmetic = Format::f64;    ///< in which a number is divided by its scale, before its one rounding
+  std::string_view source = {};       ///< whose scales these are
+
+  [[nodiscard]] constexpr bool by_software() const {
+    return by == ScaledBy::epilogue || by == ScaledBy::totals;
+  }
+  /// Factors that differ along K: binary32 totals take them.
+  [[nodiscard]] constexpr bool along_k() const { return by == ScaledBy::totals; }
+  constexpr bool operator==(const Scaling&) const = default;
+};
+
+/// The scalings that dtypes share.
+namespace scalings {
+// clang-format off
+inline constexpr Scaling none{"none"};
+inline constexpr Scaling tensor{"tensor", ScaledBy::epilogue, kWholeTensor, kWholeTensor};
+inline constexpr Scaling row{"row", ScaledBy::epilogue, kOneLane, kOneLane};
+inline constexpr Scaling blocks{"1x128", ScaledBy::totals, group_of(128), group_of(128)};
+inline constexpr Scaling tiles{
+    .name = "128x128", .by = ScaledBy::totals, .a = group_of(128), .b = tile_of(128, 128), .activations = "1x128",
+    .source = "DeepSeek-V3 (arXiv 2412.19437, section 3.3)"};
+inline constexpr Scaling mx{.name = "mx", .by = ScaledBy::instruction, .second_level = true,
+                            .source = "NVFP4 (Transformer Engine)"};
+inline constexpr Scaling mx_floor{.name = "mx-floor", .by = ScaledBy::instruction, .rounding = ScaleRounding::down,
+                                  .source = "OCP Microscaling 1.0, section 6.3"};
+inline constexpr Scaling mx_ceil{.name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up,
+                                 .source = "PTX ISA 9.0, cvt.rp.satfinite.ue8m0x2.f32"};
+// clang-format on
+}  // namespace scalings
+
+/// The names that find_scalings() takes, in the order that listings print.
+std::vector<std::string> scaling_names();
+/// The scalings of this name: "mx" means both rules for powers of two. Empty for anything else.
+std::vector<Scaling> find_scalings(std::string_view name);
+/// Those that software applies, in the order that listings print.
+std::vector<Scaling> software_scalings();
+
+/// What operands are converted to.
+struct GemmDtype {
+  std::string_view name;   ///< "e4m3", "mxf8"
+  std::string_view title;  ///< "FP8 E4M3"
+  Format element = Format::none;
+  Format scale = Format::none;  ///< of the scales that the instruction applies; none: it has none
+  int scale_block = 0;          ///< elements of k per scale
+  CastRule cast;
+  Format output = Format::none;            ///< what libraries usually give back for such operands
+  const Scaling* usual = &scalings::none;  ///< when the user names none
+  bool scalable = false;                   ///< so few exponents that software scales, in any way
+  const Scaling* other_usual = nullptr;    ///< beside `usual`, where there is another rule
+  Format other = Format::none;             ///< of B where it has another type than A
+
+  [[nodiscard]] constexpr Format element_b() const { return other == Format::none ? element : other; }
+  [[nodiscard]] constexpr bool integer() const { return spec_of(element).integer(); }
+};
+
+/// Those whose operands have one type, in the order that listings print.
+std::span<const GemmDtype> gemm_dtypes();
+/// One of them, or a pair: "e4m3-e5m2".
+const GemmDtype* find_gemm_dtype(std::string_view name);
+/// A in one type and B in another ("e4m3", "e5m2"); null where no instruction takes both.
+const GemmDtype* find_gemm_dtype(std::string_view a, std::string_view b);
+/// The row whose instruction scales blocks of these elements by powers of two; null when there is none.
+const GemmDtype* microscaled(const GemmDtype& dtype);
+/// The scalings of such operands when the user names none.
+std::vector<Scaling> usual_scalings(const GemmDtype& dtype);
+
+/// One way in which people run products: which GPU multiplies what, scaled how.
+struct Recipe {
+  std::string_view name, arch, dtype;
+  std::string_view scaling = {};  ///< empty: the usual one of the dtype
+  std::string_view policy = "plain";
+  std::string_view gradient = {};  ///< dtype of gradients in backward products; empty: as the other operands
+  int history = 0;                 ///< the factor of a tensor is from the largest of so many tensors before
+  std::string_view source = {};    ///< who runs it so
+};
+/// What a file of src/quantize/recipes/ has: recipes, and the dtypes that only they use.
+struct RecipeFile {
+  std::span<const Recipe> recipes;
+  std::span<const GemmDtype> dtypes = {};
+};
+/// All of them, by file and then as the file has them.
+std::span<const Recipe> recipes();
+
+}  // namespace mmaudit

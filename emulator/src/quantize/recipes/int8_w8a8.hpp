@@ -1,0 +1,25 @@
+#pragma once
+// INT8 of weights and activations: a factor per token and one per output channel, both of the largest
+// magnitude over 127; sums of 32-bit integers, which the factor of the token and then that of the channel
+// multiply.
+#include "mmaudit/recipe.hpp"
+
+namespace mmaudit::recipes_of {
+
+// clang-format off
+inline constexpr Scaling kInt8Scaling{
+    .name = "row", .by = ScaledBy::epilogue, .a = kOneLane, .b = kOneLane, .order = FactorOrder::a_first,
+    .source = "torchao: quantize_activation_per_token_absmax (absmax / 127, round, clamp to +-127), int_scaled_matmul; "
+              "elements are divided in binary64 here"};
+inline constexpr GemmDtype kInt8Dtypes[] = {
+    {.name = "int8-w8a8", .title = "INT8 W8A8", .element = Format::s8, .cast = {CastRounding::nearest_even, true},
+     .output = Format::bf16, .usual = &kInt8Scaling},
+};
+inline constexpr Recipe kInt8Rows[] = {
+    {.name = "int8-w8a8", .arch = "ampere", .dtype = "int8-w8a8",
+     .source = "activations per token, weights per channel (torchao Int8DynamicActivationInt8Weight)"},
+};
+// clang-format on
+inline constexpr RecipeFile kInt8W8a8{kInt8Rows, kInt8Dtypes};
+
+}  // namespace mmaudit::recipes_of
