@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mmaudit/refusal.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 #include "run/cuda_check.hpp"
 #include "run/modifier_groups.hpp"

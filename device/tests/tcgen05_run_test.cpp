@@ -14,7 +14,7 @@
 
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "run/cuda_check.hpp"
 #include "run/text_kernel.hpp"
 
@@ -99,14 +99,14 @@ void TextKernel::launch(unsigned blocks, unsigned threads, std::span<const std::
                    fill_of(tmem::Fill::Role::input, parameters[1], Format::s32),
                    fill_of(tmem::Fill::Role::output, parameters[2], Format::s32)};
   // The machine runs a cluster: one block, or the two of a pair.
-  const auto cluster = static_cast<unsigned>(tmem::Machine(program, blackwell()).ctas());
+  const auto cluster = static_cast<unsigned>(tmem::Interpreter(program, blackwell()).ctas());
   if (blocks % cluster != 0) throw EnvironmentError("half of a cluster");
   for (program.block = 0; program.block < blocks; program.block += cluster) {
-    tmem::Machine machine(program, blackwell());
-    if (const std::string reason = machine.run(); !reason.empty()) throw EnvironmentError(reason);
-    const std::vector<std::uint64_t> results = machine.output(2);
+    tmem::Interpreter interpreter(program, blackwell());
+    if (const std::string reason = interpreter.run(); !reason.empty()) throw EnvironmentError(reason);
+    const std::vector<std::uint64_t> results = interpreter.output(2);
     const std::size_t tile = results.size() / blocks * cluster, first = program.block / cluster * tile;
-    if (machine.not_stored(2) != results.size() - tile) throw EnvironmentError("not one tile");
+    if (interpreter.not_stored(2) != results.size() - tile) throw EnvironmentError("not one tile");
     for (std::size_t i = first; i < first + tile; ++i)
       // NOLINTNEXTLINE(performance-no-int-to-ptr)
       store_word(reinterpret_cast<void*>(parameters[2]), 4, i, results[i]);

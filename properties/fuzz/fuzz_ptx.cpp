@@ -1,6 +1,6 @@
 // Text as a kernel of tcgen05 instructions: read, and run on the model of Blackwell.
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
@@ -24,18 +24,19 @@ bool fill_elements(tmem::PtxProgram& program) {
   return true;
 }
 
-void run(tmem::Machine& machine, const tmem::PtxProgram& program) {
+void run(tmem::Interpreter& interpreter, const tmem::PtxProgram& program) {
   int steps = 0, products = 0;
-  const std::string reason = machine.run([&](const tmem::Step& step) {
+  const std::string reason = interpreter.run([&](const tmem::Step& step) {
     const auto& opcode = step.instruction->opcode;
     products += opcode.size() > 1 && opcode[1] == "mma" ? 1 : 0;
     if (++steps == kMostSteps || products == kMostProducts) throw Enough();
   });
   if (!reason.empty()) return check_one_line(reason);
-  for (int cta = 0; cta < machine.ctas(); ++cta)
-    if (machine.picture(cta).empty()) fail("no picture of tensor memory");
+  for (int cta = 0; cta < interpreter.ctas(); ++cta)
+    if (interpreter.picture(cta).empty()) fail("no picture of tensor memory");
   for (std::size_t i = 0; i < program.fills.size(); ++i)
-    if (program.fills[i].role == tmem::Fill::Role::output && machine.not_stored(i) > machine.output(i).size())
+    if (program.fills[i].role == tmem::Fill::Role::output &&
+        interpreter.not_stored(i) > interpreter.output(i).size())
       fail("more elements were not stored than there are");
 }
 
@@ -49,9 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string reason = tmem::parse_ptx(fuzz::Bytes(data, size).text(), program);
   if (!reason.empty()) fuzz::check_one_line(reason);
   if (!reason.empty() || !fuzz::fill_elements(program)) return 0;
-  tmem::Machine machine(program, *find_architecture("blackwell"));
+  tmem::Interpreter interpreter(program, *find_architecture("blackwell"));
   try {
-    fuzz::run(machine, program);
+    fuzz::run(interpreter, program);
   } catch (const fuzz::Enough&) {
     return 0;
   }

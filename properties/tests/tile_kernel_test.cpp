@@ -10,7 +10,7 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/generators/tiles.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 
 namespace mmaudit::tmem {
@@ -62,10 +62,11 @@ std::string run_tile(const TileKernel& kernel, const std::string& text, const Ti
     program.fills.push_back(noise);
   }
   program.block = static_cast<std::uint32_t>(tile) * static_cast<std::uint32_t>(kernel.blocks());
-  Machine machine(program, blackwell());
-  if (std::string reason = machine.run(); !reason.empty()) return reason;
-  if (machine.not_stored(3) != kernel.words() * (batch.tiles - 1)) return "another number of stored elements";
-  const std::vector<std::uint64_t> all = machine.output(3);
+  Interpreter interpreter(program, blackwell());
+  if (std::string reason = interpreter.run(); !reason.empty()) return reason;
+  if (interpreter.not_stored(3) != kernel.words() * (batch.tiles - 1))
+    return "another number of stored elements";
+  const std::vector<std::uint64_t> all = interpreter.output(3);
   for (std::size_t i = 0; i < words.size(); ++i)
     words[i] = static_cast<std::uint32_t>(all[tile * words.size() + i]);
   read_results(kernel, words, batch, tile);

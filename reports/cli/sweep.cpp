@@ -55,9 +55,9 @@ std::string listing() {
 }
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
-sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machine,
+sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& target,
                              const sweeps::SweepOptions& how) {
-  const Provenance gpu = machine.provenance();
+  const Provenance gpu = target.provenance();
   sweeps::SweepResult result;
   if (!options.resume.empty()) {
     result = sweeps::from_json(text_of_file(options.resume), options.resume);
@@ -70,7 +70,7 @@ sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machi
              found.gpu, found.driver, gpu.gpu, gpu.driver);
   }
   result.provenance = gpu;
-  result.properties = machine.properties();
+  result.properties = target.properties();
   name_program(result.provenance);
   result.rule = how.rule;
   result.axes = how.axes;
@@ -102,8 +102,8 @@ int sweep(const SweepOptions& options, const Context& context) {
     how.rule.most = how.rule.least;
     how.rule.gpu_milliseconds = 1;
   }
-  const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
-  sweeps::SweepResult result = start_of(options, *machine, how);
+  const std::unique_ptr<sweeps::BenchTarget> target = sweeps::gpu_target(require_device());
+  sweeps::SweepResult result = start_of(options, *target, how);
   std::string no_code;
   how.code =
       sweeps::sass_of_this_program(sweeps::symbols_of(how), result.provenance.compute_capability, no_code);
@@ -125,7 +125,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     if (!options.no_files)
       progress.will_write(
           {options.out + "/sweep.json", options.out + "/sweep.md", options.out + "/sweep.csv"});
-    sweeps::run_sweep(*machine, how,
+    sweeps::run_sweep(*target, how,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
                                        std::size_t) { progress.advance(done == 0 ? 0 : 1, name); },

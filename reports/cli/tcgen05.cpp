@@ -7,7 +7,7 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/printable.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -47,7 +47,7 @@ void read_elements(const std::string& file, tmem::Fill& fill) {
 
 /// Saves the one output of the program; returns how it is called in messages.
 std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& program,
-                        const tmem::Machine& machine) {
+                        const tmem::Interpreter& interpreter) {
   std::vector<std::size_t> outputs;
   for (std::size_t i = 0; i < program.fills.size(); ++i)
     if (program.fills[i].role == tmem::Fill::Role::output) outputs.push_back(i);
@@ -59,8 +59,8 @@ std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& p
   tensor.name = "D";
   tensor.shape = {static_cast<std::size_t>(fill.rows), static_cast<std::size_t>(fill.columns)};
   tensor.dtype = corpus::value_type(fill.format);
-  const std::vector<std::uint64_t> elements = machine.output(outputs.front());
-  if (const std::size_t missing = machine.not_stored(outputs.front()); missing != 0)
+  const std::vector<std::uint64_t> elements = interpreter.output(outputs.front());
+  if (const std::size_t missing = interpreter.not_stored(outputs.front()); missing != 0)
     refuse("--out: found {} of {} elements of \"//! global\" that {} did not store, allowed: 0", missing,
            elements.size(), options.file);
   tensor.data.resize(elements.size() * format.storage_bytes());
@@ -86,10 +86,10 @@ int execute(const Tcgen05Options& options, const Context& context) {
   if (name.empty() && context.own() == nullptr) name = program.target.empty() ? "blackwell" : program.target;
   const Architecture& architecture = require_architecture(context, name);
 
-  tmem::Machine machine(program, architecture);
+  tmem::Interpreter interpreter(program, architecture);
   std::string trace;
   std::size_t steps = 0, products = 0;
-  const std::string reason = machine.run([&](const tmem::Step& step) {
+  const std::string reason = interpreter.run([&](const tmem::Step& step) {
     ++steps;
     products +=
         step.instruction->opcode.size() > 1 && step.instruction->opcode[1] == "mma" && !step.what.empty()
@@ -99,12 +99,12 @@ int execute(const Tcgen05Options& options, const Context& context) {
     trace += fmt::format("line {}: {}\n  {}\n", step.instruction->line, printable(step.instruction->text),
                          step.what);
     if (step.tensor_memory)
-      for (int cta = 0; cta < machine.ctas(); ++cta)
-        trace += (machine.ctas() > 1 ? fmt::format("  CTA {}\n", cta) : "") + machine.picture(cta);
+      for (int cta = 0; cta < interpreter.ctas(); ++cta)
+        trace += (interpreter.ctas() > 1 ? fmt::format("  CTA {}\n", cta) : "") + interpreter.picture(cta);
   });
   if (options.trace) print(trace);
   if (!reason.empty()) throw InputError(options.file + ": " + reason);
-  const std::string saved = options.out.empty() ? "" : " -> " + save_output(options, program, machine);
+  const std::string saved = options.out.empty() ? "" : " -> " + save_output(options, program, interpreter);
   print(fmt::format("{}: {} steps, {} mma by the {} model{}\n", options.file, steps, products,
                     architecture.name, saved));
   return kAllGood;

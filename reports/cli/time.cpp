@@ -5,7 +5,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "common.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/timing/chain.hpp"
@@ -14,7 +13,6 @@
 #include "mmaudit/timing/simulate.hpp"
 #include "mmaudit/timing/wmma_steps.hpp"
 #include "time_gemm.hpp"
-#include "timing/machine_file.hpp"
 #include "timing/paper_cells.hpp"
 
 namespace mmaudit::cli {
@@ -26,8 +24,8 @@ using namespace timing;  // NOLINT(google-build-using-namespace): the whole comm
 constexpr int kMostWarps = 32;
 constexpr int kMostBlocks = 64, kMostChains = 16, kMostTrips = 1 << 20;
 
-struct TimeOptions {
-  std::string machine, file, instruction, a = "shared", svg, sass, kernel;
+struct TimeOptions : MachineChoice {
+  std::string instruction, a = "shared", svg, sass, kernel;
   int warps = 4, ilp = 1, ways = 0, trips = 0, blocks = 1, rows = 24;
   bool papers = false;
 };
@@ -35,20 +33,9 @@ struct TimeOptions {
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const Machine& machine : machines()) {
-    names.emplace_back(machine.name);
-    for (const std::string_view alias : machine.aliases) names.emplace_back(alias);
+    for (const std::string_view name : machine.names()) names.emplace_back(name);
   }
   return names;
-}
-
-Machine machine_of(const TimeOptions& options) {
-  if (!options.file.empty()) return machine_of_file(options.file);
-  const std::string name = options.machine.empty() ? "hopper" : options.machine;
-  const Machine* machine = find_machine(name);
-  if (machine != nullptr) return *machine;
-  const std::string nearest = nearest_word(name, machine_names());
-  refuse("--arch: found {}, allowed: {}{}", name, machine_list(),
-         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
 }
 
 /// An instruction or a load, with what it is compiled into.
@@ -87,8 +74,7 @@ Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const L
     refuse("--a: found registers with {}, allowed: with wgmma alone", printable(options.instruction));
   if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
   const Instruction inst = require_instruction(options.instruction);
-  if (const Architecture* architecture = find_architecture(machine.compute_capability))
-    require_datapath(*architecture, inst);
+  require_datapath(machine.architecture(), inst);
   if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
       inst.a == Format::f16)  // one chain: the paper's
     return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), 1};
@@ -109,9 +95,9 @@ Timing run(const Machine& machine, const Program& program, const TimeOptions& op
   launch.recorded = recorded;
   try {
     return simulate(machine, program, launch);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(error.what());
-  } catch (const std::runtime_error& error) {
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // a loop that never ends
     const std::string where = options.sass.empty() ? "" : fmt::format("{}: {}: ", options.sass, program.name);
     throw InputError(where + error.what());
   }
@@ -199,11 +185,11 @@ int explain(const TimeOptions& options) {
 }
 
 /// The function with this name, or the only one whose name holds it.
-const SassFunction& chosen(const std::vector<SassFunction>& functions, const std::string& kernel) {
+const sass::Function& chosen(const std::vector<sass::Function>& functions, const std::string& kernel) {
   if (kernel.empty()) refuse("--kernel: found nothing, allowed: a name, or a part that no other has");
-  const SassFunction *found = nullptr, *exact = nullptr;
+  const sass::Function *found = nullptr, *exact = nullptr;
   int count = 0, same = 0;
-  for (const SassFunction& one : functions) {
+  for (const sass::Function& one : functions) {
     if (one.name.find(kernel) == std::string::npos) continue;
     found = &one;
     ++count;
@@ -218,7 +204,7 @@ const SassFunction& chosen(const std::vector<SassFunction>& functions, const std
   if (count == 1) return *found;
   std::vector<std::string> names;
   names.reserve(functions.size());
-  for (const SassFunction& one : functions) names.push_back(one.name);
+  for (const sass::Function& one : functions) names.push_back(one.name);
   if (count == 0)
     refuse("--kernel: found {}, allowed: part of one of the {} functions of the file, e.g. {}", kernel,
            names.size(), names.front());
@@ -229,32 +215,28 @@ int sass(const TimeOptions& options) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
   try_outputs({{"--svg", options.svg}}, {{"FILE", options.sass}, {"--machine", options.file}});
   const std::string text = text_of_file(options.sass, kMostBytes);
-  try {
-    const std::vector<SassFunction> functions = read_sass(text);
-    const SassFunction& function = chosen(functions, options.kernel);
-    TimeOptions named = options;
-    if (options.machine.empty() && options.file.empty() && find_machine(function.target) != nullptr)
-      named.machine = function.target;
-    const Machine machine = machine_of(named);
-    const Program program = program_of(machine, function, {options.ways});
-    const auto queued = [](const TimedOp& op) { return op.queued; };
-    if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
-      refuse("--warps: found {} with wgmma, allowed: multiples of 4", options.warps);
-    const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
-    if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
-    std::string out =
-        fmt::format("{} for {} on {} ({}), {} warps\nloop of {} instructions, its counter moves by {}\n",
-                    function.name, function.target, machine.name, machine.gpu, options.warps * options.blocks,
-                    program.ops.size(), program.steps);
-    const std::string rate =
-        program.work > 0 ? fmt::format(", {:.1f} FMA/clk/SM", timing.work_per_cycle) : "";
-    out += fmt::format("{:.1f} cycles per trip{}\nbound by: {}\n{}", timing.cycles_per_trip, rate,
-                       timing.bound(), waits_text(timing));
-    for (const std::string& note : program.notes) out += "note: " + note + "\n";
-    if (options.svg != "-") print(out);
-  } catch (const std::invalid_argument& error) {
-    throw InputError(options.sass + ": " + error.what());
-  }
+  const auto functions = in_file(options.sass, [&] { return sass::read(text); });
+  const sass::Function& function = chosen(functions, options.kernel);
+  TimeOptions named = options;
+  if (options.machine.empty() && options.file.empty() && find_machine(function.target) != nullptr)
+    named.machine = function.target;
+  const Machine machine = machine_of(named);
+  const Program program =
+      in_file(options.sass, [&] { return program_of(machine, function, {options.ways}); });
+  const auto queued = [](const TimedOp& op) { return op.queued; };
+  if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
+    refuse("--warps: found {} with wgmma, allowed: multiples of 4", options.warps);
+  const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
+  if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
+  std::string out =
+      fmt::format("{} for {} on {} ({}), {} warps\nloop of {} instructions, its counter moves by {}\n",
+                  function.name, function.target, machine.name, machine.gpu, options.warps * options.blocks,
+                  program.ops.size(), program.steps);
+  const std::string rate = program.work > 0 ? fmt::format(", {:.1f} FMA/clk/SM", timing.work_per_cycle) : "";
+  out += fmt::format("{:.1f} cycles per trip{}\nbound by: {}\n{}", timing.cycles_per_trip, rate,
+                     timing.bound(), waits_text(timing));
+  for (const std::string& note : program.notes) out += "note: " + note + "\n";
+  if (options.svg != "-") print(out);
   return kAllGood;
 }
 
@@ -270,7 +252,7 @@ int list_machines(const TimeOptions& options) {
   } else if (options.machine.empty() && options.file.empty()) {
     for (const Machine& machine : machines())
       text += fmt::format("{:<8} {:<14} sm_{:<4} {} numbers\n", machine.name, machine.gpu,
-                          machine.compute_capability, machine.numbers.size());
+                          machine.architecture().compute_capability, machine.numbers.size());
   } else {
     const Machine machine = machine_of(options);
     for (const Number& number : machine.numbers) {
@@ -283,11 +265,6 @@ int list_machines(const TimeOptions& options) {
   return kAllGood;
 }
 
-void add_machine_options(Command& command, TimeOptions& options) {
-  command.option("--arch", options.machine, "machine, as `mmaudit time machines` prints it")
-      .default_text("hopper");
-  command.option("--machine", options.file, "machine.json: a machine with numbers of your own");
-}
 void add_point_options(Command& command, TimeOptions& options) {
   add_machine_options(command, options);
   command.option("--inst", options.instruction,
@@ -303,6 +280,22 @@ void add_launch_options(Command& command, TimeOptions& options) {
 }
 
 }  // namespace
+
+timing::Machine machine_of(const MachineChoice& options) {
+  if (!options.file.empty()) return machine_of_file(options.file);
+  const std::string name = options.machine.empty() ? "hopper" : options.machine;
+  const Machine* machine = find_machine(name);
+  if (machine != nullptr) return *machine;
+  const std::string nearest = nearest_word(name, machine_names());
+  refuse("--arch: found {}, allowed: {}{}", name, machine_list(),
+         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
+}
+
+void add_machine_options(Command& command, MachineChoice& options) {
+  command.option("--arch", options.machine, "machine, as `mmaudit time machines` prints it")
+      .default_text("hopper");
+  command.option("--machine", options.file, "machine.json: a machine with numbers of your own");
+}
 
 void add_time(Command& app) {
   auto options = std::make_shared<TimeOptions>();

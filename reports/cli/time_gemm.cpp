@@ -9,16 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "common.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/timing/measured.hpp"
-#include "timing/machine_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-struct TimeGemmOptions {
-  std::string machine, file, kernel, type, compare;
+struct TimeGemmOptions : MachineChoice {
+  std::string kernel, type, compare;
   int m = 1024, n = 1024, k = 1024, most = 8192;
 };
 
@@ -49,13 +47,6 @@ const timing::Product& product_of(const TimeGemmOptions& options) {
          nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
 }
 
-timing::Machine machine_of(const TimeGemmOptions& options) {
-  if (!options.file.empty()) return timing::machine_of_file(options.file);
-  const timing::Machine* found = timing::find_machine(options.machine.empty() ? "hopper" : options.machine);
-  if (found == nullptr) refuse("--arch: found {}, allowed: {}", options.machine, timing::machine_list());
-  return *found;
-}
-
 std::string score_line(const std::string& name, const timing::KernelScore& score) {
   return fmt::format("{:<22} {:>7}  {:>14}  {:>16.3f}  {:>17.1f}%  {:>18.1f}%\n", name, score.kernels,
                      score.pearson ? fmt::format("{:.4f}", *score.pearson) : "-", score.mean,
@@ -66,7 +57,7 @@ int compare(const TimeGemmOptions& options) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
   const timing::Machine machine = machine_of(options);
   const std::string csv = text_of_file(options.compare, kMostBytes);
-  try {
+  return in_file(options.compare, [&] {
     std::vector<timing::ComparedKernel> compared;
     for (const timing::MeasuredKernel& one : timing::read_measured(csv)) {
       if (one.n > options.most || (!options.kernel.empty() && one.kernel != options.kernel) ||
@@ -78,19 +69,16 @@ int compare(const TimeGemmOptions& options) {
     }
     if (compared.empty())
       refuse(
-          "{}: found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and size "
-          "that were asked for",
-          options.compare);
+          "found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and size that "
+          "were asked for");
     print(fmt::format(
         "\n{:<22} kernels  Pearson of IPC  model / measured  standard deviation  mean absolute error\n", ""));
     const std::vector<timing::KernelGroup> groups = timing::groups_of(compared);
     if (groups.size() > 1)
       for (const timing::KernelGroup& one : groups) print(score_line(one.name, one.score));
     print(score_line("all", timing::score_of(compared)));
-  } catch (const std::invalid_argument& error) {
-    throw InputError(options.compare + ": " + error.what());
-  }
-  return kAllGood;
+    return kAllGood;
+  });
 }
 
 int time_gemm(const TimeGemmOptions& options) {
@@ -115,9 +103,9 @@ int time_gemm(const TimeGemmOptions& options) {
         work / time.cycles, machine[timing::Parameter::kernel_multiprocessors],
         time.instructions / time.cycles, time.detail.bound(), time.l2_bytes, time.dram_bytes,
         100 * time.l1_hits));
-  } catch (const std::invalid_argument& error) {
-    throw InputError(error.what());
-  } catch (const std::runtime_error& error) {
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // a warp that waits for what never comes
     throw InputError(fmt::format("{}: {}", product.name, error.what()));
   }
   return kAllGood;
@@ -138,9 +126,7 @@ void add_time_gemm(Command& time) {
   command.option("--k", options->k, "length of the sums").range(1, 65536);
   command.option("--compare", options->compare, "kernels.csv: measured kernels, each beside the model");
   command.option("--most", options->most, "largest size that is compared").range(1, 65536);
-  command.option("--arch", options->machine, "machine, as `mmaudit time machines` prints it")
-      .default_text("hopper");
-  command.option("--machine", options->file, "machine.json: a machine with numbers of your own");
+  add_machine_options(command, *options);
   command.runs([options](const Context&) { return time_gemm(*options); });
 }
 

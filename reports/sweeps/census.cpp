@@ -5,21 +5,15 @@
 #include <algorithm>
 #include <map>
 
+#include "mmaudit/sass/opcode.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/sass.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
 
-/// A float type's conversion beside a matrix instruction: the unit has no such type.
-constexpr std::string_view kConversions[] = {"F2FP", "F2F", "HADD2", "I2F", "F2I"};
-
-template <typename Units>
-bool one_of(std::string_view opcode, const Units& units) {
-  return std::find(std::begin(units), std::end(units), opcode.substr(0, opcode.find('.'))) != std::end(units);
-}
-
-struct Kernel {
+/// A timed kernel that the census knows.
+struct CensusKernel {
   std::string subject;
   std::vector<std::string_view> units;
   bool dpx = false;
@@ -31,18 +25,18 @@ constexpr std::pair<std::string_view, std::string_view> kUntimed[] = {
     {"Mma<Mma_m8n8k4_f16_f16_f16_f16>, 1, 16", "mma.m8n8k4.f16.f16.f16.f16"}};
 
 /// Kernels with one chain by the template arguments of their symbol.
-std::map<std::string, Kernel> known_kernels() {
-  std::map<std::string, Kernel> known;
+std::map<std::string, CensusKernel> known_kernels() {
+  std::map<std::string, CensusKernel> known;
   for (const auto& [symbol, subject] : kUntimed)
-    known.try_emplace(std::string(symbol), Kernel{std::string(subject), {"HMMA"}});
+    known.try_emplace(std::string(symbol), CensusKernel{std::string(subject), {"HMMA"}});
   const std::vector<Axis> axes = resolve_axes({"warps=[1,4]", "ilp=1", "init=zero", "group=[1,8]"}, false);
   for (const Benchmark& benchmark : benchmarks())
     for (const Point& point : points_of(benchmark, axes)) {
       const std::string symbol = benchmark.kernel(point).symbol;
       constexpr std::string_view kSame[] = {"scope", "init", "warps", "ilp"};
       if (symbol.empty()) continue;
-      known.try_emplace(
-          symbol, Kernel{point.key(kSame), benchmark.sass.opcodes, benchmark.family.starts_with("DPX")});
+      known.try_emplace(symbol, CensusKernel{point.key(kSame), benchmark.sass.opcodes,
+                                             benchmark.family.starts_with("DPX")});
     }
   return known;
 }
@@ -75,7 +69,7 @@ std::string CensusRow::matrix() const {
 std::string_view CensusRow::verdict() const {
   if (dpx) {
     const bool unit = std::any_of(opcodes.begin(), opcodes.end(), [](const auto& one) {
-      return matches(one.first, {"VIMNMX", "VIMNMX3", "VIADDMNMX"});
+      return sass::opcode_of(one.first).trait == sass::Trait::dpx;
     });
     return unit ? "native" : "software";
   }
@@ -83,13 +77,15 @@ std::string_view CensusRow::verdict() const {
   for (const auto& [opcode, count] : opcodes) {
     matrix = matrix || matches(opcode, matrix_units);
     // A function that is called spells the instruction out, with instructions of another type among others.
-    converts = converts || ((one_of(opcode, kConversions) || opcode.starts_with("CALL")) && count >= copies);
+    const sass::Opcode row = sass::opcode_of(opcode);
+    converts =
+        converts || ((row.trait == sass::Trait::converts || row.kind == sass::Kind::call) && count >= copies);
   }
   return !matrix ? "no tensor core" : converts ? "converted" : "native";
 }
 
 std::vector<CensusRow> census_of(std::string_view sass) {
-  const std::map<std::string, Kernel> known = known_kernels();
+  const std::map<std::string, CensusKernel> known = known_kernels();
   SassReader reader;
   for (const std::string_view line : split(sass, '\n')) reader.line(line);
   std::vector<CensusRow> rows;

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "mmaudit/sass/opcode.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/sass.hpp"
-#include "mmaudit/timing/sass.hpp"
 #include "sweeps/matrix/matrix_benchmark.hpp"
 
 namespace mmaudit::sweeps {
@@ -21,7 +21,8 @@ double expected(const Opcodes& opcodes, const SassRule& rule) {
   return sum(opcodes, [&](std::string_view opcode) { return matches(opcode, rule.opcodes) ? 1.0 : 0.0; });
 }
 
-double called(std::string_view opcode) { return opcode.starts_with("CALL") ? 1 : 0; }
+double called(std::string_view opcode) { return sass::opcode_of(opcode).kind == sass::Kind::call ? 1 : 0; }
+double spilled(std::string_view opcode) { return sass::is_local(sass::opcode_of(opcode)) ? 1 : 0; }
 
 /// Empty when enough was found.
 std::string shortage(const SassLoop& loop, double found, double needed, std::string_view what) {
@@ -30,17 +31,6 @@ std::string shortage(const SassLoop& loop, double found, double needed, std::str
   text << "the loop of " << loop.steps << " steps holds " << found << " of " << needed << " " << what;
   return text.str();
 }
-
-struct Unit {
-  std::string_view opcode;
-  Format format;
-};
-// clang-format off
-constexpr Unit kUnits[] = {
-    {"HMMA", Format::f16}, {"HGMMA", Format::f16},  {"IMMA", Format::s8}, {"IGMMA", Format::s8}, {"DMMA", Format::f64},
-    {"QMMA", Format::e4m3}, {"QGMMA", Format::e4m3}, {"BMMA", Format::b1}, {"BGMMA", Format::b1},
-};
-// clang-format on
 
 }  // namespace
 
@@ -57,7 +47,7 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
   const double chains = std::max(1, point.number("ilp"));
   const bool matrix = benchmark.instruction.has_value();
   const bool spelled_out =
-      matrix && sum(code.between, timing::multiply_adds_of) == 0 && sum(code.between, called) > 0;
+      matrix && sum(code.between, sass::multiply_adds_of) == 0 && sum(code.between, called) > 0;
   for (const SassLoop& loop : code.loops) {
     if (loop.steps == 0) continue;
     double found = 0, needed = chains * loop.steps;
@@ -68,7 +58,7 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
       what = "calls of the function that spells the instruction out";
     } else if (matrix) {
       const Instruction is = instruction_at(*benchmark.instruction, point);
-      found = sum(loop.opcodes, timing::multiply_adds_of);
+      found = sum(loop.opcodes, sass::multiply_adds_of);
       needed *= 1.0 * is.m * is.n * is.k;
       what = "multiply-adds of matrix instructions";
     } else {
@@ -82,8 +72,7 @@ std::string why_not_timed(const Benchmark& benchmark, const Point& point, const 
       if (std::string why = shortage(loop, expected(loop.opcodes, rule), needed, kExpected); !why.empty())
         return why;
     }
-    if (loop.opcodes.contains("LDL") || loop.opcodes.contains("LDL.LU") || loop.opcodes.contains("STL"))
-      return "the loop spills registers";
+    if (sum(loop.opcodes, spilled) > 0) return "the loop spills registers";
   }
   return {};
 }
@@ -98,13 +87,8 @@ double ceiling_of(int compute_capability, const SassKernel& code) {
   double ceiling = 0;
   if (const SassLoop* loop = code.main(); loop != nullptr)
     for (const auto& [opcode, count] : loop->opcodes)
-      for (const Unit& unit : kUnits)
-        if (matches(opcode, {unit.opcode})) {
-          Instruction is;
-          is.op = opcode.find(".SP") != std::string::npos ? Op::mma_sp : Op::mma;
-          is.a = opcode.find("TF32") != std::string::npos ? Format::tf32 : unit.format;
-          ceiling = std::max(ceiling, peak_fma(compute_capability, is));
-        }
+      if (const auto instruction = sass::matrix_instruction(opcode))
+        ceiling = std::max(ceiling, peak_fma(compute_capability, *instruction));
   return ceiling;
 }
 

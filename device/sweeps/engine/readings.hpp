@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/timed_kernel.hpp"
 
 namespace mmaudit::sweeps {

@@ -21,8 +21,8 @@ bool wanted(const std::vector<Axis>& axes, std::string_view scope) {
 
 class Sweep {
  public:
-  Sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
-      : machine_(machine), options_(options), hooks_(hooks), result_(result) {
+  Sweep(BenchTarget& target, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
+      : target_(target), options_(options), hooks_(hooks), result_(result) {
     for (const Point& point : result.points) known_.insert(point.key());
   }
 
@@ -79,7 +79,7 @@ class Sweep {
     return true;
   }
 
-  /// False when the machine skips the point.
+  /// False when the target skips the point.
   bool measure(const Benchmark& benchmark, const Point& where) {
     Point point{.subject = where.subject, .axes = where.axes};
     if (const Point* known = known_.count(point.key()) > 0 ? result_.find(point.key()) : nullptr)
@@ -90,12 +90,12 @@ class Sweep {
     if (const std::string why = code == nullptr ? "" : why_not_timed(benchmark, point, *code); !why.empty())
       measured.skipped = kRefused + why;
     else
-      measured = machine_.measure(benchmark, point, options_.rule);
+      measured = target_.measure(benchmark, point, options_.rule);
     result_.points.push_back(measured_point(benchmark, std::move(point), measured, result_.provenance, code));
     return result_.points.back().skipped.empty();
   }
 
-  Machine& machine_;
+  BenchTarget& target_;
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   SweepResult& result_;
@@ -128,8 +128,9 @@ Statistics statistics_of_member(const std::vector<Sample>& samples, double Sampl
 
 }  // namespace
 
-void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result) {
-  Sweep(machine, options, hooks, result).run();
+void run_sweep(BenchTarget& target, const SweepOptions& options, const SweepHooks& hooks,
+               SweepResult& result) {
+  Sweep(target, options, hooks, result).run();
 }
 
 const Point* best_of(const SweepResult& result, const Point& like) {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "library/cublas_abi.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
-#include "mmaudit/sweeps/machine.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
 #include "sweeps/engine/readings.hpp"
@@ -252,7 +252,7 @@ class Products {
 
 GemmResult run_gemms(const device::DeviceInfo& device, const GemmOptions& options) {
   GemmResult result;
-  result.provenance = gpu_machine(device)->provenance();
+  result.provenance = gpu_target(device)->provenance();
   const Cublas cublas;
   result.ceiling = cublas.why_not().empty() ? cublas.name() : cublas.why_not();
   for (const int size : options.sizes) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "mmaudit/config.hpp"
-#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 
 namespace mmaudit::sweeps {
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/matrix/matrix_benchmark.hpp"
 
@@ -139,11 +139,11 @@ TEST(Benchmarks, AToyIsSweptWithItsOwnAxis) {
   add_benchmark(toy());
   ASSERT_NE(find_benchmark("toy.copy"), nullptr);
   EXPECT_EQ(parse_axis("colour=green").values, std::vector<std::string>{"green"});
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark&, const Point& point) {
+  FakeTarget target;
+  target.cycles = [](const Benchmark&, const Point& point) {
     return point.axis("colour") == "red" ? 1.0 : 2.0;
   };
-  const SweepResult result = sweep_of(machine, {"toy"}, false, {"warps=[1,2]", "ilp=1"});
+  const SweepResult result = sweep_of(target, {"toy"}, false, {"warps=[1,2]", "ilp=1"});
   ASSERT_EQ(result.points.size(), 3U);
   EXPECT_EQ(result.points[2].key(), "toy.copy scope=sm warps=2 ilp=1 colour=green");
   EXPECT_DOUBLE_EQ(*result.points[2].get(tag::kBytes), 8);

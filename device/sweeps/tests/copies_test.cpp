@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "sweeps/memory/boxes.hpp"
 #include "sweeps/memory/copies.hpp"
 #include "sweeps/memory/global_memory.hpp"
@@ -208,7 +208,7 @@ struct StoredMemory {
           at = (adds ? at : 0) + stored_bulk_word(word, marked);
         }
   }
-  /// As the machine runs it: warm-ups, then a series, of which `last` is the end.
+  /// As the target runs it: warm-ups, then a series, of which `last` is the end.
   [[nodiscard]] std::size_t wrong_after(
       const std::function<void(StoredMemory&, std::uint32_t launch)>& last) {
     constexpr std::uint32_t kSteps = 50;
@@ -301,9 +301,9 @@ TEST(Stores, ABlockThatSentLessIsWrong) {
 
 /// The whole GPU would take other warps and chains for each policy where it can choose.
 TEST(Policies, AreComparedAtTheSameWarpsAndChains) {
-  FakeMachine machine;
+  FakeTarget target;
   constexpr char kPolicies[] = "stream.ld.shared::cluster.v4.u32+policies";
-  const SweepResult result = sweep_of(machine, {kPolicies});
+  const SweepResult result = sweep_of(target, {kPolicies});
   std::set<std::string> keys;
   for (const Point& point : result.points) {
     if (point.axis("scope") != "gpu") continue;
@@ -323,8 +323,8 @@ TEST(Policies, AreComparedAtTheSameWarpsAndChains) {
 
 /// Several blocks per multiprocessor are for the whole GPU alone.
 TEST(Copies, OneMultiprocessorRunsOneBlock) {
-  FakeMachine machine;
-  const SweepResult result = sweep_of(machine, {"cp.async.bulk.tensor.3d"}, true);
+  FakeTarget target;
+  const SweepResult result = sweep_of(target, {"cp.async.bulk.tensor.3d"}, true);
   int gpu = 0;
   for (const Point& point : result.points) gpu += point.axis("scope") == "gpu" ? 1 : 0;
   EXPECT_EQ(gpu, 2 * 2) << "two boxes, one and four blocks";
@@ -360,8 +360,8 @@ TEST(FedWgmma, ThatLoadsHasTheFeedsOfRegisters) {
 }
 
 TEST(FedWgmma, HasBothRatesInOnePoint) {
-  FakeMachine machine;
-  const SweepResult result = sweep_of(machine, {kFed});
+  FakeTarget target;
+  const SweepResult result = sweep_of(target, {kFed});
   const Point* point = nullptr;
   for (const Point& one : result.points)
     if (one.axis("scope") == "gpu" && one.axis("a") == "shared" && one.axis("level") == "l2" &&

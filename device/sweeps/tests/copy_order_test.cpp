@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
-#include "mmaudit/sweeps/machine.hpp"
 #include "sweeps/memory/copies.hpp"
 
 namespace mmaudit::sweeps::test {

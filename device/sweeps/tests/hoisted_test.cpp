@@ -44,12 +44,12 @@ TEST(HoistedKernel, ItsCodeIsRefused) {
 TEST(HoistedKernel, OnAGpuItsPointsAreRefused) {
   const std::vector<device::DeviceInfo> gpus = device::devices();
   if (gpus.empty()) GTEST_SKIP() << (device::built_with_cuda() ? "no GPU" : "built without CUDA");
-  const std::unique_ptr<Machine> machine = gpu_machine(gpus.front());
+  const std::unique_ptr<BenchTarget> target = gpu_target(gpus.front());
   SweepOptions plan = plan_of(hoisted_fp8());
   const auto sweep = [&] {
     SweepResult result;
-    result.provenance = machine->provenance();
-    run_sweep(*machine, plan, {}, result);
+    result.provenance = target->provenance();
+    run_sweep(*target, plan, {}, result);
     return result;
   };
   // What the gate keeps away: rates as they would be published.

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "fake_machine.hpp"
-#include "mmaudit/timing/sass.hpp"
+#include "fake_target.hpp"
+#include "mmaudit/sass/opcode.hpp"
 
 namespace mmaudit::sweeps::test {
 namespace {
@@ -118,15 +118,15 @@ TEST(Sass, CalledFunctionsCountInTheLoop) {
 }
 
 TEST(Sass, ShapesOfOpcodes) {
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.16816.F32"), 16 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.1684.F32.TF32"), 16 * 8 * 4);
-  EXPECT_EQ(timing::multiply_adds_of("HMMA.SP.16832.F32"), 16 * 8 * 32);
-  EXPECT_EQ(timing::multiply_adds_of("IMMA.8816.S8.S8"), 8 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
-  EXPECT_EQ(timing::multiply_adds_of("DMMA.16x8x16"), 16 * 8 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("HGMMA.64x256x16.F32"), 64 * 256 * 16);
-  EXPECT_EQ(timing::multiply_adds_of("FADD"), 0);
-  EXPECT_EQ(timing::multiply_adds_of("LDS.128"), 0);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.16816.F32"), 16 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.1684.F32.TF32"), 16 * 8 * 4);
+  EXPECT_EQ(sass::multiply_adds_of("HMMA.SP.16832.F32"), 16 * 8 * 32);
+  EXPECT_EQ(sass::multiply_adds_of("IMMA.8816.S8.S8"), 8 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
+  EXPECT_EQ(sass::multiply_adds_of("DMMA.16x8x16"), 16 * 8 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("HGMMA.64x256x16.F32"), 64 * 256 * 16);
+  EXPECT_EQ(sass::multiply_adds_of("FADD"), 0);
+  EXPECT_EQ(sass::multiply_adds_of("LDS.128"), 0);
 }
 
 TEST(Sass, AGpuRunsTheNewestCodeOfItsMajorVersion) {
@@ -273,16 +273,16 @@ TEST(Gate, RefusesTheHoistedKernel) {
   EXPECT_EQ(fp8.kernel(point).symbol, kernels[0].symbol);
   EXPECT_EQ(why_not_timed(fp8, point, kernels[0]),
             "the loop of 16 steps holds 4096 of 65536 multiply-adds of matrix instructions");
-  FakeMachine machine;
+  FakeTarget target;
   SweepResult result;
-  result.provenance = machine.provenance();
+  result.provenance = target.provenance();
   SweepOptions options{{fp8}, resolve_axes({"scope=sm", "init=zero", "warps=1", "ilp=1"}, false), {}, {}};
   options.code.emplace(kernels[0].symbol, kernels[0]);
-  run_sweep(machine, options, {}, result);
+  run_sweep(target, options, {}, result);
   ASSERT_EQ(result.points.size(), 1U);
   EXPECT_TRUE(result.points[0].skipped.starts_with("refused: the loop of 16 steps"))
       << result.points[0].skipped;
-  EXPECT_EQ(machine.measured, 0);
+  EXPECT_EQ(target.measured, 0);
 }
 
 /// The rates published once: 2992 of FP8 mma, made of HMMA of which the GPU does 2048 at most.
@@ -294,7 +294,7 @@ TEST(Gate, RefusesRatesAboveTheInstructionsOfTheCode) {
   const double fma = fp8.work(point).fma;
   const SassKernel code = kernels_of(listing(f16_symbol(1, 16), loop_of(16, 2))).at(0);
   EXPECT_EQ(ceiling_of(90, code), 2048);
-  const Provenance gpu = FakeMachine().provenance();
+  const Provenance gpu = FakeTarget().provenance();
   const auto at_rate = [&](double rate) {
     measured.samples.assign(21, {fma / rate, 1e-3, 1e-3, 2e9});
     return measured_point(fp8, point, measured, gpu, &code);
@@ -309,9 +309,9 @@ TEST(Gate, AppliesToASweepThatWasMeasured) {
   std::ifstream file(MMAUDIT_HOISTED);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const SassKernel hoisted = kernels_of(text).at(0);
-  FakeMachine machine;
+  FakeTarget target;
   SweepResult result =
-      sweep_of(machine, {kFp8, kMma}, false, {"scope=sm", "init=zero", "warps=1", "ilp=[1,2]"});
+      sweep_of(target, {kFp8, kMma}, false, {"scope=sm", "init=zero", "warps=1", "ilp=[1,2]"});
   ASSERT_EQ(result.points.size(), 4U);
   for (Point& point : result.points) point.summaries[tag::kPerStep] = 1;  // of an earlier reading
   const int found = apply_gate(result, {{hoisted.symbol, hoisted},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "mmaudit/error.hpp"
 
 namespace mmaudit::sweeps::test {
@@ -42,9 +42,9 @@ TEST(StopRule, AtLeastTwentyRunsAndNoEndlessNoise) {
 }
 
 TEST(Sweep, MeasuresTheGridOnceAndTheGpuAtItsBestPoint) {
-  FakeMachine machine;
-  const SweepResult result = sweep_of(machine, {kMma});
-  EXPECT_EQ(machine.measured, 2 * 8 * 6 + 2);
+  FakeTarget target;
+  const SweepResult result = sweep_of(target, {kMma});
+  EXPECT_EQ(target.measured, 2 * 8 * 6 + 2);
   std::set<std::string> keys;
   for (const Point& point : result.points) EXPECT_TRUE(keys.insert(point.key()).second) << point.key();
   const Point* gpu = nullptr;
@@ -64,8 +64,8 @@ TEST(Sweep, MeasuresTheGridOnceAndTheGpuAtItsBestPoint) {
 }
 
 TEST(Sweep, SlowClocksAreCountedNotDropped) {
-  FakeMachine machine;
-  const SweepResult result = sweep_of(machine, {kMma}, true, {"init=[zero,random]"});
+  FakeTarget target;
+  const SweepResult result = sweep_of(target, {kMma}, true, {"init=[zero,random]"});
   int seen = 0;
   for (const Point& point : result.points) {
     if (point.axis("scope") != "gpu") continue;
@@ -77,9 +77,9 @@ TEST(Sweep, SlowClocksAreCountedNotDropped) {
 }
 
 TEST(Sweep, WithoutAGridTheGpuTakesTheMostThatRuns) {
-  FakeMachine machine;
-  machine.most_warps = 16;
-  const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=gpu", "init=zero"});
+  FakeTarget target;
+  target.most_warps = 16;
+  const SweepResult result = sweep_of(target, {kMma}, false, {"scope=gpu", "init=zero"});
   std::vector<std::string> measured;
   for (const Point& point : result.points)
     if (point.skipped.empty()) measured.push_back(point.key());
@@ -87,9 +87,9 @@ TEST(Sweep, WithoutAGridTheGpuTakesTheMostThatRuns) {
 }
 
 TEST(Sweep, EnergyIsWorkOverJoules) {
-  FakeMachine machine;  // 700 W
+  FakeTarget target;  // 700 W
   const SweepResult result =
-      sweep_of(machine, {"wgmma.m64nNk16.f32.f16"}, true, {"scope=[sm,energy]", "n=256", "a=shared"});
+      sweep_of(target, {"wgmma.m64nNk16.f32.f16"}, true, {"scope=[sm,energy]", "n=256", "a=shared"});
   const Point* point = nullptr;
   for (const Point& one : result.points)
     if (one.axis("scope") == "energy") point = &one;
@@ -101,36 +101,36 @@ TEST(Sweep, EnergyIsWorkOverJoules) {
 }
 
 TEST(Sweep, StopsWhenToldAndGoesOnWhereItStopped) {
-  FakeMachine machine;
+  FakeTarget target;
   SweepResult result;
-  result.provenance = machine.provenance();
+  result.provenance = target.provenance();
   const SweepOptions options{select_benchmarks({kMma, "ldmatrix.x4"}), resolve_axes({}, true), {}};
   int saved = 0;
   SweepHooks hooks;
-  hooks.keep_going = [&] { return machine.measured < 5; };
+  hooks.keep_going = [&] { return target.measured < 5; };
   hooks.save = [&] { ++saved; };
-  run_sweep(machine, options, hooks, result);
+  run_sweep(target, options, hooks, result);
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(result.points.size(), 5U);
   EXPECT_EQ(saved, 1);
 
   SweepResult again = result;
-  run_sweep(machine, options, {}, again);
+  run_sweep(target, options, {}, again);
   EXPECT_FALSE(again.interrupted);
-  FakeMachine fresh;
+  FakeTarget fresh;
   SweepResult whole;
   whole.provenance = fresh.provenance();
   run_sweep(fresh, options, {}, whole);
-  EXPECT_EQ(machine.measured, fresh.measured) << "a point was measured twice, or left out";
+  EXPECT_EQ(target.measured, fresh.measured) << "a point was measured twice, or left out";
   EXPECT_EQ(again.points, whole.points);
 }
 
 TEST(Sweep, WrongBitsAreCounted) {
-  FakeMachine machine;
-  machine.differing = [](const Point& point) {
+  FakeTarget target;
+  target.differing = [](const Point& point) {
     return std::uint64_t{point.number("warps") == 4 && point.number("ilp") == 2 ? 3U : 0U};
   };
-  const SweepResult result = sweep_of(machine, {kMma}, true, {"scope=sm"});
+  const SweepResult result = sweep_of(target, {kMma}, true, {"scope=sm"});
   EXPECT_EQ(result.wrong(), 1);
 }
 

@@ -51,15 +51,15 @@ std::string outcome(const Entry& entry) {
           tmem::test::epilogue("128", group);
   tmem::PtxProgram program;
   if (std::string reason = parse_ptx(text, program); !reason.empty()) return reason;
-  tmem::Machine machine(program, tmem::test::blackwell());
-  if (std::string reason = machine.run(); !reason.empty()) return reason;
-  for (int cta = 0; cta < machine.ctas(); ++cta) {
+  tmem::Interpreter interpreter(program, tmem::test::blackwell());
+  if (std::string reason = interpreter.run(); !reason.empty()) return reason;
+  for (int cta = 0; cta < interpreter.ctas(); ++cta) {
     for (int lane = 0; lane < tmem::kLanes; ++lane) {
       const bool first = cta == 0 && lane < 32, last = cta == 1 && lane >= 96;
       const bool masked = entry.disables && (first || last) && (lane % 32 == 0 || lane % 32 == 31);
       // A and B are zeros: so is their product.
       const std::uint32_t wanted = masked ? static_cast<std::uint32_t>(lane) + 1 : 0;
-      if (machine.cta(cta).memory.at(lane, 0) != wanted)
+      if (interpreter.cta(cta).memory.at(lane, 0) != wanted)
         return "lane " + std::to_string(lane) + " of CTA " + std::to_string(cta);
     }
   }

@@ -38,11 +38,11 @@ constexpr Alu kAlu[] = {
     {"selp", 3, [](std::uint64_t x, std::uint64_t y, std::uint64_t p) { return p != 0 ? x : y; }},
 };
 
-struct Comparison {
+struct SetpRule {
   std::string_view name;
   bool (*holds)(std::int64_t, std::int64_t);
 };
-constexpr Comparison kComparisons[] = {
+constexpr SetpRule kSetpRules[] = {
     {"eq", [](std::int64_t x, std::int64_t y) { return x == y; }},
     {"ne", [](std::int64_t x, std::int64_t y) { return x != y; }},
     {"lt", [](std::int64_t x, std::int64_t y) { return x < y; }},
@@ -59,7 +59,7 @@ std::string not_followed(const PtxInstruction& instruction) {
   for (std::size_t i = 1; i < opcode.size(); ++i) {
     const std::string& part = opcode[i];
     const bool type = i + 1 == opcode.size() || converts;
-    const bool compares = opcode.front() == "setp" && find_named(kComparisons, part) != nullptr;
+    const bool compares = opcode.front() == "setp" && find_named(kSetpRules, part) != nullptr;
     const bool followed =
         type ? width_of(part) != 0 && (moves || part != "f32")
              : compares || std::find(std::begin(kFollowed), std::end(kFollowed), part) != std::end(kFollowed);
@@ -70,16 +70,18 @@ std::string not_followed(const PtxInstruction& instruction) {
 
 }  // namespace
 
-void Machine::State::fail(std::string_view name, std::string_view found) { fail(refuse(rule(name), found)); }
+void Interpreter::State::fail(std::string_view name, std::string_view found) {
+  fail(refuse(rule(name), found));
+}
 
-const Operand& Machine::State::operand(std::size_t index) {
+const Operand& Interpreter::State::operand(std::size_t index) {
   static const Operand none;
   if (index < instruction->operands.size()) return instruction->operands[index];
   fail(refusal("operands: found {}, allowed: more", instruction->operands.size()));
   return none;
 }
 
-const Operand& Machine::State::operand_of(std::size_t index, Operand::Kind kind) {
+const Operand& Interpreter::State::operand_of(std::size_t index, Operand::Kind kind) {
   const Operand& found = operand(index);
   if (found.kind != kind)
     fail(refusal("operand {}: found another kind, allowed: {}", index + 1,
@@ -89,7 +91,7 @@ const Operand& Machine::State::operand_of(std::size_t index, Operand::Kind kind)
   return found;
 }
 
-void Machine::State::execute() {
+void Interpreter::State::execute() {
   step = {instruction, {}, false};
   active.clear();
   Operand guard;
@@ -120,7 +122,7 @@ void Machine::State::execute() {
       in_quotes(name), names_of(kAlu), names_of(kNothing)));
 }
 
-void Machine::State::branch() {
+void Interpreter::State::branch() {
   if (!active.empty() && !everyone()) return fail(not_modelled(gap("branch")));
   const auto label = program.labels.find(operand(0).name);
   if (label == program.labels.end())
@@ -128,7 +130,7 @@ void Machine::State::branch() {
   if (!active.empty()) next = label->second;
 }
 
-void Machine::State::elect() {
+void Interpreter::State::elect() {
   // "elect.sync _|%p, mask": the first thread of the mask in every warp.
   const Operand destination = operand(0);
   Operand predicate;
@@ -145,7 +147,7 @@ void Machine::State::elect() {
   }
 }
 
-void Machine::State::alu() {
+void Interpreter::State::alu() {
   const std::string_view name = instruction->opcode.front();
   const int width = width_of(instruction->opcode.back());
   if (width == 0)
@@ -158,10 +160,10 @@ void Machine::State::alu() {
                 part, name));
   const bool is_signed = instruction->opcode.back().front() == 's';
   if (name == "setp") {
-    const auto* const found = std::find_if(std::begin(kComparisons), std::end(kComparisons),
-                                           [&](const Comparison& x) { return instruction->has(x.name); });
-    if (found == std::end(kComparisons))
-      return fail(refusal("comparison: found none, allowed: {}", names_of(kComparisons)));
+    const auto* const found = std::find_if(std::begin(kSetpRules), std::end(kSetpRules),
+                                           [&](const SetpRule& x) { return instruction->has(x.name); });
+    if (found == std::end(kSetpRules))
+      return fail(refusal("comparison: found none, allowed: {}", names_of(kSetpRules)));
     const Operand p = operand(0), x = operand(1), y = operand(2);
     for (const int thread : active) {
       const std::uint64_t left = masked(value(thread, x), width), right = masked(value(thread, y), width);
@@ -211,7 +213,7 @@ void Machine::State::alu() {
   }
 }
 
-void Machine::State::mbarrier() {
+void Interpreter::State::mbarrier() {
   const bool init = instruction->has("init"), arrive = instruction->has("arrive"),
              inval = instruction->has("inval"),
              wait = instruction->has("try_wait") || instruction->has("test_wait");

@@ -27,7 +27,7 @@ std::string lanes_text(const Mma& mma, std::uint32_t d) {
 
 }  // namespace
 
-bool Machine::State::read_form(MmaForm& form) {
+bool Interpreter::State::read_form(MmaForm& form) {
   form = {};
   for (const std::string& part : instruction->opcode) {
     const bool prefixed =
@@ -87,8 +87,8 @@ bool Machine::State::read_form(MmaForm& form) {
   return true;
 }
 
-bool Machine::State::use_collector(const MmaForm& form, std::uint64_t source,
-                                   const std::vector<std::byte>& content) {
+bool Interpreter::State::use_collector(const MmaForm& form, std::uint64_t source,
+                                       const std::vector<std::byte>& content) {
   Collector& buffer = collectors[static_cast<std::size_t>(form.collector_buffer)];
   if (form.collector == "use" || form.collector == "lastuse") {
     // Reuse is only permitted, not certain: the bits are known where memory still holds the filled matrix.
@@ -104,7 +104,7 @@ bool Machine::State::use_collector(const MmaForm& form, std::uint64_t source,
   return true;
 }
 
-void Machine::State::mma() {
+void Interpreter::State::mma() {
   MmaForm form;
   if (single_thread() < 0 || !read_form(form)) return;
   const int thread = active.front();

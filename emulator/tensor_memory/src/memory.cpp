@@ -7,7 +7,7 @@
 
 namespace mmaudit::tmem {
 
-void Machine::State::load_parameter() {
+void Interpreter::State::load_parameter() {
   const Operand destination = operand(0), where = operand_of(1, Operand::Kind::address);
   const int width = width_of(instruction->opcode.back());
   if (failed()) return;
@@ -21,7 +21,7 @@ void Machine::State::load_parameter() {
   for (const int thread : active) assign(thread, destination, found->second);
 }
 
-const std::uint8_t* Machine::State::global_bytes(std::uint64_t at, std::size_t bytes) {
+const std::uint8_t* Interpreter::State::global_bytes(std::uint64_t at, std::size_t bytes) {
   for (const auto& [index, memory] : inputs) {
     const std::uint64_t first = program.fills[index].place;
     if (at >= first && at - first < memory.size() && bytes <= memory.size() - (at - first))
@@ -31,7 +31,7 @@ const std::uint8_t* Machine::State::global_bytes(std::uint64_t at, std::size_t b
   return nullptr;
 }
 
-void Machine::State::store_global(std::uint64_t at, std::size_t bytes, std::uint64_t bits) {
+void Interpreter::State::store_global(std::uint64_t at, std::size_t bytes, std::uint64_t bits) {
   bool inside = false;
   for (auto& [index, elements] : outputs) {
     const Fill& fill = program.fills[index];
@@ -47,7 +47,7 @@ void Machine::State::store_global(std::uint64_t at, std::size_t bytes, std::uint
     fail(refusal("address: found {}, allowed: one inside a \"//! global\" of elements of this width", at));
 }
 
-void Machine::State::memory() {
+void Interpreter::State::memory() {
   const bool store = instruction->opcode.front() == "st";
   if (!store && instruction->has("param")) return load_parameter();
   const std::size_t bytes = static_cast<std::size_t>(width_of(instruction->opcode.back())) / 8;

@@ -27,13 +27,13 @@ std::string at(int column) { return "none, for column " + std::to_string(column)
 
 }  // namespace
 
-int Machine::State::single_thread() {
+int Interpreter::State::single_thread() {
   if (active.size() == 1) return active.front();
   fail("single_thread", std::to_string(active.size()));
   return -1;
 }
 
-std::vector<std::pair<int, int>> Machine::State::warps() {
+std::vector<std::pair<int, int>> Interpreter::State::warps() {
   std::vector<std::pair<int, int>> whole;
   for (int cta = 0; cta < count; ++cta) {
     for (int warp = 0; warp < kQuarters; ++warp) {
@@ -49,7 +49,7 @@ std::vector<std::pair<int, int>> Machine::State::warps() {
 }
 
 // Warps reach lanes of their own: what another warp stores or loads is no concern of this one.
-void Machine::State::check_synchronous(int cta, Region region, bool writes, unsigned warps_mask) {
+void Interpreter::State::check_synchronous(int cta, Region region, bool writes, unsigned warps_mask) {
   auto& states = columns[static_cast<std::size_t>(cta)];
   for (int column = region.first_column; column < region.first_column + region.columns; ++column) {
     const ColumnState& state = states[static_cast<std::size_t>(column)];
@@ -61,8 +61,8 @@ void Machine::State::check_synchronous(int cta, Region region, bool writes, unsi
   }
 }
 
-void Machine::State::check_asynchronous(int cta, Region region, char issuer, bool writes,
-                                        std::uint64_t accumulator) {
+void Interpreter::State::check_asynchronous(int cta, Region region, char issuer, bool writes,
+                                            std::uint64_t accumulator) {
   auto& states = columns[static_cast<std::size_t>(cta)];
   for (int column = region.first_column; column < region.first_column + region.columns; ++column) {
     const ColumnState& state = states[static_cast<std::size_t>(column)];
@@ -77,7 +77,7 @@ void Machine::State::check_asynchronous(int cta, Region region, char issuer, boo
   }
 }
 
-void Machine::State::mark_written(int cta, Region region, char issuer, std::uint64_t accumulator) {
+void Interpreter::State::mark_written(int cta, Region region, char issuer, std::uint64_t accumulator) {
   for (int column = region.first_column; column < region.first_column + region.columns; ++column) {
     ColumnState& state = columns[static_cast<std::size_t>(cta)][static_cast<std::size_t>(column)];
     state.write = Async::issued;
@@ -87,7 +87,7 @@ void Machine::State::mark_written(int cta, Region region, char issuer, std::uint
   }
 }
 
-void Machine::State::mark_read(int cta, Region region) {
+void Interpreter::State::mark_read(int cta, Region region) {
   for (int column = region.first_column; column < region.first_column + region.columns; ++column) {
     ColumnState& state = columns[static_cast<std::size_t>(cta)][static_cast<std::size_t>(column)];
     state.read = Async::issued;
@@ -95,7 +95,7 @@ void Machine::State::mark_read(int cta, Region region) {
   }
 }
 
-void Machine::State::complete(int commit) {
+void Interpreter::State::complete(int commit) {
   for (auto& states : columns) {
     for (ColumnState& state : states) {
       if (state.write == Async::committed && state.commit <= commit) state.write = Async::waited;
@@ -104,7 +104,7 @@ void Machine::State::complete(int commit) {
   }
 }
 
-void Machine::State::commit() {
+void Interpreter::State::commit() {
   if (single_thread() < 0) return;
   const int thread = active.front();
   const bool multicast = instruction->has("multicast::cluster");
@@ -134,7 +134,7 @@ void Machine::State::commit() {
   step.what = "mbarrier at " + std::to_string(where) + " tracks everything that this thread issued before";
 }
 
-void Machine::State::wait() {
+void Interpreter::State::wait() {
   const bool load = instruction->has("wait::ld");
   if (!load && !instruction->has("wait::st")) return fail("qualifier", "no .wait::ld and no .wait::st");
   for (const auto& [cta, warp] : warps()) {
@@ -151,7 +151,7 @@ void Machine::State::wait() {
   }
 }
 
-void Machine::State::fence() {
+void Interpreter::State::fence() {
   if (!instruction->has("fence::after_thread_sync")) return;
   for (auto& states : columns) {
     for (ColumnState& state : states) {

@@ -29,7 +29,7 @@ constexpr Special kSpecials[] = {
 
 }  // namespace
 
-void Machine::State::name_registers() {
+void Interpreter::State::name_registers() {
   std::map<std::string, int, std::less<>> names;
   int line = 0;
   const auto slot = [&](const std::string& name) {
@@ -52,7 +52,7 @@ void Machine::State::name_registers() {
   slots = names.size();
 }
 
-std::uint64_t Machine::State::value(int thread, const Operand& operand) {
+std::uint64_t Interpreter::State::value(int thread, const Operand& operand) {
   using Kind = Operand::Kind;
   if (operand.kind == Kind::immediate) return static_cast<std::uint64_t>(operand.value);
   if (operand.kind == Kind::symbol) {
@@ -81,7 +81,7 @@ std::uint64_t Machine::State::value(int thread, const Operand& operand) {
   return operand.negated ? (registers[at] == 0 ? 1U : 0U) : registers[at];
 }
 
-void Machine::State::assign(int thread, const Operand& operand, std::uint64_t bits, RegisterState state) {
+void Interpreter::State::assign(int thread, const Operand& operand, std::uint64_t bits, RegisterState state) {
   if (operand.kind != Operand::Kind::reg) {
     if (operand.kind == Operand::Kind::symbol && operand.name == "_") return;
     return fail(refusal("destination: found no register, allowed: a register"));
@@ -94,7 +94,7 @@ void Machine::State::assign(int thread, const Operand& operand, std::uint64_t bi
   register_states[at] = state;
 }
 
-std::uint64_t Machine::State::address(int thread, const Operand& operand) {
+std::uint64_t Interpreter::State::address(int thread, const Operand& operand) {
   Operand base = operand;
   base.kind = operand.name.empty()
                   ? Operand::Kind::immediate

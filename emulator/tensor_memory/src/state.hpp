@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 
 namespace mmaudit::tmem {
 
@@ -37,7 +37,7 @@ struct Collector {
 
 enum class RegisterState : std::uint8_t { known, loading, undefined };
 
-struct Machine::State {
+struct Interpreter::State {
   PtxProgram program;
   const Architecture& architecture;
   int count = 1;  ///< CTAs

@@ -26,7 +26,7 @@ std::string cycles_text(int columns) {
 
 }  // namespace
 
-void Machine::State::tcgen05() {
+void Interpreter::State::tcgen05() {
   struct Handler {
     std::string_view name;
     void (State::*run)();
@@ -69,7 +69,7 @@ void Machine::State::tcgen05() {
   (this->*handler->run)();
 }
 
-void Machine::State::paint(int cta, Region region, char letter, int first_quarter, int quarters) {
+void Interpreter::State::paint(int cta, Region region, char letter, int first_quarter, int quarters) {
   for (int quarter = first_quarter; quarter < first_quarter + quarters; ++quarter)
     for (int column = region.first_column; column < region.first_column + region.columns; ++column)
       letters[static_cast<std::size_t>(cta)][static_cast<std::size_t>(quarter)]
@@ -77,7 +77,7 @@ void Machine::State::paint(int cta, Region region, char letter, int first_quarte
   step.tensor_memory = true;
 }
 
-void Machine::State::allocate() {
+void Interpreter::State::allocate() {
   const Operand where = operand_of(0, Operand::Kind::address), wanted = operand(1);
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
@@ -101,7 +101,7 @@ void Machine::State::allocate() {
   }
 }
 
-void Machine::State::deallocate() {
+void Interpreter::State::deallocate() {
   for (const auto& [cta, warp] : warps()) {
     const int thread = cta * kThreads + warp * kWarpLanes;
     const auto at = static_cast<std::uint32_t>(uniform_value(thread, operand(0))),
@@ -116,11 +116,11 @@ void Machine::State::deallocate() {
   }
 }
 
-void Machine::State::relinquish() {
+void Interpreter::State::relinquish() {
   for (const auto& [cta, warp] : warps()) ctas[static_cast<std::size_t>(cta)]->memory.relinquish();
 }
 
-void Machine::State::load_store() {
+void Interpreter::State::load_store() {
   const bool load = instruction->opcode[1] == "ld";
   if (instruction->has("red")) return fail(not_modelled(gap("ld_red")));
   const auto* const shape = std::find_if(std::begin(kLoadShapes), std::end(kLoadShapes),
@@ -208,7 +208,7 @@ void Machine::State::load_store() {
   }
 }
 
-void Machine::State::copy() {
+void Interpreter::State::copy() {
   if (single_thread() < 0) return;
   const int thread = active.front();
   if (instruction->has("b8x16")) return fail(not_modelled(gap("decompress")));
@@ -254,7 +254,7 @@ void Machine::State::copy() {
               columns_text(region) + cycles_text(region.columns);
 }
 
-void Machine::State::shift() {
+void Interpreter::State::shift() {
   if (single_thread() < 0) return;
   const int thread = active.front();
   if (!instruction->has("down")) return fail("qualifier", "no .down");

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "mmaudit/scale_layout.hpp"
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 
 namespace mmaudit::tmem {

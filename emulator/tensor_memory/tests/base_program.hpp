@@ -81,8 +81,8 @@ inline std::string run_case(std::string text) {
   std::string reason = parse_ptx(text, program);
   if (!reason.empty()) return reason;
   if (fills) program.fills.back().elements.assign(2048, 0x44);
-  Machine machine(program, test::blackwell());
-  return machine.run();
+  Interpreter interpreter(program, test::blackwell());
+  return interpreter.run();
 }
 
 }  // namespace mmaudit::tmem::test

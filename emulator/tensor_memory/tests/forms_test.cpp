@@ -20,11 +20,11 @@ TEST(Forms, MaskedLanesKeepTheirD) {
           "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, {%r40, %r41, %r42, %r41}, %p3;");
   PtxProgram program;
   ASSERT_EQ(parse_ptx(text, program), "");
-  Machine machine(program, test::blackwell());
-  ASSERT_EQ(machine.run(), "");
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
   for (int lane = 0; lane < kLanes; ++lane) {
     const bool kept = lane == 0 || lane == 1 || lane == 64;
-    EXPECT_EQ(machine.cta(0).memory.at(lane, 0), kept ? static_cast<std::uint32_t>(lane) : 0U) << lane;
+    EXPECT_EQ(interpreter.cta(0).memory.at(lane, 0), kept ? static_cast<std::uint32_t>(lane) : 0U) << lane;
   }
 }
 
@@ -63,12 +63,12 @@ TEST(Forms, ScaleInputDIsExactOrRefused) {
     replace(kMma, "@%p2 tcgen05.mma.cta_group::1.kind::f16 [%r3], %rd1, %rd2, %r4, %p4, 3;");
     PtxProgram program;
     ASSERT_EQ(parse_ptx(text, program), "");
-    Machine machine(program, test::blackwell());
-    const std::string reason = machine.run();
+    Interpreter interpreter(program, test::blackwell());
+    const std::string reason = interpreter.run();
     if (std::string(wanted).empty())
       EXPECT_NE(reason.find(not_modelled(gap("scale_d_rounds"))), std::string::npos) << reason;
     else
-      EXPECT_EQ(test::hex(machine.cta(0).memory.at(5, 17)), "0x3e000000") << reason;
+      EXPECT_EQ(test::hex(interpreter.cta(0).memory.at(5, 17)), "0x3e000000") << reason;
   }
 }
 
@@ -87,11 +87,11 @@ TEST(Forms, AshiftTakesTheRowAfter) {
                 "16x64 = random 2\n");
     PtxProgram program;
     EXPECT_EQ(parse_ptx(text, program), "");
-    Machine machine(program, test::blackwell());
-    EXPECT_EQ(machine.run(), "");
+    Interpreter interpreter(program, test::blackwell());
+    EXPECT_EQ(interpreter.run(), "");
     std::vector<std::uint32_t> d(kLanes);
     for (int lane = 0; lane < kLanes; ++lane)
-      d[static_cast<std::size_t>(lane)] = machine.cta(0).memory.at(lane, 33);
+      d[static_cast<std::size_t>(lane)] = interpreter.cta(0).memory.at(lane, 33);
     return d;
   };
   const std::vector<std::uint32_t> plain = d_of(""), shifted = d_of(".ashift");

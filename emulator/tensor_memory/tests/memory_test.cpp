@@ -37,10 +37,10 @@ constexpr const char* kCopyKernel = R"(.version 8.8
 TEST(GlobalMemory, ABlockCopiesItsPart) {
   PtxProgram program;
   ASSERT_EQ(parse_ptx(kCopyKernel, program), "");
-  Machine machine(program, test::blackwell());
-  ASSERT_EQ(machine.run(), "");
-  EXPECT_EQ(machine.not_stored(1), 512U);
-  const std::vector<std::uint64_t> to = machine.output(1);
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
+  EXPECT_EQ(interpreter.not_stored(1), 512U);
+  const std::vector<std::uint64_t> to = interpreter.output(1);
   for (std::size_t i = 512; i < 768; ++i) EXPECT_EQ(to[i], (i ^ 1U) & 7U) << i;
 }
 

@@ -146,14 +146,14 @@ class Tile {
     fill(program, kScaleA, sa);
     fill(program, kScaleB, sb);
     fill(program, kMetadata, meta);
-    Machine machine(program, test::blackwell());
-    if (std::string reason = machine.run(); !reason.empty())
+    Interpreter interpreter(program, test::blackwell());
+    if (std::string reason = interpreter.run(); !reason.empty())
       return ::testing::AssertionFailure() << reason << "\n" << text();
     emulate(inst_, find_datapath(test::blackwell(), inst_)->datapath, tile.view());
     for (int row = 0; row < rows; ++row) {
       for (int column = 0; column < 8; ++column) {
         const std::uint64_t wanted = load_bits(tile.d, d.storage_bytes(), index_at(row, 8, column));
-        const std::uint64_t found = machine.cta(0).memory.at(lane_of(rows, row), column);
+        const std::uint64_t found = interpreter.cta(0).memory.at(lane_of(rows, row), column);
         if (wanted != found)
           return ::testing::AssertionFailure() << name_of(inst_) << " row " << row << " column " << column
                                                << ": " << test::hex(found) << ", model " << test::hex(wanted);
@@ -305,14 +305,14 @@ TEST_P(EveryLayout, DLiesWhereThePtxIsaDrawsIt) {
       fb.elements.push_back(
           encode_nearest_even(b_value(i / columns, cta * columns + i % columns), spec_of(Format::f16)));
   }
-  Machine machine(program, test::blackwell());
-  ASSERT_EQ(machine.run(), "");
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
   for (int row = 0; row < shape.m; ++row) {
     for (int column = 0; column < shape.n; ++column) {
       double sum = 0;
       for (int k = 0; k < 16; ++k) sum += a_value(row, k) * b_value(k, column);
       const std::uint32_t found =
-          machine.cta(row / rows)
+          interpreter.cta(row / rows)
               .memory.at(shape.lane(row % rows, column, shape.n), shape.column(row, column, shape.n));
       ASSERT_EQ(decode_value(found, spec_of(Format::f32)), sum) << row << " " << column;
     }

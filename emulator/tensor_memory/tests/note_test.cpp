@@ -45,8 +45,8 @@ TEST(Note, Table8MemoryOfEveryMatrix) {
     PtxProgram program;
     ASSERT_EQ(parse_ptx(text, program), "") << row.matrix;
     program.fills[1].elements.assign(4096, 0x44);  // a pattern that is metadata and scales as well
-    Machine machine(program, test::blackwell());
-    const std::string reason = machine.run();
+    Interpreter interpreter(program, test::blackwell());
+    const std::string reason = interpreter.run();
     if (*row.refusal == 0)
       EXPECT_EQ(reason, "") << row.matrix;
     else

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 
 namespace mmaudit::tmem::test {
 
@@ -68,8 +68,8 @@ inline std::string run_text(const std::string& text, PtxProgram* keep = nullptr)
   PtxProgram program;
   std::string reason = parse_ptx(text, program);
   if (reason.empty()) {
-    Machine machine(program, blackwell());
-    reason = machine.run();
+    Interpreter interpreter(program, blackwell());
+    reason = interpreter.run();
   }
   if (keep != nullptr) *keep = program;
   return reason;

@@ -315,9 +315,9 @@ TEST(Ptx, ConstantsAndLineEndsAreThoseOfPtx) {
     std::string text = head;
     text.append(constant).append(tail);
     ASSERT_EQ(parse_ptx(text, program), "") << constant;
-    Machine machine(program, test::blackwell());
-    ASSERT_EQ(machine.run(), "") << constant;
-    EXPECT_EQ(machine.output(0)[0], static_cast<std::uint64_t>(wanted)) << constant;
+    Interpreter interpreter(program, test::blackwell());
+    ASSERT_EQ(interpreter.run(), "") << constant;
+    EXPECT_EQ(interpreter.output(0)[0], static_cast<std::uint64_t>(wanted)) << constant;
   }
   EXPECT_NE(run_case(head + std::string(200, '(') + "1" + std::string(200, ')') + tail), "");
   std::string text = base();
@@ -334,9 +334,9 @@ TEST(Ptx, ShiftsTakeNumbersOf32Bits) {
                       "st.global.b32 [0], %r1;\nret;\n",
                       program),
             "");
-  Machine machine(program, test::blackwell());
-  ASSERT_EQ(machine.run(), "");
-  EXPECT_EQ(machine.output(0)[0], 0U);
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
+  EXPECT_EQ(interpreter.output(0)[0], 0U);
 }
 
 TEST(Refusals, ABlockHasOneLabelOfAName) {

@@ -95,9 +95,9 @@ TEST(DataMovement, WhatAWarpStoresItLoads) {
       text.insert(0, "//! global 0 s32 128x" + std::to_string(registers) + "\n");
       PtxProgram program;
       ASSERT_EQ(parse_ptx(text, program), "");
-      Machine machine(program, test::blackwell());
-      ASSERT_EQ(machine.run(), "") << shape.name << packed;
-      const std::vector<std::uint64_t> out = machine.output(0);
+      Interpreter interpreter(program, test::blackwell());
+      ASSERT_EQ(interpreter.run(), "") << shape.name << packed;
+      const std::vector<std::uint64_t> out = interpreter.output(0);
       for (std::size_t thread = 0; thread < 128; ++thread)
         for (std::size_t r = 0; r < static_cast<std::size_t>(registers); ++r)
           ASSERT_EQ(out[thread * static_cast<std::size_t>(registers) + r], thread * 1000 + r) << shape.name;
@@ -130,11 +130,11 @@ TEST(DataMovement, CopiesReachTheLanesOfTheirWarps) {
       for (int byte = 0; byte < one.bytes; ++byte)
         program.fills[0].elements[test::plain_byte(row, byte, one.rows)] =
             static_cast<std::uint64_t>(row * 7 + byte * 31) & 0xFF;
-    Machine machine(program, test::blackwell());
-    ASSERT_EQ(machine.run(), "") << one.shape;
+    Interpreter interpreter(program, test::blackwell());
+    ASSERT_EQ(interpreter.run(), "") << one.shape;
     for (int lane = 0; lane < kLanes; ++lane)
       for (int byte = 0; byte < one.bytes; ++byte)
-        ASSERT_EQ(machine.cta(0).memory.at(lane, 4 + byte / 4) >> byte % 4 * 8 & 0xFF,
+        ASSERT_EQ(interpreter.cta(0).memory.at(lane, 4 + byte / 4) >> byte % 4 * 8 & 0xFF,
                   static_cast<std::uint32_t>(one.row_of_lane(lane) * 7 + byte * 31) & 0xFF)
             << one.shape << one.multicast << " lane " << lane;
   }
@@ -183,9 +183,9 @@ TEST(Trace, SaysWhatMovesCostAtTheRateOfTheNote) {
                            vector_of(30, 4) + ", [%r6];\ntcgen05.wait::ld.sync.aligned;\n" + epilogue();
   PtxProgram program;
   ASSERT_EQ(parse_ptx(text, program), "");
-  Machine machine(program, test::blackwell());
+  Interpreter interpreter(program, test::blackwell());
   std::vector<std::string> costs;
-  ASSERT_EQ(machine.run([&](const Step& step) {
+  ASSERT_EQ(interpreter.run([&](const Step& step) {
     if (const std::size_t at = step.what.find(" cycles at the 128 words"); at != std::string::npos)
       costs.push_back(step.what.substr(step.what.rfind(';', at) + 2, at - step.what.rfind(';', at) - 2));
   }),

@@ -63,7 +63,7 @@ void simulated_kernels(benchmark::State& state) {
   double instructions = 0;
   for (auto _ : state)
     for (const auto& [product, blocks] : kernels) {
-      KernelLaunch launch;
+      GridLaunch launch;
       launch.multiprocessors = machine.cycles(Parameter::kernel_multiprocessors);
       launch.resident = product->resident;
       launch.blocks = 3 * product->resident;

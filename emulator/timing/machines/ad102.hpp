@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kAd102Aliases[] = {"ada", "rtx4090", "rtx 4090", "sm_89"};
+inline constexpr std::string_view kAd102Aliases[] = {"rtx4090", "rtx 4090"};
 inline constexpr std::string_view kAd102Words = "control words that ptxas 13.0 writes for sm_89";
 inline constexpr Number kAd102Numbers[] = {
     {Parameter::rate_f16_f16, 128, Known::fitted, "as GA104"},
@@ -46,6 +46,6 @@ inline constexpr Number kAd102Numbers[] = {
     {Parameter::warps_of_sm, 48, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
-inline constexpr Machine kAd102 = {"ad102", "RTX 4090", kAd102Aliases, 89, kAd102Numbers};
+inline constexpr Machine kAd102 = {"ad102", "RTX 4090", kAd102Aliases, "ada", kAd102Numbers};
 
 }  // namespace mmaudit::timing::rows

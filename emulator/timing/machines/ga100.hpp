@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kGa100Aliases[] = {"ampere", "a100", "sm_80"};
+inline constexpr std::string_view kGa100Aliases[] = {"a100"};
 inline constexpr std::string_view kGa100Words = "control words that ptxas 13.0 writes for sm_80";
 inline constexpr Number kGa100Numbers[] = {
     {Parameter::rate_f16_f16, 256, Known::published, "Sun III, note: 1024 FMA/clk/SM"},
@@ -53,6 +53,6 @@ inline constexpr Number kGa100Numbers[] = {
     {Parameter::warps_of_sm, 64, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
-inline constexpr Machine kGa100 = {"ga100", "A100", kGa100Aliases, 80, kGa100Numbers};
+inline constexpr Machine kGa100 = {"ga100", "A100", kGa100Aliases, "ampere", kGa100Numbers};
 
 }  // namespace mmaudit::timing::rows

@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kGa104Aliases[] = {"ga10x", "rtx3070ti", "rtx 3070 ti", "sm_86"};
+inline constexpr std::string_view kGa104Aliases[] = {"rtx3070ti", "rtx 3070 ti"};
 inline constexpr std::string_view kGa104Words = "control words that ptxas 13.0 writes for sm_86";
 inline constexpr Number kGa104Numbers[] = {
     {Parameter::rate_f16_f16, 128, Known::fitted, "Sun IV, m16n8k16 FP16 to FP16 (8,1)"},
@@ -43,6 +43,6 @@ inline constexpr Number kGa104Numbers[] = {
     {Parameter::warps_of_sm, 48, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
-inline constexpr Machine kGa104 = {"ga104", "RTX 3070 Ti", kGa104Aliases, 86, kGa104Numbers};
+inline constexpr Machine kGa104 = {"ga104", "RTX 3070 Ti", kGa104Aliases, "ga10x", kGa104Numbers};
 
 }  // namespace mmaudit::timing::rows

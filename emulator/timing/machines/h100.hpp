@@ -17,6 +17,6 @@ inline constexpr auto kH100Numbers = [] {
   }
   return numbers;
 }();
-inline constexpr Machine kH100 = {"h100", "H100 80GB HBM3", kH100Aliases, 90, kH100Numbers};
+inline constexpr Machine kH100 = {"h100", "H100 80GB HBM3", kH100Aliases, "hopper", kH100Numbers, false};
 
 }  // namespace mmaudit::timing::rows

@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kHopperAliases[] = {"gh100", "h200", "h800", "sm_90", "sm_90a"};
+inline constexpr std::string_view kHopperAliases[] = {"gh100", "h200", "h800"};
 inline constexpr std::string_view kHopperWords = "control words that ptxas 13.0 writes for sm_90a";
 inline constexpr std::string_view kHopperSweep = "docs/results/h200-sweep";
 inline constexpr Number kHopperNumbers[] = {
@@ -116,6 +116,6 @@ inline constexpr Number kHopperNumbers[] = {
     {Parameter::warps_of_sm, 64, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
-inline constexpr Machine kHopper = {"hopper", "H200, H800", kHopperAliases, 90, kHopperNumbers};
+inline constexpr Machine kHopper = {"hopper", "H200, H800", kHopperAliases, "hopper", kHopperNumbers};
 
 }  // namespace mmaudit::timing::rows

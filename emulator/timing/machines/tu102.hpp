@@ -3,8 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kTu102Aliases[] = {"turing", "rtx2080ti", "rtx 2080 ti", "rtx2080",
-                                                     "sm_75"};
+inline constexpr std::string_view kTu102Aliases[] = {"rtx2080ti", "rtx 2080 ti", "rtx2080"};
 inline constexpr std::string_view kTu102Words = "control words that ptxas 13.0 writes for sm_75";
 inline constexpr Number kTu102Numbers[] = {
     {Parameter::rate_f16_f16, 128, Known::fitted, "Sun V, m16n8k8 FP16 to FP16 (8,1)"},
@@ -34,6 +33,6 @@ inline constexpr Number kTu102Numbers[] = {
     {Parameter::warps_of_sm, 32, Known::published,
      "CUDA C++ Programming Guide 13.0, table of technical specifications"},
 };
-inline constexpr Machine kTu102 = {"tu102", "RTX 2080 Ti", kTu102Aliases, 75, kTu102Numbers};
+inline constexpr Machine kTu102 = {"tu102", "RTX 2080 Ti", kTu102Aliases, "turing", kTu102Numbers};
 
 }  // namespace mmaudit::timing::rows

@@ -3,7 +3,7 @@
 
 namespace mmaudit::timing::rows {
 
-inline constexpr std::string_view kV100Aliases[] = {"volta", "titan v", "titanv", "sm_70"};
+inline constexpr std::string_view kV100Aliases[] = {"titan v", "titanv"};
 inline constexpr Number kV100Numbers[] = {
     {Parameter::step_interval_f32, 2, Known::published,
      "Raihan et al., section IV: least time between two HMMA"},
@@ -15,6 +15,6 @@ inline constexpr Number kV100Numbers[] = {
     {Parameter::warps_of_sm, 64, Known::published,
      "CUDA C++ Programming Guide 12.9, table of technical specifications"},
 };
-inline constexpr Machine kV100 = {"v100", "V100, Titan V", kV100Aliases, 70, kV100Numbers};
+inline constexpr Machine kV100 = {"v100", "V100, Titan V", kV100Aliases, "volta", kV100Numbers};
 
 }  // namespace mmaudit::timing::rows

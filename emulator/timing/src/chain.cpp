@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::timing {
@@ -84,8 +83,7 @@ Instruction part_of(const Instruction& inst, int& parts) {
 
 std::optional<Program> chain_program(const Machine& machine, const Instruction& inst, int ilp,
                                      const Loop& loop, bool a_from_registers) {
-  const Architecture* architecture = find_architecture(machine.compute_capability);
-  if (architecture != nullptr && find_datapath(*architecture, inst) == nullptr) return std::nullopt;
+  if (find_datapath(machine.architecture(), inst) == nullptr) return std::nullopt;
   int parts = 1;
   const Instruction part = part_of(inst, parts);
   const std::optional<MatrixCost> cost = cost_of(machine, part, a_from_registers);

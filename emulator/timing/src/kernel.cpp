@@ -6,10 +6,14 @@
 #include <stdexcept>
 
 #include "kernel_memory.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/sass/decode.hpp"
 #include "simulator.hpp"
 
 namespace mmaudit::timing {
 namespace {
+
+using sass::Step;
 
 /// What an op is to the walk, and how many groups of copies a wait leaves under way.
 struct OpKind {
@@ -51,7 +55,7 @@ struct Place {
 class KernelSimulator : public Simulator<KernelSimulator> {
  public:
   KernelSimulator(const Machine& machine, const Program& program, const WalkedBlock& block,
-                  const KernelLaunch& kernel, const std::vector<OpKind>& kinds, const Launch& launch)
+                  const GridLaunch& kernel, const std::vector<OpKind>& kinds, const Launch& launch)
       : Simulator(machine, program, launch),
         block_(block),
         kernel_(kernel),
@@ -79,7 +83,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     const Time now = run_all();
     KernelTiming timing;
     timing.cycles = static_cast<double>(now);
-    timing.detail = summary(now);
+    timing.detail.cycles = now;
+    add_shares(timing.detail, static_cast<double>(std::max<Time>(1, now)), kSubcores, 1);
     timing.instructions = static_cast<double>(instructions_);
     timing.blocks = lives_;
     timing.l1_hits = memory_.asked > 0 ? memory_.hits / memory_.asked : 0;
@@ -297,24 +302,8 @@ class KernelSimulator : public Simulator<KernelSimulator> {
     alive_ += warps_of_block_;
   }
 
-  Timing summary(Time now) const {
-    Timing timing;
-    const auto all = static_cast<double>(std::max<Time>(1, now));
-    for (const Subcore& subcore : subcores_) {
-      for (std::size_t unit = 0; unit < kUnits; ++unit)
-        timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / kSubcores;
-      timing.issue_busy += static_cast<double>(subcore.issued) / all / kSubcores;
-    }
-    timing.shared_busy = static_cast<double>(shared_busy_) / all;
-    for (std::size_t wait = 0; wait < kWaits; ++wait)
-      timing.waits[wait] = static_cast<double>(waits_[wait]) / static_cast<double>(own_.size());
-    timing.cycles = now;
-    timing.instructions = instructions_;
-    return timing;
-  }
-
   const WalkedBlock& block_;
-  const KernelLaunch& kernel_;
+  const GridLaunch& kernel_;
   const std::vector<OpKind>& kinds_;
   KernelMemory memory_;
   int warps_of_block_;
@@ -330,15 +319,15 @@ class KernelSimulator : public Simulator<KernelSimulator> {
   std::uint64_t next_block_ = 0;
 };
 
-std::vector<OpKind> kinds_of(const SassFunction& function) {
+std::vector<OpKind> kinds_of(const sass::Function& function) {
   std::vector<OpKind> kinds;
   kinds.reserve(function.lines.size());
-  for (const SassLine& line : function.lines) {
-    OpKind kind{step_of(line), 0, -1};
+  for (const sass::Line& line : function.lines) {
+    OpKind kind{sass::opcode_of(line.opcode).step, 0, -1};
     if (kind.step == Step::commit) kind.barrier = int{line.control.write_barrier};
     if (kind.step == Step::wait_copies) {
-      const auto parts = sass_operands(line.operands);
-      kind.groups = parts.size() > 1 ? sass_number(parts[1]) : 0;
+      const std::vector<sass::Operand> parts = sass::decode(line).operands;
+      kind.groups = parts.size() > 1 ? static_cast<int>(parts[1].value) : 0;
     }
     kinds.push_back(kind);
   }
@@ -357,13 +346,12 @@ void require_memory(const Machine& machine) {
   std::string allowed;
   for (const Machine& one : machines())
     if (!lacks(one)) allowed += (allowed.empty() ? "" : ", ") + std::string(one.name);
-  throw std::invalid_argument(
-      "machine: found " + std::string(machine.name) +
-      ", which has no numbers of L2 and memory for whole kernels, allowed: " + allowed);
+  throw InputError("machine: found " + std::string(machine.name) +
+                   ", which has no numbers of L2 and memory for whole kernels, allowed: " + allowed);
 }
 
-KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
-                             const KernelLaunch& launch) {
+KernelTiming simulate_kernel(const Machine& machine, const sass::Function& function, const WalkedBlock& block,
+                             const GridLaunch& launch) {
   require_memory(machine);
   Program program = whole_program_of(machine, function);
   for (TimedOp& op : program.ops) {

@@ -17,7 +17,7 @@ class KernelMemory {
  public:
   static constexpr double kSlowAccess = 270;  ///< to memory: of the slowest of many; source: spread()
 
-  KernelMemory(const Machine& machine, const KernelLaunch& launch)
+  KernelMemory(const Machine& machine, const GridLaunch& launch)
       : launch_(launch),
         l1_latency_(machine[Parameter::l1_latency]),
         l2_latency_(machine[Parameter::l2_latency]),
@@ -186,7 +186,7 @@ class KernelMemory {
   };
   static constexpr std::size_t kAsked = 4096;
 
-  const KernelLaunch& launch_;
+  const GridLaunch& launch_;
   double l1_latency_, l2_latency_, l2_several_, dram_latency_, l2_cycles_, port_cycles_, store_cycles_,
       dram_cycles_;
   std::uint64_t dram_access_;

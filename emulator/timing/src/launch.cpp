@@ -2,25 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "mmaudit/error.hpp"
 
 namespace mmaudit::timing {
 
 void check_launch(const Program& program, const Launch& launch) {
   if (launch.warps < 1 || launch.warps > kMostWarps)
-    throw std::invalid_argument("warps: found " + std::to_string(launch.warps) + ", allowed: 1 to 64");
+    throw InputError("warps: found " + std::to_string(launch.warps) + ", allowed: 1 to 64");
   if (launch.trips < 1)
-    throw std::invalid_argument("trips: found " + std::to_string(launch.trips) + ", allowed: 1 or more");
-  if (program.ops.empty()) throw std::invalid_argument("program: found no instruction, allowed: one or more");
+    throw InputError("trips: found " + std::to_string(launch.trips) + ", allowed: 1 or more");
+  if (program.ops.empty()) throw InputError("program: found no instruction, allowed: one or more");
   for (const TimedOp& op : program.ops) {
     const bool jumps = op.flow == Flow::loop || op.flow == Flow::jump || op.flow == Flow::call;
     if (jumps && (op.target < 0 || op.target >= static_cast<int>(program.ops.size())))
-      throw std::invalid_argument("program: a branch leaves the loop");
+      throw InputError("program: found a branch that leaves the loop, allowed: one inside it");
     const auto fits = [](const Registers& registers) {
       return registers.first >= 0 && registers.first + registers.count <= kRegistersOfWarp;
     };
     if (!fits(op.destination) || !std::all_of(op.sources.begin(), op.sources.end(), fits))
-      throw std::invalid_argument("program: a register beyond R255");
+      throw InputError("program: found a register beyond R255, allowed: R0 to R255");
   }
 }
 

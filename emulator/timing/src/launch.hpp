@@ -5,7 +5,7 @@ namespace mmaudit::timing {
 
 inline constexpr int kMostWarps = 64, kRegistersOfWarp = 256;
 
-/// Errors: std::invalid_argument for what simulate() refuses.
+/// Errors: InputError for what simulate() refuses.
 void check_launch(const Program& program, const Launch& launch);
 
 }  // namespace mmaudit::timing

@@ -27,8 +27,9 @@ const std::array<Machine, std::size(kListed)>& sorted() {
   static const auto by_name = [] {
     std::array<Machine, std::size(kListed)> all;
     std::copy(std::begin(kListed), std::end(kListed), all.begin());
-    std::sort(all.begin(), all.end(),
-              [](const Machine& x, const Machine& y) { return x.compute_capability < y.compute_capability; });
+    std::stable_sort(all.begin(), all.end(), [](const Machine& x, const Machine& y) {
+      return x.architecture().compute_capability < y.architecture().compute_capability;
+    });
     return all;
   }();
   return by_name;
@@ -49,6 +50,17 @@ std::string_view name_of(Known known) {
   return kNames[static_cast<std::size_t>(known)];
 }
 
+std::vector<std::string_view> Machine::names() const {
+  std::vector<std::string_view> all{name};
+  all.insert(all.end(), aliases.begin(), aliases.end());
+  if (!stands_for_generation) return all;
+  all.push_back(generation);
+  const std::string own = "sm_" + std::to_string(architecture().compute_capability);
+  for (const std::string_view alias : architecture().aliases)
+    if (alias.starts_with(own)) all.push_back(alias);
+  return all;
+}
+
 double Machine::operator[](Parameter parameter) const {
   if (is_overridden[static_cast<std::size_t>(parameter)])
     return overridden[static_cast<std::size_t>(parameter)];
@@ -61,8 +73,10 @@ std::span<const Machine> machines() { return sorted(); }
 
 const Machine* find_machine(std::string_view name) {
   for (const Machine& machine : sorted()) {
-    const auto is = [name](std::string_view other) { return same_name(name, other); };
-    if (is(machine.name) || std::any_of(machine.aliases.begin(), machine.aliases.end(), is)) return &machine;
+    const std::vector<std::string_view> names = machine.names();
+    if (std::any_of(names.begin(), names.end(),
+                    [name](std::string_view one) { return same_name(name, one); }))
+      return &machine;
   }
   return nullptr;
 }

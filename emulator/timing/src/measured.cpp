@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
+
+#include "mmaudit/error.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -57,10 +58,9 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
     const auto at = [&fields](std::size_t field) { return number(fields[field]); };
     if (fields.size() != kFields || !within(at(kN), 1, kMostN) || !within(at(kCycles), 1, kMostCycles) ||
         !within(at(kCompared), 1, kMostCycles) || at(kDiffering) != 0)
-      throw std::invalid_argument(
-          "line " + std::to_string(line_number) +
-          ": found no cycles, nothing compared or a wrong result, allowed: a row that "
-          "`whole` printed");
+      throw InputError("line " + std::to_string(line_number) +
+                       ": found no cycles, nothing compared or a wrong result, allowed: a row that "
+                       "`whole` printed");
     rows.push_back({std::string(fields[0]), std::string(fields[1]), static_cast<int>(at(kN)), at(kCycles),
                     at(kCycles + 1), at(kCycles + 2)});
   }
@@ -70,8 +70,7 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
 ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured) {
   const Product* const found = product_of(measured);
   if (found == nullptr)
-    throw std::invalid_argument("found " + measured.kernel + " " + measured.type +
-                                ", allowed: one of our kernels");
+    throw InputError("found " + measured.kernel + " " + measured.type + ", allowed: one of our kernels");
   return {measured, time_product(machine, function_of(*found), *found, {measured.n, measured.n, measured.n})};
 }
 

@@ -2,10 +2,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <stdexcept>
 #include <string>
 
 #include "kernel_memory.hpp"
+#include "mmaudit/error.hpp"
 #include "mmaudit/timing/kernel.hpp"
 #include "second_level.hpp"
 
@@ -56,13 +56,12 @@ double between(double few, double many, int at_few, int at_many, double at) {
 
 }  // namespace
 
-KernelTiming time_product(const Machine& machine, const SassFunction& function, const Product& product,
+KernelTiming time_product(const Machine& machine, const sass::Function& function, const Product& product,
                           const ProductSize& size) {
   const auto require = [](const char* name, int found, int multiple) {
     if (found < multiple || found % multiple != 0 || found > kMostSize)
-      throw std::invalid_argument(std::string(name) + ": found " + std::to_string(found) +
-                                  ", allowed: multiples of " + std::to_string(multiple) + " to " +
-                                  std::to_string(kMostSize));
+      throw InputError(std::string(name) + ": found " + std::to_string(found) + ", allowed: multiples of " +
+                       std::to_string(multiple) + " to " + std::to_string(kMostSize));
   };
   require("m", size.m, product.tile);
   require("n", size.n, product.tile);
@@ -79,7 +78,7 @@ KernelTiming time_product(const Machine& machine, const SassFunction& function, 
   }
   std::memcpy(grid.parameters.data() + kPointers * sizeof(std::uint64_t), &size.k, sizeof size.k);
 
-  KernelLaunch launch;
+  GridLaunch launch;
   const int mine = (blocks + sms - 1) / sms;
   launch.multiprocessors = std::min(blocks, sms);
   launch.columns = columns;

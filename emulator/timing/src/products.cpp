@@ -1,9 +1,9 @@
 // The kernels of docs/experiments/whole: tile, threads and bytes as there. Blocks that fit a
 // multiprocessor of compute capability 9.0, as cudaOccupancyMaxActiveBlocksPerMultiprocessor says on an H200.
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/timing/kernel.hpp"
 #include "timing_kernels.hpp"
 
@@ -61,13 +61,14 @@ constexpr Product kProducts[] = {
 
 std::span<const Product> products() { return kProducts; }
 
-const SassFunction& function_of(const Product& product) {
-  static const std::vector<SassFunction> functions = read_listing({kSm90a, sizeof kSm90a - 1}, "sm_90a");
-  const auto found = std::find_if(functions.begin(), functions.end(), [&product](const SassFunction& one) {
+const sass::Function& function_of(const Product& product) {
+  static const std::vector<sass::Function> functions =
+      sass::read_listing({kSm90a, sizeof kSm90a - 1}, "sm_90a");
+  const auto found = std::find_if(functions.begin(), functions.end(), [&product](const sass::Function& one) {
     return one.name.find(product.symbol) != std::string::npos;
   });
   if (found == functions.end())
-    throw std::invalid_argument("found no listing of " + std::string(product.name) + ", allowed: one");
+    throw InputError("found no listing of " + std::string(product.name) + ", allowed: one");
   return *found;
 }
 

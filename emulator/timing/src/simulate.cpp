@@ -87,22 +87,12 @@ class LoopSimulator : public Simulator<LoopSimulator> {
     timing.cycles_per_step = timing.cycles_per_trip / std::max(1, program.steps);
     timing.work_per_cycle = program.work * launch_.warps / timing.cycles_per_trip;
     timing.cycles = now;
-    timing.instructions = instructions_;
     // Units still work when the last warp has issued its last instruction: shares are of the time until all
     // of them are done.
     Time done = std::max<Time>({now, last, shared_free_, 1});
     for (const Subcore& subcore : subcores_)
       for (const Time free2 : subcore.free2) done = std::max(done, (free2 + 1) / 2);
-    const auto all = static_cast<double>(done);
-    const double used = std::min(launch_.warps, kSubcores);
-    for (const Subcore& subcore : subcores_) {
-      for (std::size_t unit = 0; unit < kUnits; ++unit)
-        timing.busy[unit] += static_cast<double>(subcore.busy2[unit]) / 2 / all / used;
-      timing.issue_busy += static_cast<double>(subcore.issued) / all / used;
-    }
-    timing.shared_busy = static_cast<double>(shared_busy_) / all;
-    for (std::size_t wait = 0; wait < kWaits; ++wait)
-      timing.waits[wait] = static_cast<double>(waits_[wait]) / launch_.warps / trips;
+    add_shares(timing, static_cast<double>(done), std::min(launch_.warps, kSubcores), trips);
     timing.events = std::move(events_);
     return timing;
   }

@@ -4,28 +4,26 @@
 
 namespace mmaudit::timing {
 
-using Kind = WalkOperand::Kind;
-
-std::int32_t Walker::access_at(WalkedBlock& block, const WalkLine& line, int at, std::uint32_t mask) {
+std::int32_t Walker::access_at(WalkedBlock& block, const Decoded& line, int at, std::uint32_t mask) {
   const auto address = std::find_if(line.operands.begin(), line.operands.end(),
-                                    [](const WalkOperand& one) { return one.kind == Kind::address; });
+                                    [](const Operand& one) { return one.kind == OperandKind::address; });
   if (address == line.operands.end()) refuse(at, "an access with an address");
   const auto add = [&block](MemoryAccess access) {
     block.accesses.push_back(std::move(access));
     return static_cast<std::int32_t>(block.accesses.size() - 1);
   };
-  if (line.is_local) return add(local_access(*address, line.bytes));
-  if (line.step == Step::copy) {  // the second address is the global one
+  if (is_local(line.row)) return add(local_access(*address, line.bytes));
+  if (line.row.step == Step::copy) {  // the second address is the global one
     const auto from = std::find_if(address + 1, line.operands.end(),
-                                   [](const WalkOperand& one) { return one.kind == Kind::address; });
+                                   [](const Operand& one) { return one.kind == OperandKind::address; });
     if (from == line.operands.end()) refuse(at, "a copy from an address");
     return add(global_access(addresses_of(*from, at), mask, line.bytes));
   }
   const auto all = addresses_of(*address, at);
   const auto high = static_cast<std::size_t>(address->index) + 1;
-  const bool generic = line.step != Step::shared && address->wide &&
-                       (line.base == "LD" || line.base == "ST") && registers_[high][0] == kSharedWindow;
-  if (line.step != Step::shared && !generic) return add(global_access(all, mask, line.bytes));
+  const bool generic = line.row.step != Step::shared && address->wide &&
+                       line.row.trait == sass::Trait::any_memory && registers_[high][0] == kSharedWindow;
+  if (line.row.step != Step::shared && !generic) return add(global_access(all, mask, line.bytes));
   Met& met = met_[static_cast<std::size_t>(at)];
   if (met.access < 0 || met.mask != mask || met.addresses != all) {
     MemoryAccess access = shared_access(line, all, mask);
@@ -36,7 +34,7 @@ std::int32_t Walker::access_at(WalkedBlock& block, const WalkLine& line, int at,
 }
 
 /// A word of every lane lies side by side.
-MemoryAccess Walker::local_access(const WalkOperand& address, int bytes) const {
+MemoryAccess Walker::local_access(const Operand& address, int bytes) const {
   MemoryAccess access;
   const std::uint64_t first = (kLocalOperand << 32 | static_cast<std::uint64_t>(warp_) << 20) / kSectorBytes +
                               static_cast<std::uint64_t>(address.value) * kLanes / kSectorBytes;
@@ -47,7 +45,7 @@ MemoryAccess Walker::local_access(const WalkOperand& address, int bytes) const {
   return access;
 }
 
-LaneAddresses Walker::addresses_of(const WalkOperand& address, int at) const {
+LaneAddresses Walker::addresses_of(const Operand& address, int at) const {
   const auto index = static_cast<std::size_t>(address.index);
   if (unknown_[index] || (address.wide && unknown_[index + 1]) ||
       (address.second >= 0 && unknown_[static_cast<std::size_t>(address.second)]))
@@ -85,10 +83,10 @@ MemoryAccess Walker::global_access(const LaneAddresses& all, std::uint32_t mask,
 
 /// Wavefronts: lanes are served in groups that move 128 bytes; of each group as many as words meet in a
 /// bank.
-MemoryAccess Walker::shared_access(const WalkLine& line, const LaneAddresses& all, std::uint32_t mask) {
-  const bool matrices = line.base == "LDSM" || line.base == "STSM";
+MemoryAccess Walker::shared_access(const Decoded& line, const LaneAddresses& all, std::uint32_t mask) {
+  const bool matrices = line.row.kind == Kind::load_matrices || line.row.kind == Kind::store_matrices;
   const int bytes = matrices ? 16 : std::max(kWordBytes, line.bytes);
-  const int rows = !matrices ? kLanes : holds(line.opcode, ".4") ? 32 : holds(line.opcode, ".2") ? 16 : 8;
+  const int rows = matrices ? 8 * sass::matrices_of(line.opcode) : kLanes;
   const int group = 128 / bytes;
   int wavefronts = 0;
   for (int first = 0; first < rows; first += group) {
@@ -120,17 +118,16 @@ MemoryAccess Walker::shared_access(const WalkLine& line, const LaneAddresses& al
   return access;
 }
 
-std::vector<WalkedBlock> walk(const SassFunction& function, const Grid& grid, int x, int y,
+std::vector<WalkedBlock> walk(const sass::Function& function, const Grid& grid, int x, int y,
                               std::span<const int> most_trips) {
   if (grid.threads < kLanes || grid.threads % kLanes != 0 || grid.threads > 1024)
-    throw std::invalid_argument("threads: found " + std::to_string(grid.threads) +
-                                ", allowed: multiples of 32 to 1024");
+    throw InputError("threads: found " + std::to_string(grid.threads) + ", allowed: multiples of 32 to 1024");
   std::vector<int> most(most_trips.begin(), most_trips.end());
   for (int& one : most) one = std::max(one, 8);
   return Walker(function, grid, x, y).run(most);
 }
 
-WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips) {
+WalkedBlock walk(const sass::Function& function, const Grid& grid, int x, int y, int most_trips) {
   return std::move(walk(function, grid, x, y, std::span<const int>(&most_trips, 1)).front());
 }
 

@@ -3,23 +3,22 @@
 
 namespace mmaudit::timing {
 
-using Kind = WalkOperand::Kind;
-
-void Walker::compute(const WalkLine& line, int at, std::uint32_t mask) {
+void Walker::compute(const Decoded& line, int at, std::uint32_t mask) {
   if (line.operands.empty() || mask == 0) return;
-  if (line.work == Work::to_local) to_local(line);
-  const WalkOperand& to = line.operands[0];
-  if (to.kind != Kind::reg && to.kind != Kind::predicate) return;
+  if (line.row.work == Work::to_local) to_local(line);
+  const Operand& to = line.operands[0];
+  if (to.kind != OperandKind::reg && to.kind != OperandKind::predicate) return;
   const Parts& parts = parts_[static_cast<std::size_t>(at)];
   bool unknown = false;
-  const auto look = [&](const WalkOperand& one) {
-    if (one.kind == Kind::reg && one.index != kZero) unknown |= unknown_[static_cast<std::size_t>(one.index)];
-    if (one.kind == Kind::predicate) unknown |= (unknown_predicates_ >> one.index & 1U) != 0;
+  const auto look = [&](const Operand& one) {
+    if (one.kind == OperandKind::reg && one.index != kZero)
+      unknown |= unknown_[static_cast<std::size_t>(one.index)];
+    if (one.kind == OperandKind::predicate) unknown |= (unknown_predicates_ >> one.index & 1U) != 0;
   };
-  for (const WalkOperand* one : parts.sources) look(*one);
-  if (line.work == Work::combine)
+  for (const Operand* one : parts.sources) look(*one);
+  if (line.row.work == Work::combine)
     for (std::size_t i = 2; i < line.operands.size(); ++i) look(line.operands[i]);
-  for (const WalkOperand* one : parts.ins) look(*one);
+  for (const Operand* one : parts.ins) look(*one);
   bool computed = false;
   for (std::size_t lane = 0; lane < kLanes; ++lane)
     if ((mask >> lane & 1U) != 0) {
@@ -27,26 +26,26 @@ void Walker::compute(const WalkLine& line, int at, std::uint32_t mask) {
       if (!computed) break;
     }
   unknown |= !computed;
-  const auto mark = [&](const WalkOperand& one) {
-    if (one.kind == Kind::predicate && one.index % kUniformPredicates != kTrue) {
+  const auto mark = [&](const Operand& one) {
+    if (one.kind == OperandKind::predicate && one.index % kUniformPredicates != kTrue) {
       unknown_predicates_ = (unknown_predicates_ & ~(1U << one.index)) | static_cast<std::uint32_t>(unknown)
                                                                              << one.index;
-    } else if (one.kind == Kind::reg && one.index != kZero && one.index != kUniformZero) {
+    } else if (one.kind == OperandKind::reg && one.index != kZero && one.index != kUniformZero) {
       const auto index = static_cast<std::size_t>(one.index);
       unknown_[index] = unknown;
       if (index + 1 < unknown_.size() && (line.has(Mark::wide) || line.has(Mark::pair) ||
-                                          (line.work == Work::zero && !line.has(Mark::has_32))))
+                                          (line.row.work == Work::zero && !line.has(Mark::has_32))))
         unknown_[index + 1] = unknown;
     }
   };
   mark(to);
-  for (const WalkOperand* one : parts.outs) mark(*one);
+  for (const Operand* one : parts.outs) mark(*one);
 }
 
 /// False where the walk does not compute the instruction.
-bool Walker::lane_of(const WalkLine& line, const Parts& parts, std::size_t lane) {
+bool Walker::lane_of(const Decoded& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
-  switch (line.work) {
+  switch (line.row.work) {
     case Work::multiply:
       return from.size() >= 3 && multiply(line, parts, lane);
     case Work::add:
@@ -65,10 +64,10 @@ bool Walker::lane_of(const WalkLine& line, const Parts& parts, std::size_t lane)
   }
 }
 
-bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
-  const WalkOperand& to = line.operands[0];
+bool Walker::pick(const Decoded& line, const Parts& parts, std::size_t lane) {
+  const Operand& to = line.operands[0];
   const auto& from = parts.sources;
-  switch (line.work) {
+  switch (line.row.work) {
     case Work::move:
       write(to, lane, signed_source(*from[0], lane));
       return true;
@@ -91,7 +90,7 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
         if ((from[3]->value >> i & 1) != 0)
           value |= ((i & 4U) != 0 ? a : ~a) & ((i & 2U) != 0 ? b : ~b) & ((i & 1U) != 0 ? c : ~c);
       write(to, lane, value);
-      for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, value != 0);
+      for (const Operand* out : parts.outs) write_predicate(*out, lane, value != 0);
       return true;
     }
     case Work::select:
@@ -109,7 +108,7 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
     case Work::half:
       // A constant: 0 * 0 + two halves. Only zero is written so where the result is a number of a loop.
       if (!line.has(Mark::mma) || from.size() < 4 || from[0]->index != kZero) return false;
-      if (from[2]->kind != Kind::number || from[2]->value != 0 || from[3]->value != 0) return false;
+      if (from[2]->kind != OperandKind::number || from[2]->value != 0 || from[3]->value != 0) return false;
       write(to, lane, 0);
       return true;
     default:
@@ -117,7 +116,7 @@ bool Walker::pick(const WalkLine& line, const Parts& parts, std::size_t lane) {
   }
 }
 
-bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane) {
+bool Walker::multiply(const Decoded& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
   const std::uint32_t a = source(*from[0], lane), b = signed_source(*from[1], lane);
   const bool is_signed = !line.has(Mark::is_unsigned);
@@ -137,19 +136,19 @@ bool Walker::multiply(const WalkLine& line, const Parts& parts, std::size_t lane
     const std::uint64_t sum = product + (from[2]->negative ? 0 - c : c) + carry;
     write(line.operands[0], lane, static_cast<std::uint32_t>(sum));
     write(line.operands[0], lane, static_cast<std::uint32_t>(sum >> 32), 1);
-    for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, sum < product);
+    for (const Operand* out : parts.outs) write_predicate(*out, lane, sum < product);
     return true;
   }
   write(line.operands[0], lane, a * b + signed_source(*from[2], lane) + carry);
   return true;
 }
 
-bool Walker::add(const WalkLine& line, const Parts& parts, std::size_t lane) {
+bool Walker::add(const Decoded& line, const Parts& parts, std::size_t lane) {
   const bool extended = line.has(Mark::extended);
   std::uint64_t sum = 0;
   std::array<bool, 2> carries{};
   std::size_t count = 0;
-  for (const WalkOperand* one : parts.sources) {
+  for (const Operand* one : parts.sources) {
     const std::uint32_t plain = source(*one, lane);
     const bool negative = one->negative || one->inverted;
     std::uint64_t term = negative ? std::uint64_t{static_cast<std::uint32_t>(~plain)} : std::uint64_t{plain};
@@ -160,7 +159,7 @@ bool Walker::add(const WalkLine& line, const Parts& parts, std::size_t lane) {
     ++count;
   }
   if (extended)
-    for (const WalkOperand* in : parts.ins)
+    for (const Operand* in : parts.ins)
       if (predicate(*in, lane)) {
         sum = (sum & kAllLanes) + 1;
         if (sum >> 32 != 0) (carries[0] ? carries[1] : carries[0]) = true;
@@ -171,11 +170,11 @@ bool Walker::add(const WalkLine& line, const Parts& parts, std::size_t lane) {
   return true;
 }
 
-bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
+bool Walker::shift(const Decoded& line, const Parts& parts, std::size_t lane) {
   const auto& from = parts.sources;
-  const WalkOperand& to = line.operands[0];
+  const Operand& to = line.operands[0];
   const std::uint32_t first = signed_source(*from[0], lane), second = source(*from[1], lane);
-  if (line.work == Work::scale) {
+  if (line.row.work == Work::scale) {
     const bool high = line.has(Mark::high);
     if (high && from.size() < 4 && !line.has(Mark::sx32)) return false;
     const auto by = static_cast<std::uint32_t>(from.back()->value) & 31U;
@@ -191,7 +190,7 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
     std::uint64_t sum = value + signed_source(*from[1], lane);
     if (line.has(Mark::extended) && !parts.ins.empty() && predicate(*parts.ins[0], lane)) ++sum;
     write(to, lane, static_cast<std::uint32_t>(sum));
-    for (const WalkOperand* out : parts.outs) write_predicate(*out, lane, sum >> 32 != 0);
+    for (const Operand* out : parts.outs) write_predicate(*out, lane, sum >> 32 != 0);
     return true;
   }
   const std::uint32_t by = second & 63U;
@@ -216,7 +215,7 @@ bool Walker::shift(const WalkLine& line, const Parts& parts, std::size_t lane) {
 }
 
 /// PLOP3.LUT P3, PT, PT, PT, UP0, 0x80, 0x0: a result by the first table, one by the second.
-bool Walker::combine(const WalkLine& line, std::size_t lane) {
+bool Walker::combine(const Decoded& line, std::size_t lane) {
   constexpr std::size_t kFirst = 2, kTable = 5;
   if (line.operands.size() < kTable + 2) return false;
   unsigned row = 0;
@@ -228,15 +227,15 @@ bool Walker::combine(const WalkLine& line, std::size_t lane) {
 }
 
 /// Registers that the compiler puts aside: `[R1+0x1c]`, of every lane alike.
-bool Walker::from_local(const WalkLine& line, std::size_t lane) {
+bool Walker::from_local(const Decoded& line, std::size_t lane) {
   if (line.operands.size() < 2) return false;
   const auto found = local_.find(line.operands[1].value);
   if (found == local_.end() || line.bytes != kWordBytes) return false;
   write(line.operands[0], lane, found->second[lane]);
   return true;
 }
-void Walker::to_local(const WalkLine& line) {
-  if (line.operands.size() < 2 || line.operands[1].kind != Kind::reg) return;
+void Walker::to_local(const Decoded& line) {
+  if (line.operands.size() < 2 || line.operands[1].kind != OperandKind::reg) return;
   const auto index = static_cast<std::size_t>(line.operands[1].index);
   if (unknown_[index] || line.bytes != kWordBytes)
     local_.erase(line.operands[0].value);
@@ -244,10 +243,10 @@ void Walker::to_local(const WalkLine& line) {
     local_[line.operands[0].value] = registers_[index];
 }
 
-bool Walker::compare(const WalkLine& line, std::size_t lane) {
+bool Walker::compare(const Decoded& line, std::size_t lane) {
   // ISETP.GE.AND P1, PT, R2, 0x1, PT[, P0]: two results, two sources, a predicate to join, a carry of .EX.
   if (line.operands.size() < 5) return false;
-  const WalkOperand &x = line.operands[2], &y = line.operands[3];
+  const Operand &x = line.operands[2], &y = line.operands[3];
   const bool is_unsigned = line.has(Mark::is_unsigned);
   const std::uint32_t a = signed_source(x, lane), b = signed_source(y, lane);
   bool less = is_unsigned ? a < b : static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b),

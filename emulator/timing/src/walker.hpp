@@ -9,11 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/sass/decode.hpp"
 #include "mmaudit/timing/walk.hpp"
-#include "walk_operand.hpp"
 
 namespace mmaudit::timing {
+
+using sass::Decoded, sass::Kind, sass::Mark, sass::Operand, sass::OperandKind, sass::Relation, sass::Step,
+    sass::Work;
+using sass::kAllPredicates, sass::kAllRegisters, sass::kTrue, sass::kUniformPredicates, sass::kUniformZero,
+    sass::kZero;
+inline constexpr int kLanes = 32;
 
 using Lanes = std::array<std::uint32_t, kLanes>;
 using LaneAddresses = std::array<std::uint64_t, kLanes>;
@@ -26,22 +33,16 @@ inline constexpr std::uint32_t kSharedWindow = 0x7f00;
 /// Of blockDim.x and gridDim.x in the bank of constants, and of the parameters. Source: what nvcc 13.0 reads.
 inline constexpr std::int64_t kBlockDim = 0x0, kGridDim = 0xc, kFirstParameter = 0x210;
 
-inline bool holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 class Walker {
-  using Kind = WalkOperand::Kind;
-
  public:
-  Walker(const SassFunction& function, const Grid& grid, int x, int y)
+  Walker(const sass::Function& function, const Grid& grid, int x, int y)
       : function_(function), grid_(grid), x_(x), y_(y) {
     lines_.reserve(function.lines.size());
-    for (const SassLine& line : function.lines) {
+    for (const sass::Line& line : function.lines) {
       place_[line.address] = static_cast<int>(lines_.size());
-      lines_.push_back(walk_line(line));
+      lines_.push_back(sass::decode(line));
     }
-    for (const WalkLine& line : lines_) parts_.push_back(parts_of(line));
+    for (const Decoded& line : lines_) parts_.push_back(parts_of(line));
     met_.resize(lines_.size());
   }
 
@@ -67,9 +68,9 @@ class Walker {
 
  private:
   [[noreturn]] void refuse(int at, std::string_view what) const {
-    const SassLine& line = function_.lines[static_cast<std::size_t>(at)];
-    throw std::invalid_argument("line " + std::to_string(line.number) + ": found " + printable(line.opcode) +
-                                " " + printable(line.operands) + ", allowed: " + std::string(what));
+    const sass::Line& line = function_.lines[static_cast<std::size_t>(at)];
+    throw InputError("line " + std::to_string(line.number) + ": found " + printable(line.opcode) + " " +
+                     printable(line.operands) + ", allowed: " + std::string(what));
   }
 
   void walk_warp(WalkedBlock& block, WalkedWarp& warp) {
@@ -91,10 +92,10 @@ class Walker {
 
   /// Executes the line; returns the next.
   int step(WalkedBlock& block, WalkedWarp& warp, int at) {
-    const WalkLine& line = lines_[static_cast<std::size_t>(at)];
+    const Decoded& line = lines_[static_cast<std::size_t>(at)];
     const std::uint32_t mask = mask_of(line) & active_;
     warp.steps.push_back({at, -1});
-    if (line.is_branch) {
+    if (line.row.kind == Kind::branch) {
       if (is_unknown(line)) refuse(at, "a branch that depends on no loaded value");
       if (mask == 0) return at + 1;
       if (mask != active_) refuse(at, "a branch that all threads of a warp take alike");
@@ -103,10 +104,8 @@ class Walker {
       if (target->second <= at) taken_.emplace_back(at, warp.steps.size());
       return target->second;
     }
-    if (line.work == Work::none && line.step == Step::plain &&
-        (line.base == "CALL" || line.base == "RET" || line.base == "BRX" || line.base == "JMP"))
-      refuse(at, "branches alone");
-    switch (line.step) {
+    if (line.row.trait == sass::Trait::not_followed) refuse(at, "branches alone");
+    switch (line.row.step) {
       case Step::exit:
         if (is_unknown(line)) refuse(at, "an exit that depends on no loaded value");
         active_ &= ~mask;
@@ -118,22 +117,22 @@ class Walker {
         if (mask != 0) {
           warp.steps.back().access = access_at(block, line, at, mask);
         }
-        if (line.is_local)
+        if (is_local(line.row))
           compute(line, at, mask);
         else
-          forget(line, line.step == Step::load || line.step == Step::shared);
+          forget(line, line.row.step == Step::load || line.row.step == Step::shared);
         break;
       default:
-        if (line.work != Work::none || !line.operands.empty()) compute(line, at, mask);
+        if (line.row.work != Work::none || !line.operands.empty()) compute(line, at, mask);
     }
     return at + 1;
   }
 
-  [[nodiscard]] std::uint32_t mask_of(const WalkLine& line) const {
+  [[nodiscard]] std::uint32_t mask_of(const Decoded& line) const {
     const std::uint32_t value = predicates_[static_cast<std::size_t>(line.predicate)];
     return line.not_predicate ? ~value : value;
   }
-  [[nodiscard]] bool is_unknown(const WalkLine& line) const {
+  [[nodiscard]] bool is_unknown(const Decoded& line) const {
     return (unknown_predicates_ >> line.predicate & 1U) != 0;
   }
 
@@ -144,11 +143,11 @@ class Walker {
     std::uint32_t mask = 0;
     std::int32_t access = -1;
   };
-  std::int32_t access_at(WalkedBlock& block, const WalkLine& line, int at, std::uint32_t mask);
-  LaneAddresses addresses_of(const WalkOperand& address, int at) const;
+  std::int32_t access_at(WalkedBlock& block, const Decoded& line, int at, std::uint32_t mask);
+  LaneAddresses addresses_of(const Operand& address, int at) const;
   static MemoryAccess global_access(const LaneAddresses& all, std::uint32_t mask, int bytes);
-  static MemoryAccess shared_access(const WalkLine& line, const LaneAddresses& all, std::uint32_t mask);
-  MemoryAccess local_access(const WalkOperand& address, int bytes) const;
+  static MemoryAccess shared_access(const Decoded& line, const LaneAddresses& all, std::uint32_t mask);
+  MemoryAccess local_access(const Operand& address, int bytes) const;
 
   // ---- values
   [[nodiscard]] std::uint32_t constant(std::int64_t place) const {
@@ -175,62 +174,63 @@ class Walker {
   }
 
   /// Word `word` of a source: the register, or the one behind it.
-  [[nodiscard]] std::uint32_t source(const WalkOperand& operand, std::size_t lane, int word = 0) const {
+  [[nodiscard]] std::uint32_t source(const Operand& operand, std::size_t lane, int word = 0) const {
     switch (operand.kind) {
-      case Kind::reg: {
+      case OperandKind::reg: {
         const bool is_zero = operand.index == kZero || operand.index == kUniformZero;
         return is_zero ? 0
                        : registers_[static_cast<std::size_t>(operand.index) + static_cast<std::size_t>(word)]
                                    [lane];
       }
-      case Kind::number:
+      case OperandKind::number:
         return word == 0 ? static_cast<std::uint32_t>(operand.value) : operand.value < 0 ? kAllLanes : 0;
-      case Kind::constant:
+      case OperandKind::constant:
         return constant(operand.value + static_cast<std::int64_t>(kWordBytes) * word);
-      case Kind::special:
+      case OperandKind::special:
         return special(operand.text, static_cast<std::uint32_t>(lane));
       default:
         return 0;
     }
   }
-  [[nodiscard]] std::uint32_t signed_source(const WalkOperand& operand, std::size_t lane) const {
+  [[nodiscard]] std::uint32_t signed_source(const Operand& operand, std::size_t lane) const {
     const std::uint32_t value = source(operand, lane);
     return operand.negative ? 0 - value : operand.inverted ? ~value : value;
   }
-  [[nodiscard]] bool predicate(const WalkOperand& operand, std::size_t lane) const {
+  [[nodiscard]] bool predicate(const Operand& operand, std::size_t lane) const {
     const bool value = (predicates_[static_cast<std::size_t>(operand.index)] >> lane & 1U) != 0;
     return value != operand.inverted;
   }
 
-  void write(const WalkOperand& to, std::size_t lane, std::uint32_t value, int word = 0) {
-    if (to.kind != Kind::reg || to.index == kZero || to.index == kUniformZero) return;
+  void write(const Operand& to, std::size_t lane, std::uint32_t value, int word = 0) {
+    if (to.kind != OperandKind::reg || to.index == kZero || to.index == kUniformZero) return;
     registers_[static_cast<std::size_t>(to.index) + static_cast<std::size_t>(word)][lane] = value;
   }
-  void write_predicate(const WalkOperand& to, std::size_t lane, bool value) {
+  void write_predicate(const Operand& to, std::size_t lane, bool value) {
     if (to.index % kUniformPredicates == kTrue) return;
     std::uint32_t& all = predicates_[static_cast<std::size_t>(to.index)];
     all = (all & ~(1U << lane)) | static_cast<std::uint32_t>(value) << lane;
   }
 
   /// The destination holds what is not known: loaded, floating point, or an instruction that the walk lacks.
-  void forget(const WalkLine& line, bool writes) {
+  void forget(const Decoded& line, bool writes) {
     if (!writes || line.operands.empty()) return;
-    const WalkOperand& to = line.operands[0];
-    if (to.kind == Kind::predicate) unknown_predicates_ |= 1U << to.index;
-    if (to.kind != Kind::reg || to.index == kZero) return;
-    const int count = line.base == "LDSM" ? (holds(line.opcode, ".4") ? 4 : 2) : std::max(1, line.bytes / 4);
+    const Operand& to = line.operands[0];
+    if (to.kind == OperandKind::predicate) unknown_predicates_ |= 1U << to.index;
+    if (to.kind != OperandKind::reg || to.index == kZero) return;
+    const int count = line.row.kind == Kind::load_matrices ? sass::matrices_of(line.opcode)
+                                                           : std::max(1, line.bytes / kWordBytes);
     for (int i = 0; i < count && to.index + i < kZero; ++i)
       unknown_[static_cast<std::size_t>(to.index) + static_cast<std::size_t>(i)] = true;
   }
 
   struct Parts {
-    std::vector<const WalkOperand*> outs, carries, sources, ins;  ///< ins: predicates behind the sources
+    std::vector<const Operand*> outs, carries, sources, ins;  ///< ins: predicates behind the sources
   };
-  static Parts parts_of(const WalkLine& line) {
+  static Parts parts_of(const Decoded& line) {
     Parts parts;
     for (std::size_t i = 1; i < line.operands.size(); ++i) {
-      const WalkOperand& one = line.operands[i];
-      if (one.kind != Kind::predicate)
+      const Operand& one = line.operands[i];
+      if (one.kind != OperandKind::predicate)
         parts.sources.push_back(&one);
       else if (parts.sources.empty())
         parts.outs.push_back(&one);
@@ -240,16 +240,16 @@ class Walker {
     return parts;
   }
 
-  void compute(const WalkLine& line, int at, std::uint32_t mask);
-  bool lane_of(const WalkLine& line, const Parts& parts, std::size_t lane);
-  bool pick(const WalkLine& line, const Parts& parts, std::size_t lane);
-  bool multiply(const WalkLine& line, const Parts& parts, std::size_t lane);
-  bool shift(const WalkLine& line, const Parts& parts, std::size_t lane);
-  bool add(const WalkLine& line, const Parts& parts, std::size_t lane);
-  bool compare(const WalkLine& line, std::size_t lane);
-  bool combine(const WalkLine& line, std::size_t lane);
-  bool from_local(const WalkLine& line, std::size_t lane);
-  void to_local(const WalkLine& line);
+  void compute(const Decoded& line, int at, std::uint32_t mask);
+  bool lane_of(const Decoded& line, const Parts& parts, std::size_t lane);
+  bool pick(const Decoded& line, const Parts& parts, std::size_t lane);
+  bool multiply(const Decoded& line, const Parts& parts, std::size_t lane);
+  bool shift(const Decoded& line, const Parts& parts, std::size_t lane);
+  bool add(const Decoded& line, const Parts& parts, std::size_t lane);
+  bool compare(const Decoded& line, std::size_t lane);
+  bool combine(const Decoded& line, std::size_t lane);
+  bool from_local(const Decoded& line, std::size_t lane);
+  void to_local(const Decoded& line);
 
   /// Leaves out the middle of a loop that goes round more often than `most` times.
   static constexpr int kKeptAtEnd = 4;
@@ -291,10 +291,10 @@ class Walker {
       }
   }
 
-  const SassFunction& function_;
+  const sass::Function& function_;
   const Grid& grid_;
   int x_, y_, warp_ = 0;
-  std::vector<WalkLine> lines_;
+  std::vector<Decoded> lines_;
   std::vector<Parts> parts_;  ///< of each line
   std::vector<Met> met_;      ///< of each line
   std::map<std::uint32_t, int> place_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "first_level.hpp"
+#include "mmaudit/error.hpp"
 #include "mmaudit/timing/measured.hpp"
 #include "second_level.hpp"
 
@@ -23,8 +24,8 @@ namespace {
 const Machine& hopper() { return *find_machine("hopper"); }
 
 /// A kernel from instructions whose control words wait one cycle, or are given: "007f1 ...".
-SassFunction kernel_of(const std::string& lines) {
-  return read_listing("kernel k\n" + lines, "sm_90a").front();
+sass::Function kernel_of(const std::string& lines) {
+  return sass::read_listing("kernel k\n" + lines, "sm_90a").front();
 }
 
 Grid grid_of(int threads, std::uint64_t pointer = std::uint64_t{1} << 32) {
@@ -35,7 +36,7 @@ Grid grid_of(int threads, std::uint64_t pointer = std::uint64_t{1} << 32) {
 }
 
 TEST(Walk, CountsTheTripsOfALoopAndWhatItReads) {
-  const SassFunction function = kernel_of(
+  const sass::Function function = kernel_of(
       "0007f1 S2R R0, SR_TID.X\n"
       "0007f1 ULDC.64 UR4, c[0x0][0x210]\n"
       "0007f1 IMAD.MOV.U32 R1, RZ, RZ, RZ\n"
@@ -80,7 +81,7 @@ TEST(Walk, RefusesWhatDependsOnLoadedValues) {
   const auto refused = [](const std::string& lines) {
     try {
       walk(kernel_of(lines), grid_of(32), 0, 0, 8);
-    } catch (const std::invalid_argument& error) {
+    } catch (const InputError& error) {
       return std::string(error.what());
     }
     return std::string();
@@ -100,8 +101,8 @@ TEST(Walk, RefusesWhatDependsOnLoadedValues) {
 
 KernelTiming timed(const std::string& lines, int threads, const Machine& machine = hopper(), int blocks = 1,
                    int resident = 1) {
-  const SassFunction function = kernel_of(lines);
-  KernelLaunch launch;
+  const sass::Function function = kernel_of(lines);
+  GridLaunch launch;
   launch.blocks = blocks;
   launch.resident = resident;
   launch.operands[1].row = 4096;
@@ -298,11 +299,11 @@ TEST(Loads, AreDoneWhenTheirDataAreThroughThePipe) {
 
 /// Two loads, the second `offset` bytes on, where L2 has nothing and memory was asked `since` cycles ago.
 KernelTiming two_misses(const std::string& offset, float since) {
-  const SassFunction function = kernel_of(
+  const sass::Function function = kernel_of(
       kAddress + "000711 LDG.E R6, desc[UR8][R2.64]\n000ff1 VIADD R7, R6, 0x1\n" +
       "000711 LDG.E R6, desc[UR8][R2.64+" + offset + "]\n000ff1 VIADD R7, R6, 0x1\n" + "0007f1 EXIT\n");
   const TripMemory trips[] = {{{1, since}, {1, since}}};
-  KernelLaunch launch;
+  GridLaunch launch;
   launch.trips = trips;
   launch.pitch = 4096;
   launch.piece = 128;
@@ -336,7 +337,7 @@ TEST(Matrices, TakeTheTensorUnitWhenTheyArrive) {
     lines += "0007f1 HMMA.16816.F32 R" + std::to_string(16 + i % 8 * 4) + ", R4, R8, RZ\n";
     if (i == 20 || i == 40) lines += "0007f1 LDSM.16.M88.4 R12, [R0]\n";
   }
-  const SassFunction function = kernel_of(lines + "0007f1 EXIT\n");
+  const sass::Function function = kernel_of(lines + "0007f1 EXIT\n");
   const auto cycles = [&function](const Machine& machine) {
     return simulate_kernel(machine, function, walk(function, grid_of(32), 0, 0, 8), {}).cycles;
   };
@@ -402,13 +403,13 @@ TEST(SecondLevel, BlocksAreAsMuchInStepAsOnAnH100) {
 TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
   const Product& product = products().front();
   const auto refused = [&](int m, int n, int k) {
-    EXPECT_THROW(time_product(hopper(), function_of(product), product, {m, n, k}), std::invalid_argument);
+    EXPECT_THROW(time_product(hopper(), function_of(product), product, {m, n, k}), InputError);
   };
   refused(product.tile + 1, product.tile, 128);
   refused(product.tile, 0, 128);
   refused(product.tile, product.tile, 64);
   EXPECT_THROW(time_product(*find_machine("ga100"), function_of(product), product, {128, 128, 128}),
-               std::invalid_argument);
+               InputError);
   for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
 }
 
@@ -490,9 +491,9 @@ TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {
   const std::string row =
       "sgemm,f32_f32,256,4,2,4,21,59138,59071,59181,58810,58966,29856,0.000036544,1980162604,24,";
   EXPECT_EQ(read_measured("# H200\nkernel,type\n" + row + "0\ncublas,f16_f32,256\n").size(), 1U);
-  EXPECT_THROW(read_measured(row + "1\n"), std::invalid_argument);
-  EXPECT_THROW(read_measured("sgemm,f32_f32,256\n"), std::invalid_argument);
-  EXPECT_THROW(read_measured(row + "x\n"), std::invalid_argument);
+  EXPECT_THROW(read_measured(row + "1\n"), InputError);
+  EXPECT_THROW(read_measured("sgemm,f32_f32,256\n"), InputError);
+  EXPECT_THROW(read_measured(row + "x\n"), InputError);
   const auto with = [](const std::string& n, const std::string& cycles, const std::string& compared) {
     return "sgemm,f32_f32," + n + ",4,2,4,21," + cycles + ",1,1,1,1,1,1,1," + compared + ",0\n";
   };
@@ -500,7 +501,7 @@ TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {
   for (const std::string& wrong :
        {with("256", "nan", "24"), with("256", "inf", "24"), with("256", "0", "24"), with("256", "9000", "0"),
         with("1e300", "9000", "24"), with("0", "9000", "24")})
-    EXPECT_THROW(read_measured(wrong), std::invalid_argument) << wrong;
+    EXPECT_THROW(read_measured(wrong), InputError) << wrong;
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/model/instruction.hpp"
+#include "mmaudit/sass/opcode.hpp"
 #include "mmaudit/timing/chain.hpp"
 #include "mmaudit/timing/simulate.hpp"
 
@@ -22,14 +24,14 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-const std::vector<SassFunction>& functions() {
-  static const auto read = read_sass(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_sweep_loops.sass"));
+const std::vector<sass::Function>& functions() {
+  static const auto read = sass::read(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_sweep_loops.sass"));
   return read;
 }
 
-const SassFunction& function(std::string_view part, int chains) {
+const sass::Function& function(std::string_view part, int chains) {
   const std::string end = "ELi" + std::to_string(chains) + "ELi";
-  for (const SassFunction& one : functions())
+  for (const sass::Function& one : functions())
     if (one.name.find(part) != std::string::npos && one.name.find(end) != std::string::npos) return one;
   throw std::runtime_error("no kernel " + std::string(part));
 }
@@ -74,19 +76,19 @@ double cycles_of(const Program& program, int warps) {
 
 TEST(ControlWord, FieldsAreWhereTheEncodingHasThem) {
   // HMMA.1688.F32 R4, R2.reuse, R0.reuse, R4 of the data.
-  const ControlWord word = control_word_of(0x0c0fe80000001004);
+  const sass::ControlWord word = sass::control_word_of(0x0c0fe80000001004);
   EXPECT_EQ(word.stall, 4);
   EXPECT_EQ(word.write_barrier, -1);
   EXPECT_EQ(word.read_barrier, -1);
   EXPECT_EQ(word.reuse, 3);
-  const ControlWord load =
-      control_word_of(std::uint64_t{4} << 41 | std::uint64_t{1} << 45 | std::uint64_t{5} << 46 |
-                      std::uint64_t{2} << 49 | std::uint64_t{0x21} << 52);
-  EXPECT_EQ(load, (ControlWord{4, false, 5, 2, 0x21, 0}));
+  const sass::ControlWord load =
+      sass::control_word_of(std::uint64_t{4} << 41 | std::uint64_t{1} << 45 | std::uint64_t{5} << 46 |
+                            std::uint64_t{2} << 49 | std::uint64_t{0x21} << 52);
+  EXPECT_EQ(load, (sass::ControlWord{4, false, 5, 2, 0x21, 0}));
 }
 
 TEST(Sass, ReadsLoopsWithTheirControlWords) {
-  const SassFunction& one = function("Mma_m16n8k8_f32_f16", 3);
+  const sass::Function& one = function("Mma_m16n8k8_f32_f16", 3);
   EXPECT_EQ(one.target, "sm_90a");
   const Program program = program_of(hopper(), one);
   EXPECT_EQ(program.steps, 4);
@@ -128,18 +130,18 @@ TEST(Sass, CallsTakeTheIntegerUnitAndAdditionsHalfOfAConversion) {
 }
 
 TEST(Sass, RefusesWhatIsNoDisassembly) {
-  EXPECT_THROW(read_sass(""), std::invalid_argument);
-  EXPECT_THROW(read_sass("Function : f\n/*0000*/ NOP ;\n"), std::invalid_argument);
-  EXPECT_THROW(read_sass("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n"), std::invalid_argument);
-  EXPECT_THROW(read_sass("Function : f\n/*0000*/ ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n"),
-               std::invalid_argument);
+  EXPECT_THROW(sass::read(""), InputError);
+  EXPECT_THROW(sass::read("Function : f\n/*0000*/ NOP ;\n"), InputError);
+  EXPECT_THROW(sass::read("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n"), InputError);
+  EXPECT_THROW(sass::read("Function : f\n/*0000*/ ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n"),
+               InputError);
   const auto straight =
-      read_sass("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n");
-  EXPECT_THROW(program_of(hopper(), straight.front()), std::invalid_argument);
-  const auto outside = read_sass(
+      sass::read("Function : f\n/*0000*/ NOP ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n");
+  EXPECT_THROW(program_of(hopper(), straight.front()), InputError);
+  const auto outside = sass::read(
       "Function : f\n/*0000*/ CALL.REL.NOINC 0x9990 ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n"
       "/*0010*/ BRA 0x0 ; /* 0x0000000000007918 */\n/* 0x000fe20000000000 */\n");
-  EXPECT_THROW(program_of(hopper(), outside.front()), std::invalid_argument);
+  EXPECT_THROW(program_of(hopper(), outside.front()), InputError);
 }
 
 std::string loop_of(const std::string& opcode) {
@@ -151,25 +153,25 @@ std::string loop_of(const std::string& opcode) {
 TEST(Sass, RefusesShapesThatNoGpuHas) {
   for (const char* opcode : {"HGMMA.64x99999999x16.F32", "HGMMA.64x12x16.F32", "HMMA.99999.F32", "HMMA.000",
                              "HMMA.16816x.F32", "HMMA.16x8.F32", "HMMA.F32", "IMMA.16817.S8.S8"}) {
-    EXPECT_EQ(multiply_adds_of(opcode), 0) << opcode;
+    EXPECT_EQ(sass::multiply_adds_of(opcode), 0) << opcode;
     try {
-      program_of(hopper(), read_sass(loop_of(opcode)).front());
+      program_of(hopper(), sass::read(loop_of(opcode)).front());
       ADD_FAILURE() << opcode;
-    } catch (const std::invalid_argument& error) {
+    } catch (const InputError& error) {
       EXPECT_TRUE(std::string(error.what()).starts_with("line 3: shape: found " + std::string(opcode)))
           << error.what();
     }
   }
-  EXPECT_EQ(multiply_adds_of("DMMA.16x8x8"), 16 * 8 * 8);
-  EXPECT_EQ(multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
+  EXPECT_EQ(sass::multiply_adds_of("DMMA.16x8x8"), 16 * 8 * 8);
+  EXPECT_EQ(sass::multiply_adds_of("BMMA.168256.AND.POPC"), 16 * 8 * 256);
 }
 
 TEST(Sass, NoRateWithoutAUnitAndANoteOfWhatIsNotKnown) {
-  const auto no_unit = program_of(*find_machine("v100"), read_sass(loop_of("HMMA.16816.F32")).front());
+  const auto no_unit = program_of(*find_machine("v100"), sass::read(loop_of("HMMA.16816.F32")).front());
   EXPECT_EQ(no_unit.work, 0);
   ASSERT_EQ(no_unit.notes.size(), 1U);
   EXPECT_NE(no_unit.notes[0].find("no unit on this machine: no rate"), std::string::npos);
-  const auto unknown = program_of(hopper(), read_sass(loop_of("FROB.X")).front());
+  const auto unknown = program_of(hopper(), sass::read(loop_of("FROB.X")).front());
   ASSERT_EQ(unknown.notes.size(), 1U);
   EXPECT_EQ(unknown.notes[0], "1 instructions that the model does not know are taken to be of the ALU");
 }

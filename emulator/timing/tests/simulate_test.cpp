@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "mmaudit/error.hpp"
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/timing/chain.hpp"
 #include "mmaudit/timing/drawing.hpp"
@@ -180,12 +181,12 @@ TEST(Simulate, TheSameInEveryRun) {
 
 TEST(Simulate, RefusesWhatCannotRun) {
   Program program;
-  EXPECT_THROW(simulate(hopper(), program, {}), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), program, {}), InputError);
   TimedOp op;
   op.flow = Flow::jump;
   op.target = 7;
   program.add(op, "BRA");
-  EXPECT_THROW(simulate(hopper(), program, {}), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), program, {}), InputError);
   Program waits;
   TimedOp load = multiply(8, 0);
   load.unit = Unit::shared;
@@ -194,7 +195,7 @@ TEST(Simulate, RefusesWhatCannotRun) {
   waits.add(load, "LDS");
   Launch launch;
   launch.warps = 65;
-  EXPECT_THROW(simulate(hopper(), waits, launch), std::invalid_argument);
+  EXPECT_THROW(simulate(hopper(), waits, launch), InputError);
 }
 
 TEST(Machines, EachNumberHasASourceAndEachMachineAName) {
@@ -206,7 +207,17 @@ TEST(Machines, EachNumberHasASourceAndEachMachineAName) {
     for (const Number& number : machine.numbers) EXPECT_GE(number.source.size(), 4U) << machine.name;
   }
   EXPECT_EQ(find_machine("H200"), find_machine("sm_90a"));
-  EXPECT_EQ(find_machine("pascal"), nullptr);
+  // By the names of its generation; other GPUs of that are not this machine.
+  constexpr std::pair<std::string_view, std::string_view> kGenerations[] = {
+      {"volta", "v100"},   {"sm_70", "v100"},  {"Turing", "tu102"}, {"sm_75", "tu102"},
+      {"ampere", "ga100"}, {"sm_80", "ga100"}, {"ga10x", "ga104"},  {"sm_86", "ga104"},
+      {"ada", "ad102"},    {"sm_89", "ad102"}, {"sm_90", "hopper"}, {"sm_90a", "hopper"}};
+  for (const auto& [generation, name] : kGenerations) {
+    ASSERT_NE(find_machine(generation), nullptr) << generation;
+    EXPECT_EQ(find_machine(generation)->name, name) << generation;
+  }
+  for (const char* other : {"pascal", "sm_72", "sm_87", "t4", "h20", "sm_100"})
+    EXPECT_EQ(find_machine(other), nullptr) << other;
   EXPECT_LT((*find_machine("h100"))[Parameter::dram_bytes], (*find_machine("h200"))[Parameter::dram_bytes]);
   EXPECT_EQ((*find_machine("h100"))[Parameter::l2_bytes], (*find_machine("h200"))[Parameter::l2_bytes]);
 }

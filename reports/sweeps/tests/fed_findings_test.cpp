@@ -1,7 +1,7 @@
 // Findings on bytes that arrive while wgmma runs.
 #include <gtest/gtest.h>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "sweeps/findings.hpp"
 
 namespace mmaudit::sweeps::test {
@@ -20,25 +20,25 @@ std::pair<int, int> judged(const SweepResult& result, bool expected) {
 }
 
 TEST(FedFindings, HoldWhereCopiesFitBesideTheOperands) {
-  FakeMachine machine;
-  EXPECT_EQ(judged(sweep_of(machine, {kFed}), true), (std::pair{5, 0}));
+  FakeTarget target;
+  EXPECT_EQ(judged(sweep_of(target, {kFed}), true), (std::pair{5, 0}));
 }
 
 TEST(FedFindings, FailWhereEveryCopyCosts) {
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+  FakeTarget target;
+  target.cycles = [](const Benchmark& benchmark, const Point& point) {
     return 128.0 + point.number("fed") / 256.0 + (loads(benchmark) ? 4 : 0);
   };
-  EXPECT_EQ(judged(sweep_of(machine, {kFed}), false), (std::pair{5, 0}));
+  EXPECT_EQ(judged(sweep_of(target, {kFed}), false), (std::pair{5, 0}));
 }
 
 /// Registers beside 5 bytes per clock more: seen as far as the feeds that are tried lie apart.
 TEST(FedFindings, SayWhatDifferenceIsNotSeen) {
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark&, const Point& point) {
+  FakeTarget target;
+  target.cycles = [](const Benchmark&, const Point& point) {
     return std::max(128.0, point.number("fed") / 4.0 / (point.axis("a") == "registers" ? 53 : 48));
   };
-  for (const Finding& finding : findings_of(sweep_of(machine, {kFed})))
+  for (const Finding& finding : findings_of(sweep_of(target, {kFed})))
     if (finding.statement.starts_with("Beside wgmma")) {
       EXPECT_EQ(finding.holds, true);
       EXPECT_EQ(finding.measured,
@@ -49,9 +49,9 @@ TEST(FedFindings, SayWhatDifferenceIsNotSeen) {
 
 /// What loads cost is no part of what a feed costs: both are against the rate with neither.
 TEST(FedFindings, LoadsThatCostTakeFromWhatAFeedMayCost) {
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark& benchmark, const Point&) { return loads(benchmark) ? 136.0 : 128.0; };
-  EXPECT_EQ(judged(sweep_of(machine, {kFed}), false), (std::pair{3, 2}))
+  FakeTarget target;
+  target.cycles = [](const Benchmark& benchmark, const Point&) { return loads(benchmark) ? 136.0 : 128.0; };
+  EXPECT_EQ(judged(sweep_of(target, {kFed}), false), (std::pair{3, 2}))
       << "both of loads, and nothing that registers leave";
 }
 
@@ -65,18 +65,18 @@ TEST(FedFindings, SmallOrDifferentFeedsDecideNothing) {
       }
     return std::string("no such finding");
   };
-  FakeMachine machine;
-  EXPECT_EQ(needs(sweep_of(machine, {kFed}, false, {"fed=[0,8192]"}), "wgmma keeps 95% of its rate while 30"),
+  FakeTarget target;
+  EXPECT_EQ(needs(sweep_of(target, {kFed}, false, {"fed=[0,8192]"}), "wgmma keeps 95% of its rate while 30"),
             "a feed of 30 bytes per clock and multiprocessor or more");
-  SweepResult result = sweep_of(machine, {kFed});
+  SweepResult result = sweep_of(target, {kFed});
   std::erase_if(result.points,
                 [](const Point& point) { return point.axis("a") == "shared" && point.number("fed") > 8192; });
   EXPECT_EQ(needs(result, "Beside wgmma"), "the same feeds with A in shared memory and in registers");
 }
 
 TEST(FedFindings, NeedTheRateWithoutAFeed) {
-  FakeMachine machine;
-  EXPECT_EQ(judged(sweep_of(machine, {kFed}, false, {"fed=16384"}), true), (std::pair{0, 0}));
+  FakeTarget target;
+  EXPECT_EQ(judged(sweep_of(target, {kFed}, false, {"fed=16384"}), true), (std::pair{0, 0}));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Findings, on grids whose answer is known.
 #include <gtest/gtest.h>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "sweeps/findings.hpp"
 
 namespace mmaudit::sweeps::test {
@@ -28,9 +28,9 @@ std::vector<Finding> matrix_findings(const SweepResult& result) {
 }
 
 TEST(Findings, AllHoldOnAGridThatBehavesAsThePapersSay) {
-  FakeMachine machine;
-  machine.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 700 : 7000; };
-  const SweepResult result = sweep_of(machine, kOfFindings, false, {"scope=[sm,gpu,energy]"});
+  FakeTarget target;
+  target.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 700 : 7000; };
+  const SweepResult result = sweep_of(target, kOfFindings, false, {"scope=[sm,gpu,energy]"});
   for (const Finding& finding : matrix_findings(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_TRUE(*finding.holds) << finding.statement << ": " << finding.measured;
@@ -40,9 +40,9 @@ TEST(Findings, AllHoldOnAGridThatBehavesAsThePapersSay) {
 }
 
 TEST(Findings, EachFailsOnAGridThatContradictsIt) {
-  FakeMachine machine;
+  FakeTarget target;
   // One flat unit: no sub-cores, no cost of small k, of shared memory, of data, of conflicts.
-  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+  target.cycles = [](const Benchmark& benchmark, const Point& point) {
     const int n = point.number("n"), warps = point.number("warps");
     if (is_wgmma(benchmark) && is_sparse(benchmark)) return 128.0;
     if (is_wgmma(benchmark)) return 3.0 * n + (point.axis("a") == "registers" ? 0 : 20);
@@ -50,9 +50,9 @@ TEST(Findings, EachFailsOnAGridThatContradictsIt) {
     const int ways = std::max(1, point.number("ways"));
     return 20.0 * warps + 3 * ways + 5 * words_of(benchmark, point);
   };
-  machine.clock = [](const Point&) { return 2e9; };
-  machine.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 7000 : 7; };
-  const SweepResult result = sweep_of(machine, kOfFindings, false, {"scope=[sm,gpu,energy]"});
+  target.clock = [](const Point&) { return 2e9; };
+  target.joules = [](const Benchmark& benchmark) { return is_wgmma(benchmark) ? 7000 : 7; };
+  const SweepResult result = sweep_of(target, kOfFindings, false, {"scope=[sm,gpu,energy]"});
   for (const Finding& finding : matrix_findings(result)) {
     ASSERT_TRUE(finding.holds.has_value()) << finding.statement;
     EXPECT_FALSE(*finding.holds) << finding.statement << ": " << finding.measured;
@@ -60,18 +60,18 @@ TEST(Findings, EachFailsOnAGridThatContradictsIt) {
 }
 
 TEST(Findings, NothingIsSaidOfWhatWasNotMeasured) {
-  FakeMachine machine;
-  for (const Finding& finding : findings_of(sweep_of(machine, {"stmatrix"})))
+  FakeTarget target;
+  for (const Finding& finding : findings_of(sweep_of(target, {"stmatrix"})))
     EXPECT_FALSE(finding.holds.has_value());
 }
 
 TEST(Convergence, LeastIlpThatReachesTheRate) {
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark&, const Point& point) {
+  FakeTarget target;
+  target.cycles = [](const Benchmark&, const Point& point) {
     const int deepest = (point.number("warps") + 3) / 4 * point.number("ilp");
     return std::max(24.0, 8.0 * deepest);
   };
-  const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=sm"});
+  const SweepResult result = sweep_of(target, {kMma}, false, {"scope=sm"});
   const auto four = convergence_of(result, {.subject = kMma}, 4),
              eight = convergence_of(result, {.subject = kMma}, 8);
   ASSERT_TRUE(four && eight);
@@ -82,9 +82,9 @@ TEST(Convergence, LeastIlpThatReachesTheRate) {
 }
 
 TEST(BestRate, OfTheWarpsAskedForBothEndsIncluded) {
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark&, const Point&) { return 100.0; };  // more warps, more work
-  const SweepResult result = sweep_of(machine, {kMma}, false, {"scope=sm"});
+  FakeTarget target;
+  target.cycles = [](const Benchmark&, const Point&) { return 100.0; };  // more warps, more work
+  const SweepResult result = sweep_of(target, {kMma}, false, {"scope=sm"});
   const auto one = best_rate(kMma, 1, 1)(result), four = best_rate(kMma, 4, 4)(result),
              up_to_four = best_rate(kMma, 1, 4)(result), from_four = best_rate(kMma, 4, 8)(result);
   ASSERT_TRUE(one && four && up_to_four && from_four);
@@ -95,13 +95,13 @@ TEST(BestRate, OfTheWarpsAskedForBothEndsIncluded) {
 
 TEST(Convergence, NinetySevenPercentOfTheBestIsTheRate) {
   // 50%, 91%, 96%, 98% and from then on all of the rate.
-  FakeMachine machine;
-  machine.cycles = [](const Benchmark&, const Point& point) {
+  FakeTarget target;
+  target.cycles = [](const Benchmark&, const Point& point) {
     constexpr double kShares[] = {0.5, 0.91, 0.96, 0.98, 1, 1};
     const int ilp = point.number("ilp");
     return 100.0 * ilp / kShares[std::min(ilp, 6) - 1];
   };
-  const auto found = convergence_of(sweep_of(machine, {kMma}, false, {"scope=sm"}), {.subject = kMma}, 4);
+  const auto found = convergence_of(sweep_of(target, {kMma}, false, {"scope=sm"}), {.subject = kMma}, 4);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->ilp, 4);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "sweeps/findings.hpp"
 
 namespace mmaudit::sweeps::test {
@@ -106,7 +106,7 @@ inline void add_clusters(SweepResult& result, bool wrong) {
 /// The grid of a GPU that behaves as the papers say; with `wrong` set, in no respect.
 inline SweepResult grid(bool wrong) {
   SweepResult result;
-  result.provenance = FakeMachine().provenance();
+  result.provenance = FakeTarget().provenance();
   const auto either = [&](double right, double other) { return wrong ? other : right; };
   const auto cycles = [&](double right, double other) {
     return std::map<std::string, double>{{tag::kCycles, either(right, other)}};

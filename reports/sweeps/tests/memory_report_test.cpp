@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_levels.hpp"
@@ -38,7 +38,7 @@ constexpr Chased kChased[] = {
 
 SweepResult chased() {
   SweepResult result;
-  result.provenance = FakeMachine().provenance();
+  result.provenance = FakeTarget().provenance();
   for (const Chased& one : kChased) {
     add(result, kChaseAnyCache, {{"kib", std::to_string(one.kib)}}, {{tag::kCycles, one.any}});
     add(result, kChaseSecondLevel, {{"kib", std::to_string(one.kib)}}, {{tag::kCycles, one.second}});

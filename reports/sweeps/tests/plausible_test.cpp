@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/report.hpp"
 
@@ -14,8 +14,8 @@ namespace mmaudit::sweeps::test {
 namespace {
 
 SweepResult copies() {
-  FakeMachine machine;
-  return sweep_of(machine, {"cp.async.bulk+footprint", "stream.ld.v4.u32", kMma}, true);
+  FakeTarget target;
+  return sweep_of(target, {"cp.async.bulk+footprint", "stream.ld.v4.u32", kMma}, true);
 }
 
 /// What reading says of a sweep whose first point of this benchmark and scope was edited; empty: it is taken.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 
 namespace mmaudit::sweeps::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "fake_machine.hpp"
+#include "fake_target.hpp"
 #include "mmaudit/error.hpp"
 #include "sweeps/compare.hpp"
 #include "sweeps/report.hpp"
@@ -12,8 +12,8 @@ namespace mmaudit::sweeps::test {
 namespace {
 
 SweepResult some() {
-  FakeMachine machine;
-  return sweep_of(machine, {"mma.m16n8k16.f32.f16", "wgmma.m64nNk16.f32.f16", "ld", "stmatrix"}, true);
+  FakeTarget target;
+  return sweep_of(target, {"mma.m16n8k16.f32.f16", "wgmma.m64nNk16.f32.f16", "ld", "stmatrix"}, true);
 }
 
 TEST(Json, RoundTripKeepsEverything) {
@@ -121,8 +121,8 @@ TEST(Text, EveryWriterShowsLatencyAndThePapersNumber) {
 }
 
 TEST(Text, AxesThatAreWrittenOtherwiseHaveTheirPlaceInFigures) {
-  FakeMachine machine;
-  SweepResult result = sweep_of(machine, {"ldmatrix", "ld.relaxed"}, true);
+  FakeTarget target;
+  SweepResult result = sweep_of(target, {"ldmatrix", "ld.relaxed"}, true);
   for (Point& point : result.points)
     for (auto& [name, value] : point.axes)
       if (name == "warps" || name == "ilp" || name == "kib") value.insert(0, "0");
@@ -161,12 +161,12 @@ TEST(Compare, SameFastSlowAmbiguous) {
 }
 
 TEST(Compare, AThrottledMeasurementOnEitherSideIsAmbiguous) {
-  FakeMachine machine;
-  const SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
-  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+  FakeTarget target;
+  const SweepResult before = sweep_of(target, {"ldmatrix"}, true);
+  target.cycles = [](const Benchmark& benchmark, const Point& point) {
     return 1.1 * usual_cycles(benchmark, point);
   };
-  SweepResult after = sweep_of(machine, {"ldmatrix"}, true), throttled = before;
+  SweepResult after = sweep_of(target, {"ldmatrix"}, true), throttled = before;
   EXPECT_EQ(compare(throttled, after).count(Change::ambiguous), 0);
   for (Point& point : throttled.points) point.summaries[tag::kThrottled] = 1;
   const int all = static_cast<int>(compare(before, after).points.size());
@@ -190,13 +190,13 @@ TEST(Compare, SeesBytesAndOperationsOfTheWholeGpu) {
 }
 
 TEST(Compare, FindsTheOnePointThatGotSlower) {
-  FakeMachine machine;
-  const SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
+  FakeTarget target;
+  const SweepResult before = sweep_of(target, {"ldmatrix"}, true);
   EXPECT_EQ(compare(before, before).count(Change::same), static_cast<int>(before.points.size()));
-  machine.cycles = [](const Benchmark& benchmark, const Point& point) {
+  target.cycles = [](const Benchmark& benchmark, const Point& point) {
     return usual_cycles(benchmark, point) * (point.key() == "ldmatrix.x2 scope=sm warps=4 ilp=1" ? 1.1 : 1);
   };
-  SweepResult after = sweep_of(machine, {"ldmatrix"}, true);
+  SweepResult after = sweep_of(target, {"ldmatrix"}, true);
   const Compared compared = compare(before, after);
   EXPECT_EQ(compared.count(Change::slow), 1);
   EXPECT_NE(comparison_text(compared).find("SLOW"), std::string::npos);
@@ -208,8 +208,8 @@ TEST(Compare, FindsTheOnePointThatGotSlower) {
 
 /// Two sweeps with few points in common: named where few are alone, counted per benchmark where many are.
 TEST(Compare, ManyPointsThatOneSweepAloneHasAreCounted) {
-  FakeMachine machine;
-  SweepResult before = sweep_of(machine, {"ldmatrix"}, true);
+  FakeTarget target;
+  SweepResult before = sweep_of(target, {"ldmatrix"}, true);
   SweepResult after;
   after.points = {before.points.front()};
   const std::string text = comparison_text(compare(before, after));
@@ -225,7 +225,7 @@ TEST(Compare, ManyPointsThatOneSweepAloneHasAreCounted) {
 /// Each point a group of its own: minutes where a group is looked for among all, or a point for each group.
 TEST(Text, ManyGroupsTakeNoTime) {
   SweepResult result;
-  result.provenance = FakeMachine().provenance();
+  result.provenance = FakeTarget().provenance();
   for (int ways = 1; ways <= 30000; ++ways)
     result.points.push_back(
         {.subject = "ld.shared.u32",
@@ -236,16 +236,16 @@ TEST(Text, ManyGroupsTakeNoTime) {
 
 /// Statements are read on a phone too: their cells may have several lines there.
 TEST(Text, LongCellsOfAPageHaveSeveralLines) {
-  FakeMachine machine;
+  FakeTarget target;
   const std::string page =
-      report::rendered(report_of(sweep_of(machine, {"ldmatrix", "ld.shared.u32"})), "html");
+      report::rendered(report_of(sweep_of(target, {"ldmatrix", "ld.shared.u32"})), "html");
   EXPECT_NE(page.find("<td class=\"wrap long\">"), std::string::npos);
   EXPECT_NE(page.find("td.long {"), std::string::npos);
 }
 
 TEST(Json, MorePointsThanASweepHasAreRefused) {
   SweepResult result;
-  result.provenance = FakeMachine().provenance();
+  result.provenance = FakeTarget().provenance();
   for (int i = 0; i <= 32768; ++i)
     result.points.push_back(
         {.subject = "x" + std::to_string(i), .axes = {}, .summaries = {{tag::kCycles, 1}}});
@@ -261,13 +261,13 @@ TEST(Json, MorePointsThanASweepHasAreRefused) {
 
 /// A sweep of memory has rates of no matrix instruction: no row, and no section of them.
 TEST(Accuracy, HasOnlyRowsWithARate) {
-  FakeMachine machine;
-  const SweepResult memory = sweep_of(machine, {"ldmatrix"}, true);
+  FakeTarget target;
+  const SweepResult memory = sweep_of(target, {"ldmatrix"}, true);
   EXPECT_TRUE(accuracy_rows(memory).empty());
   report::Report report = report_of(memory);
   add_context(report, memory, {}, "", "");
   EXPECT_NE(report.sections.front().title, kAccuracyTitle);
-  const SweepResult matrix = sweep_of(machine, {"wgmma.m64nNk16.f32.bf16"}, true);
+  const SweepResult matrix = sweep_of(target, {"wgmma.m64nNk16.f32.bf16"}, true);
   const std::vector<AccuracyRow> rows = accuracy_rows(matrix);
   ASSERT_FALSE(rows.empty());
   for (const AccuracyRow& row : rows) EXPECT_TRUE(row.flops) << row.title;

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "mmaudit/sweeps/benchmark.hpp"
+
 namespace mmaudit::timing {
 namespace {
 
@@ -85,6 +87,30 @@ TEST(PaperCells, TheSmallerKOfSparseMmaLosesItsGainOnGa100) {
   const double small = rate("ga100", "mma.sp.m16n8k16.f32.f16.f16.f32", 8, 2);
   EXPECT_NEAR(large / dense, 2, 0.1);
   EXPECT_NEAR(small / dense, 1.3, 0.1);
+}
+
+// What documents say of a GPU's tensor cores is the same for the model and for the ceilings of sweeps.
+TEST(Machines, PublishedRatesAreTheCeilingsOfSweeps) {
+  struct Same {
+    const char *machine, *instruction;
+    Parameter rate;
+  };
+  constexpr Same kSame[] = {{"ga100", "mma.m16n8k16.f16.f16.f16.f16", Parameter::rate_f16_f16},
+                            {"ga100", "mma.m16n8k16.f32.f16.f16.f32", Parameter::rate_f16_f32},
+                            {"ga100", "mma.m16n8k8.f32.tf32.tf32.f32", Parameter::rate_tf32},
+                            {"ga100", "mma.m16n8k32.s32.s8.s8.s32", Parameter::rate_int8},
+                            {"hopper", "mma.m16n8k16.f16.f16.f16.f16", Parameter::rate_f16_f16},
+                            {"hopper", "wgmma.m64nNk16.f32.f16.f16", Parameter::wgmma_rate},
+                            {"hopper", "mma.m16n8k8.f32.tf32.tf32.f32", Parameter::rate_tf32},
+                            {"hopper", "mma.m16n8k32.s32.s8.s8.s32", Parameter::rate_int8},
+                            {"hopper", "mma.m16n8k16.f64.f64.f64.f64", Parameter::rate_f64}};
+  for (const Same& same : kSame) {
+    const sweeps::Benchmark* benchmark = sweeps::find_benchmark(same.instruction);
+    ASSERT_NE(benchmark, nullptr) << same.instruction;
+    const Machine& machine = *find_machine(same.machine);
+    EXPECT_EQ(4 * machine[same.rate], benchmark->ceiling(machine.architecture().compute_capability))
+        << same.machine << " " << same.instruction;
+  }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "mmaudit/device/runner.hpp"
 #include "mmaudit/model/instruction.hpp"
-#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/point.hpp"
 #include "mmaudit/sweeps/timed_kernel.hpp"
 
@@ -43,7 +43,7 @@ using ReadResult = std::function<std::vector<std::byte>()>;
 
 /// What a launch needs beside its kernel.
 struct Setup {
-  TimedArgs args = {};         ///< operands and parameter; the machine fills in the rest
+  TimedArgs args = {};         ///< operands and parameter; the target fills in the rest
   int warps_per_slot = 1;      ///< warps that share a stamp and a result
   int shared_bytes = 0;        ///< dynamic shared memory of a block
   std::size_t slot_bytes = 0;  ///< of a result

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "mmaudit/sweeps/machine.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 
 namespace mmaudit::sweeps {
 

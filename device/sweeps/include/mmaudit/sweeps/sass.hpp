@@ -2,11 +2,13 @@
 // What the code of a timed kernel holds, read off its disassembly, and whether that is what the point says.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/sass/text.hpp"
 #include "mmaudit/sweeps/point.hpp"
 
 namespace mmaudit::sweeps {
@@ -37,22 +39,14 @@ struct SassKernel {
 /// Reads what `cuobjdump -sass` prints, a line at a time. Errors: none; other functions are passed over.
 class SassReader {
  public:
-  void line(std::string_view text);
+  void line(std::string_view text) { add(reader_.line(text)); }
   /// The timed kernels so far.
   std::vector<SassKernel> kernels();
 
  private:
-  struct Instruction {
-    int address = 0;
-    std::string opcode, operands;
-  };
-  void finish();
-  [[nodiscard]] SassLoop loop_of(std::size_t first, std::size_t last, int copies) const;
-  void count(std::size_t first, std::size_t last, int depth, Opcodes& opcodes) const;
-  [[nodiscard]] std::size_t index_of(int address) const;
+  void add(const std::optional<sass::Function>& function);
 
-  std::string target_, symbol_;
-  std::vector<Instruction> code_;
+  sass::Reader reader_{sass::Reader::Encodings::passed_over};
   std::vector<SassKernel> kernels_;
 };
 

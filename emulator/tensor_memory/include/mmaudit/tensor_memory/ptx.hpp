@@ -1,5 +1,5 @@
 #pragma once
-// A text of PTX instructions, read: what machine.hpp runs. Of a module it takes the body of one kernel;
+// A text of PTX instructions, read: what interpreter.hpp runs. Of a module it takes the body of one kernel;
 // lines that begin with "//!" are directives of this program and comments to ptxas.
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@ struct Operand {
   bool negated = false;             ///< !%p
   std::vector<Operand> elements{};  ///< of a vector
   std::string second{};             ///< of "%r1|%p1" the predicate
-  int slot = -1, second_slot = -1;  ///< where a machine keeps the registers; -1: it keeps none
+  int slot = -1, second_slot = -1;  ///< where an interpreter keeps the registers; -1: it keeps none
 };
 
 struct PtxInstruction {

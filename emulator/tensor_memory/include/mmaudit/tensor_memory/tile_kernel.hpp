@@ -1,6 +1,6 @@
 #pragma once
 // A whole kernel around one tcgen05.mma, and what a host gives it and takes from it. Its text is run by the
-// machine of machine.hpp, assembled by ptxas and loaded by a driver: one text for all three.
+// interpreter of interpreter.hpp, assembled by ptxas and loaded by a driver: one text for all three.
 #include <cstdint>
 #include <span>
 #include <string>

@@ -15,7 +15,7 @@
 namespace mmaudit::timing {
 
 /// A buffer that the kernel reads or writes: the address in a parameter, the bits above 2^32 its number.
-struct Operand {
+struct Buffer {
   std::uint64_t column = 0, row = 0;  ///< bytes from what a block reads to what the next column and row read
 };
 
@@ -28,12 +28,13 @@ struct TripMemory {
   Operand a, b;  ///< the buffers 1 and 2: the bits of their addresses above 2^32
 };
 
-struct KernelLaunch {
+/// How one multiprocessor runs its share of a grid.
+struct GridLaunch {
   int blocks = 1;           ///< that this multiprocessor gets, one after the other
   int resident = 1;         ///< at most so many at once
   int multiprocessors = 1;  ///< at work: they share the second-level cache and memory
   int columns = 1;          ///< of blocks in a row of the grid
-  std::array<Operand, 8> operands{};
+  std::array<Buffer, 8> operands{};
   std::span<const TripMemory> trips{};  ///< one of them by chance in each trip; empty: all hit L2
   std::uint64_t pitch = 0;              ///< bytes of a row of A and B
   std::uint64_t piece = 0;              ///< bytes of a row that a trip reads
@@ -55,13 +56,13 @@ struct KernelTiming {
   double l2_bytes = 0, dram_bytes = 0;  ///< per cycle of this multiprocessor
 };
 
-/// Errors: std::invalid_argument where the machine has no numbers of L2 and memory for whole kernels.
+/// Errors: InputError where the machine has no numbers of L2 and memory for whole kernels.
 void require_memory(const Machine& machine);
 
 /// What: `launch.blocks` times the block that was walked. Range: 1 to 64 warps at once. Errors:
-/// std::invalid_argument outside it; std::runtime_error where a warp waits for what never comes.
-KernelTiming simulate_kernel(const Machine& machine, const SassFunction& function, const WalkedBlock& block,
-                             const KernelLaunch& launch);
+/// InputError outside it; std::runtime_error where a warp waits for what never comes.
+KernelTiming simulate_kernel(const Machine& machine, const sass::Function& function, const WalkedBlock& block,
+                             const GridLaunch& launch);
 
 /// A product D = A * B, m x n x k, by one of the kernels of docs/experiments/whole.
 struct Product {
@@ -73,7 +74,7 @@ struct Product {
 };
 std::span<const Product> products();
 /// The function of a product, from the listing that is compiled in (kernels/sm_90a.listing).
-const SassFunction& function_of(const Product& product);
+const sass::Function& function_of(const Product& product);
 
 struct ProductSize {
   int m = 0, n = 0, k = 0;
@@ -81,8 +82,8 @@ struct ProductSize {
 
 /// What: the time of a whole product on all multiprocessors, A and B as the product before left them in L2.
 /// The kernel knows one size: it is given k, so rows of D lie k apart. Source: docs/timing.md. Errors: as
-/// simulate_kernel; std::invalid_argument where m or n is no multiple of the tile, or k of 128.
-KernelTiming time_product(const Machine& machine, const SassFunction& function, const Product& product,
+/// simulate_kernel; InputError where m or n is no multiple of the tile, or k of 128.
+KernelTiming time_product(const Machine& machine, const sass::Function& function, const Product& product,
                           const ProductSize& size);
 
 }  // namespace mmaudit::timing

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit::timing {
@@ -155,11 +157,15 @@ struct Machine {
   std::string_view name;                      ///< what listings print
   std::string_view gpu;                       ///< what was measured
   std::span<const std::string_view> aliases;  ///< accepted besides the name
-  int compute_capability = 0;
+  std::string_view generation;                ///< the architecture whose arithmetic it has, by name
   std::span<const Number> numbers;
+  bool stands_for_generation = true;  ///< the names of its generation mean this machine: "ampere", "sm_80"
   std::array<double, kParameters> overridden{};  ///< by a file of the user; used where `is_overridden`
   std::array<bool, kParameters> is_overridden{};
 
+  [[nodiscard]] const Architecture& architecture() const { return *find_architecture(generation); }
+  /// Name and aliases, and those of its generation for its own compute capability where it stands for that.
+  [[nodiscard]] std::vector<std::string_view> names() const;
   /// 0 where the machine has no such number.
   [[nodiscard]] double operator[](Parameter parameter) const;
   [[nodiscard]] int cycles(Parameter parameter) const { return static_cast<int>((*this)[parameter]); }

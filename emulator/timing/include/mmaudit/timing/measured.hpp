@@ -18,7 +18,7 @@ struct MeasuredKernel {
   double cycles = 0, first_quartile = 0, third_quartile = 0;
 };
 
-/// What: the rows of a file that `whole` printed, those of cuBLAS left out. Errors: std::invalid_argument
+/// What: the rows of a file that `whole` printed, those of cuBLAS left out. Errors: InputError
 /// with the line where a row has no cycles, or results that differed.
 std::vector<MeasuredKernel> read_measured(std::string_view csv);
 
@@ -29,7 +29,7 @@ struct ComparedKernel {
   [[nodiscard]] double ratio() const { return model.cycles / measured.cycles; }
 };
 
-/// What: the model's time of a measured kernel. Errors: std::invalid_argument where no product has its name
+/// What: the model's time of a measured kernel. Errors: InputError where no product has its name
 /// and type.
 ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured);
 

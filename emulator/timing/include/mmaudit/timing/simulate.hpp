@@ -48,7 +48,7 @@ struct Timing {
 };
 
 /// What: runs `program` in every warp of one block. Range: 1 to 64 warps, one trip or more. Rounding: all
-/// times are whole cycles (the tensor unit counts half cycles). Errors: std::invalid_argument outside the
+/// times are whole cycles (the tensor unit counts half cycles). Errors: InputError outside the
 /// range; std::runtime_error when the program waits for a barrier that
 /// nothing releases, nests calls deeper than 8, or returns without a call.
 Timing simulate(const Machine& machine, const Program& program, const Launch& launch);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "mmaudit/timing/sass.hpp"
+#include "mmaudit/sass/text.hpp"
 
 namespace mmaudit::timing {
 
@@ -19,19 +19,6 @@ struct Grid {
   int threads = 32;
   /// The bytes of the parameters, from c[0x0][0x210] on.
   std::vector<std::uint8_t> parameters;
-};
-
-/// What an instruction is to the walk.
-enum class Step : std::uint8_t {
-  plain,
-  shared,       ///< load or store of shared memory
-  load,         ///< of global memory
-  store,        ///< to global memory
-  copy,         ///< cp.async (LDGSTS)
-  commit,       ///< of copies (LDGDEPBAR)
-  wait_copies,  ///< until all but so many groups are there (DEPBAR.LE SB0)
-  barrier,      ///< of the block
-  exit,
 };
 
 /// Bits above 2^32 of the addresses of registers that the compiler puts aside.
@@ -63,15 +50,12 @@ struct WalkedBlock {
 };
 
 /// What: walks block (`x`, `y`). `most_trips`: of a loop that goes round more often, the trips in the middle
-/// are left out, so that so many stay. Errors: std::invalid_argument with the line for an address, a branch
+/// are left out, so that so many stay. Errors: InputError with the line for an address, a branch
 /// or a number of copies that depends on what is not computed; std::runtime_error after 2^26 instructions of
 /// a warp.
-WalkedBlock walk(const SassFunction& function, const Grid& grid, int x, int y, int most_trips);
+WalkedBlock walk(const sass::Function& function, const Grid& grid, int x, int y, int most_trips);
 /// What: the same for several numbers of trips, walked once.
-std::vector<WalkedBlock> walk(const SassFunction& function, const Grid& grid, int x, int y,
+std::vector<WalkedBlock> walk(const sass::Function& function, const Grid& grid, int x, int y,
                               std::span<const int> most_trips);
-
-/// What `line` is to the walk.
-Step step_of(const SassLine& line);
 
 }  // namespace mmaudit::timing

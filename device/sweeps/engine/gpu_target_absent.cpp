@@ -1,7 +1,7 @@
 // Stands in when the build has no CUDA.
 #include "mmaudit/error.hpp"
+#include "mmaudit/sweeps/bench_target.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
-#include "mmaudit/sweeps/machine.hpp"
 #include "sweeps/matrix/matrix_benchmark.hpp"
 
 namespace mmaudit::sweeps {
@@ -10,7 +10,7 @@ namespace {
 constexpr char kWithout[] = "built without CUDA (configure with MMAUDIT_CUDA=ON and an nvcc)";
 }
 
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo&) { throw EnvironmentError(kWithout); }
+std::unique_ptr<BenchTarget> gpu_target(const device::DeviceInfo&) { throw EnvironmentError(kWithout); }
 
 Setup matrix_setup(const Instruction&, const Point&, Workbench*, bool) { throw EnvironmentError(kWithout); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A machine that is a formula: four sub-cores, a latency, a rate.
+// A target that is a formula: four sub-cores, a latency, a rate.
 #include <algorithm>
 #include <functional>
 
@@ -48,7 +48,7 @@ inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
   return std::max(21.0 + 2 * ways, 1.0 * ways * warps * ilp);
 }
 
-class FakeMachine final : public Machine {
+class FakeTarget final : public BenchTarget {
  public:
   Provenance provenance() override {
     return {.gpu = "Fake",
@@ -97,13 +97,13 @@ class FakeMachine final : public Machine {
   std::function<std::uint64_t(const Point&)> differing = [](const Point&) { return 0; };
 };
 
-inline SweepResult sweep_of(FakeMachine& machine, const std::vector<std::string>& parts = {},
+inline SweepResult sweep_of(FakeTarget& target, const std::vector<std::string>& parts = {},
                             bool quick = false, const std::vector<std::string>& axes = {}) {
   SweepResult result;
-  result.provenance = machine.provenance();
+  result.provenance = target.provenance();
   const SweepOptions options{select_benchmarks(parts), resolve_axes(axes, quick), {}};
   result.axes = options.axes;
-  run_sweep(machine, options, {}, result);
+  run_sweep(target, options, {}, result);
   return result;
 }
 

@@ -1,4 +1,4 @@
-#include "mmaudit/tensor_memory/machine.hpp"
+#include "mmaudit/tensor_memory/interpreter.hpp"
 
 #include <algorithm>
 
@@ -73,7 +73,7 @@ std::string apply(const Fill& fill, std::vector<std::uint8_t>& memory, Cta* shar
 
 }  // namespace
 
-Machine::Machine(PtxProgram given, const Architecture& architecture)
+Interpreter::Interpreter(PtxProgram given, const Architecture& architecture)
     : state_(std::make_unique<State>(std::move(given), architecture)) {
   State& state = *state_;
   const PtxProgram& program = state.program;
@@ -91,12 +91,12 @@ Machine::Machine(PtxProgram given, const Architecture& architecture)
   state.register_states.resize(all, RegisterState::undefined);
 }
 
-Machine::~Machine() = default;
+Interpreter::~Interpreter() = default;
 
-int Machine::ctas() const { return state_->count; }
-const Cta& Machine::cta(int index) const { return *state_->ctas[static_cast<std::size_t>(index)]; }
+int Interpreter::ctas() const { return state_->count; }
+const Cta& Interpreter::cta(int index) const { return *state_->ctas[static_cast<std::size_t>(index)]; }
 
-std::string Machine::run(const std::function<void(const Step&)>& observe) {
+std::string Interpreter::run(const std::function<void(const Step&)>& observe) {
   State& state = *state_;
   for (std::size_t i = 0; i < state.program.fills.size(); ++i) {
     const Fill& fill = state.program.fills[i];
@@ -147,21 +147,21 @@ std::string Machine::run(const std::function<void(const Step&)>& observe) {
   return {};
 }
 
-std::vector<std::uint64_t> Machine::output(std::size_t fill) const { return state_->outputs.at(fill); }
+std::vector<std::uint64_t> Interpreter::output(std::size_t fill) const { return state_->outputs.at(fill); }
 
-std::size_t Machine::not_stored(std::size_t fill) const {
+std::size_t Interpreter::not_stored(std::size_t fill) const {
   const std::vector<bool>& stored = state_->stored.at(fill);
   return static_cast<std::size_t>(std::count(stored.begin(), stored.end(), false));
 }
 
-char Machine::letter(int cta, int warp, int column) const {
+char Interpreter::letter(int cta, int warp, int column) const {
   const auto c = static_cast<std::size_t>(cta);
   if (!state_->ctas[c]->memory.allocated(column)) return '.';
   const char letter = state_->letters[c][static_cast<std::size_t>(warp)][static_cast<std::size_t>(column)];
   return letter == 0 ? '-' : letter;
 }
 
-std::string Machine::picture(int cta) const {
+std::string Interpreter::picture(int cta) const {
   constexpr int kPerCharacter = 8;
   std::string text = "  lanes    columns 0 to 511, one character per 8\n";
   for (int warp = 0; warp < kQuarters; ++warp) {

@@ -41,9 +41,10 @@ struct Measurement {
       thermal = 0;  ///< how often it named the power limit; a temperature or the board's brake
 };
 
-class Machine {
+/// What benchmarks are run on.
+class BenchTarget {
  public:
-  virtual ~Machine() = default;
+  virtual ~BenchTarget() = default;
   /// The GPU, its driver and its highest clock.
   virtual Provenance provenance() = 0;
   /// What its driver says beside that, by key of property_specs().
@@ -52,12 +53,12 @@ class Machine {
   virtual Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) = 0;
 
  protected:
-  Machine() = default;
-  Machine(const Machine&) = default;
-  Machine& operator=(const Machine&) = default;
+  BenchTarget() = default;
+  BenchTarget(const BenchTarget&) = default;
+  BenchTarget& operator=(const BenchTarget&) = default;
 };
 
 /// What: the GPU `device`; the results of every kernel are checked. Errors: EnvironmentError without CUDA.
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device);
+std::unique_ptr<BenchTarget> gpu_target(const device::DeviceInfo& device);
 
 }  // namespace mmaudit::sweeps

@@ -23,14 +23,14 @@ struct Step {
   bool tensor_memory = false;  ///< it changed or allocated tensor memory
 };
 
-/// The state of a program: one per run.
-class Machine {
+/// The machine that runs a PTX text, with the state of one program: one per run.
+class Interpreter {
  public:
-  /// `architecture` must outlive the machine. Elements of fills from files must be there.
-  Machine(PtxProgram program, const Architecture& architecture);
-  ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
+  /// `architecture` must outlive the interpreter. Elements of fills from files must be there.
+  Interpreter(PtxProgram program, const Architecture& architecture);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
 
   /// What: runs the program to its end; `observe` sees every step. Errors: "line N: INSTRUCTION: WHY"; empty
   /// when it ran to its end.

@@ -1,4 +1,4 @@
-// The machine that is a GPU.
+// The target that is a GPU.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -43,9 +43,9 @@ struct Launch {
   [[nodiscard]] std::size_t result_bytes() const { return slots() * setup.slot_bytes; }
 };
 
-class GpuMachine final : public Machine {
+class GpuTarget final : public BenchTarget {
  public:
-  explicit GpuMachine(device::DeviceInfo device) : bench_(std::move(device)), meter_(ordinal()) {
+  explicit GpuTarget(device::DeviceInfo device) : bench_(std::move(device)), meter_(ordinal()) {
     cuda_check(cudaSetDevice(ordinal()), "selecting the device");
     shared_optin_ = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal());
     shared_multiprocessor_ = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, ordinal());
@@ -326,8 +326,8 @@ class GpuMachine final : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device) {
-  return std::make_unique<GpuMachine>(device);
+std::unique_ptr<BenchTarget> gpu_target(const device::DeviceInfo& device) {
+  return std::make_unique<GpuTarget>(device);
 }
 
 }  // namespace mmaudit::sweeps
