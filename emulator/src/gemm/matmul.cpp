@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "gemm/epilogue.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
