@@ -11,12 +11,12 @@ std::string why_not(const Subject& subject) {
 }
 
 /// Numbers near each other, and in every third tile NaNs of many payloads.
-void fill(const Subject& subject, Random& random, Tile& tile) {
-  const bool nans = random.once_in(3);
-  const int width = random.in(0, 60);
+void fill(const Subject& subject, Draws& random, Tile& tile) {
+  const bool nans = random.one_in(3);
+  const int width = random.between(0, 60);
   const auto number = [&](const FormatSpec& format) {
-    if (nans && random.once_in(4)) return format.infinity_bits() | (random.next() & ~format.infinity_bits());
-    return random_number(random, format, random.in(-width, width));
+    if (nans && random.one_in(4)) return format.infinity_bits() | (random.next() & ~format.infinity_bits());
+    return random_number(random, format, random.between(-width, width));
   };
   for (std::uint64_t& x : tile.a) x = number(subject.a());
   for (std::uint64_t& x : tile.b) x = number(subject.b());

@@ -16,7 +16,7 @@ std::string why_not(const Subject& subject) {
 }
 
 /// So that one dense tile holds what every row meets.
-void fill(const Subject& subject, Random& random, Tile& tile) { fill_alike(subject, random, -8, tile); }
+void fill(const Subject& subject, Draws& random, Tile& tile) { fill_alike(subject, random, -8, tile); }
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {corner_of(tile, *dense(subject))};

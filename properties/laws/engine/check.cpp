@@ -23,15 +23,15 @@ Tile tile_of_classes(const Subject& subject, std::uint64_t seed, std::uint64_t n
 }
 
 /// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.
-void draw_scales(Random& random, Tile& tile) {
-  const int how = random.in(0, 2);
+void draw_scales(Draws& random, Tile& tile) {
+  const int how = random.between(0, 2);
   for (int block = 0; how != 0 && block < tile.blocks(); ++block)
-    put_scales(random, tile, block, how == 1 ? 0 : random.in(-30, 30));
+    put_scales(random, tile, block, how == 1 ? 0 : random.between(-30, 30));
 }
 
 Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::uint64_t number) {
   Tile tile = law.fill == nullptr ? tile_of_classes(subject, seed, number) : Tile(subject.instruction);
-  Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
+  Draws random{mixed(seed ^ (number * 0xD1B54A32D192ED03U))};
   tile.salt = random.next();
   if (law.fill == nullptr) return tile;
   law.fill(subject, random, tile);
@@ -118,7 +118,7 @@ std::string LawResult::complaint() const {
 std::string why_silent(const Law& law, const Subject& subject) {
   const bool scaled = subject.instruction.scale != Format::none;
   // The slow law holds every datapath against the reference model; the others speak of one alignment.
-  if (subject.generator.staged && !law.slow) return "its steps are sums in stages";
+  if (subject.spec.staged && !law.slow) return "its steps are sums in stages";
   if (scaled && law.scales == Scales::none) return "it is not stated for block scales";
   if (!scaled && law.scales == Scales::own) return "no block scales";
   return law.why_not == nullptr ? std::string() : law.why_not(subject);

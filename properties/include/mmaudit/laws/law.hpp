@@ -52,7 +52,7 @@ struct Law {
   /// Why it does not apply to a datapath; empty: it applies. Null: it applies to all.
   std::string (*why_not)(const Subject&) = nullptr;
   /// Inputs of a tile; null: the input classes of the generators, in turn.
-  void (*fill)(const Subject&, Random&, Tile&) = nullptr;
+  void (*fill)(const Subject&, Draws&, Tile&) = nullptr;
   /// What is run besides; null: nothing. Depends on the tile alone.
   std::vector<Tile> (*related)(const Subject&, const Tile&) = nullptr;
   Verdict (*judge)(const Case&);
