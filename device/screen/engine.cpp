@@ -185,12 +185,12 @@ class Screener {
     steps_.begin(step, seconds);
     const Prepared& work = works_[index];
     Uploaded& uploaded = uploads_[index];
-    const Kernel& kernel = work.kernel;
+    const ScreenKernel& kernel = work.kernel;
     const auto blocks = static_cast<unsigned>(out_.device.multiprocessors);
     const auto slots = static_cast<std::size_t>(kernel.slots) * blocks;
     if (stamps_bytes_ < slots * sizeof(sweeps::Stamp))
       stamps_ = Buffer(stamps_bytes_ = slots * sizeof(sweeps::Stamp));
-    KernelArgs args;
+    ScreenArgs args;
     args.operands = {.a = uploaded.a.data(),
                      .b = uploaded.b.data(),
                      .c = zeros_.data(),
@@ -248,7 +248,7 @@ class Screener {
     return slice;
   }
 
-  static void count(const Kernel& kernel, const KernelArgs& args, const Paced& pace, std::size_t slots,
+  static void count(const ScreenKernel& kernel, const ScreenArgs& args, const Paced& pace, std::size_t slots,
                     const Slice& slice, WorkResult& result) {
     const Instruction& is = kernel.instruction;
     const double accumulators =
@@ -270,7 +270,7 @@ class Screener {
   }
 
   /// More than half of the shared memory: no two blocks meet on a multiprocessor.
-  unsigned shared_bytes(const Kernel& kernel) const {
+  unsigned shared_bytes(const ScreenKernel& kernel) const {
     int whole = 0;
     cuda_check(
         cudaDeviceGetAttribute(&whole, cudaDevAttrMaxSharedMemoryPerMultiprocessor, out_.device.ordinal),
@@ -279,7 +279,8 @@ class Screener {
   }
 
   /// Seconds. With `slice`: asks NVML meanwhile.
-  double launch_once(const Kernel& kernel, const KernelArgs& args, unsigned shared, Slice* slice = nullptr) {
+  double launch_once(const ScreenKernel& kernel, const ScreenArgs& args, unsigned shared,
+                     Slice* slice = nullptr) {
     started_.record();
     kernel.launch(args, static_cast<unsigned>(out_.device.multiprocessors),
                   static_cast<unsigned>(kernel.threads), shared);

@@ -14,12 +14,12 @@ constexpr int kN = 256, kWarps = 8, kGroup = 8;
 
 /// One kernel serves all of them: what it reads is an argument.
 template <typename Line>
-void add(std::vector<Kernel>& kernels) {
+void add(std::vector<ScreenKernel>& kernels) {
   Instruction instruction = Line::kInstruction;
   instruction.n = kN;
   const bool sparse = is_sparse(instruction.op);
   const int tile = tile_bytes(kN, sparse);
-  Kernel kernel = screening_kernel<FedWgmma<sweeps::Chain<Line, kN>>, 1, kGroup>(
+  ScreenKernel kernel = screening_kernel<FedWgmma<sweeps::Chain<Line, kN>>, 1, kGroup>(
       instruction, false, kWarps, kBarrierBytes + stages_of(sparse) * tile);
   kernel.copied_bytes = tile;
   kernel.steps_per_copy = steps_per_copy(sparse);
@@ -32,8 +32,8 @@ void add(std::vector<Kernel>& kernels) {
 
 }  // namespace
 
-std::vector<Kernel> fed_wgmma_kernels() {
-  std::vector<Kernel> kernels;
+std::vector<ScreenKernel> fed_wgmma_kernels() {
+  std::vector<ScreenKernel> kernels;
   MMAUDIT_TIMED_DENSE(MMAUDIT_FED)
   MMAUDIT_TIMED_SPARSE(MMAUDIT_FED_SP)
   return kernels;

@@ -42,7 +42,7 @@ struct FedWgmma {
   template <int kChains>
   struct Chains {
     static_assert(kChains == 1);
-    const KernelArgs& args;
+    const ScreenArgs& args;
     const Turn turn;
     const int lane, slot;              ///< slot: of the block
     std::uint32_t shared;              ///< address of the slot's barriers
@@ -51,7 +51,7 @@ struct FedWgmma {
     std::uint32_t copy = 0;            ///< of all tiles, the next one that is read
     std::uint32_t d[Chain::kRegisters];
 
-    __device__ __forceinline__ Chains(const KernelArgs& kernel_args, const sweeps::Place& at, const Turn& now)
+    __device__ __forceinline__ Chains(const ScreenArgs& kernel_args, const sweeps::Place& at, const Turn& now)
         : args(kernel_args), turn(now), lane(at.lane), slot(at.in_block) {
       extern __shared__ __align__(128) unsigned char tiles[];
       unsigned char* const own = tiles + at.in_block * static_cast<int>(args.slot_bytes);

@@ -38,13 +38,13 @@ std::pair<int, int> GpuResult::covered() const {
 
 std::vector<Work> screened() {
   std::vector<Work> all;
-  for (const Kernel& kernel : kernels())
+  for (const ScreenKernel& kernel : kernels())
     all.push_back({kernel.instruction, kernel.registers, {}, kernel.feed});
   return all;
 }
 
-std::vector<Kernel> kernels() {
-  std::vector<Kernel> all;
+std::vector<ScreenKernel> kernels() {
+  std::vector<ScreenKernel> all;
   for (const auto& list : {wgmma_kernels(), fed_wgmma_kernels(), mma_kernels()})
     all.insert(all.end(), list.begin(), list.end());
   return all;

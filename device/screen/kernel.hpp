@@ -37,7 +37,7 @@ MMAUDIT_HD constexpr std::uint32_t streamed_tile(std::uint32_t slot, std::uint32
   return (slot + copy / copies_per_chain) % std::uint32_t{kTiles};
 }
 
-struct KernelArgs {
+struct ScreenArgs {
   sweeps::TimedArgs operands;               ///< steps, stamps; a, b, metadata of `tiles` tiles; c: zeros
   Stream stream;                            ///< instead of a and b where the kernel streams
   std::uint32_t a_bytes = 0, b_bytes = 0;   ///< of a tile
@@ -53,7 +53,7 @@ struct KernelArgs {
 };
 
 /// One block per multiprocessor.
-struct Kernel {
+struct ScreenKernel {
   Instruction instruction;
   bool registers = false;  ///< A of a wgmma
   Feed feed = Feed::loads;
@@ -61,14 +61,14 @@ struct Kernel {
   int copies = 1;              ///< equal chains that a slot runs beside each other
   int slot_bytes = 0;          ///< shared memory of a slot
   int copied_bytes = 0, steps_per_copy = 1, stages = 0;  ///< of a slot, where the feed streams
-  void (*launch)(const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
+  void (*launch)(const ScreenArgs& args, unsigned blocks, unsigned threads, unsigned shared) = nullptr;
   const void* function = nullptr;
 };
 
-std::vector<Kernel> wgmma_kernels();
-std::vector<Kernel> fed_wgmma_kernels();
-std::vector<Kernel> mma_kernels();
+std::vector<ScreenKernel> wgmma_kernels();
+std::vector<ScreenKernel> fed_wgmma_kernels();
+std::vector<ScreenKernel> mma_kernels();
 /// All of them.
-std::vector<Kernel> kernels();
+std::vector<ScreenKernel> kernels();
 
 }  // namespace mmaudit::screen

@@ -49,19 +49,19 @@ constexpr int kWarps = 8, kChains = 4, kCopies = 8;
 
 /// The same with operands that ldmatrix loads before each step, for all chains of the warp.
 template <typename Line>
-void add_loading(std::vector<Kernel>& kernels) {
+void add_loading(std::vector<ScreenKernel>& kernels) {
   constexpr Instruction kIs = Line::kInstruction;
   // A matrix of ldmatrix is a register of each lane.
   const int registers = (fragment_a(kIs).values / elements_per_register(kIs.a)) +
                         (fragment_b(kIs).values / elements_per_register(kIs.b));
-  Kernel kernel =
+  ScreenKernel kernel =
       screening_kernel<LoadingMma<Line>, kChains, kCopies>(kIs, false, kWarps, registers * kMatrixBytes);
   kernel.feed = Feed::ldmatrix;
   kernels.push_back(kernel);
 }
 
 template <typename Line>
-void add(std::vector<Kernel>& kernels) {
+void add(std::vector<ScreenKernel>& kernels) {
   constexpr Instruction kIs = Line::kInstruction;
   kernels.push_back(screening_kernel<Mma<Line>, kChains, kCopies>(kIs, false, kWarps, 0));
   if constexpr (register_bits(kIs.a) <= 32) add_loading<Line>(kernels);
@@ -69,8 +69,8 @@ void add(std::vector<Kernel>& kernels) {
 
 }  // namespace
 
-std::vector<Kernel> mma_kernels() {
-  std::vector<Kernel> kernels;
+std::vector<ScreenKernel> mma_kernels() {
+  std::vector<ScreenKernel> kernels;
   MMAUDIT_SCREENED_DENSE(MMAUDIT_KERNEL)
   MMAUDIT_SCREENED_INT(MMAUDIT_KERNEL_INT)
   MMAUDIT_SCREENED_BIT(MMAUDIT_KERNEL_BIT)

@@ -9,7 +9,7 @@
 namespace mmaudit::screen {
 namespace {
 
-Prepared prepare(const Kernel& kernel, const Inputs& inputs, InputSet set, const Injection& injection) {
+Prepared prepare(const ScreenKernel& kernel, const Inputs& inputs, InputSet set, const Injection& injection) {
   const Instruction& is = kernel.instruction;
   Prepared work;
   work.kernel = kernel;
@@ -28,17 +28,17 @@ Prepared prepare(const Kernel& kernel, const Inputs& inputs, InputSet set, const
 
 std::vector<Prepared> prepare_all(const device::DeviceInfo& gpu, const Options& options) {
   const Architecture* architecture = find_architecture(gpu.compute_capability);
-  std::vector<Kernel> kernels = screen::kernels();
+  std::vector<ScreenKernel> kernels = screen::kernels();
   const auto wanted = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
-  std::erase_if(kernels, [&](const Kernel& kernel) {
+  std::erase_if(kernels, [&](const ScreenKernel& kernel) {
     return architecture == nullptr || find_datapath(*architecture, kernel.instruction) == nullptr ||
            !wanted(options.instructions, kernel.instruction) || !wanted(options.feeds, kernel.feed) ||
            !device::why_not(gpu, kernel.instruction, kernel.registers ? kAFromRegisters : 0).empty();
   });
   std::vector<Instruction> instructions;
-  for (const Kernel& kernel : kernels)
+  for (const ScreenKernel& kernel : kernels)
     if (!wanted(instructions, kernel.instruction)) instructions.push_back(kernel.instruction);
   std::vector<Prepared> works(kernels.size() * options.inputs.size());
   std::atomic<std::size_t> next = 0;

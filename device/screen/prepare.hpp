@@ -11,7 +11,7 @@ namespace mmaudit::screen {
 
 /// What is the same on every GPU: made once.
 struct Prepared {
-  Kernel kernel;
+  ScreenKernel kernel;
   WorkResult result;  ///< nothing counted yet
   Images images;
   std::size_t a_bytes = 0, b_bytes = 0;  ///< of a tile

@@ -76,7 +76,7 @@ __device__ __forceinline__ void spoil_shared(unsigned char* shared, std::uint32_
 
 /// The Chains of a Body, with a tile.
 template <typename Body, int kChains>
-__device__ __forceinline__ auto chains_of(const KernelArgs& args, const sweeps::Place& at, const Turn& turn) {
+__device__ __forceinline__ auto chains_of(const ScreenArgs& args, const sweeps::Place& at, const Turn& turn) {
   using Chains = typename Body::template Chains<kChains>;
   if constexpr (requires { Body::kStreams; }) {
     return Chains(args, at, turn);
@@ -98,7 +98,7 @@ __device__ __forceinline__ auto chains_of(const KernelArgs& args, const sweeps::
 
 /// kChains and kCopies as sweeps::timed().
 template <typename Body, int kChains, int kCopies>
-__global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs args) {
+__global__ void __launch_bounds__(Body::kMostThreads) screened(const ScreenArgs args) {
   if constexpr (!Body::kExists) {
     __trap();
   } else {
@@ -183,15 +183,15 @@ __global__ void __launch_bounds__(Body::kMostThreads) screened(const KernelArgs 
 
 /// The kernel of a Body: `warps` per block.
 template <typename Body, int kChains, int kCopies>
-Kernel screening_kernel(const Instruction& instruction, bool registers, int warps, int slot_bytes) {
-  Kernel kernel{.instruction = instruction,
-                .registers = registers,
-                .threads = warps * kWarpLanes,
-                .slots = warps * kWarpLanes / lanes_of(instruction),
-                .copies = kChains,
-                .slot_bytes = slot_bytes};
+ScreenKernel screening_kernel(const Instruction& instruction, bool registers, int warps, int slot_bytes) {
+  ScreenKernel kernel{.instruction = instruction,
+                      .registers = registers,
+                      .threads = warps * kWarpLanes,
+                      .slots = warps * kWarpLanes / lanes_of(instruction),
+                      .copies = kChains,
+                      .slot_bytes = slot_bytes};
 #ifdef __CUDACC__
-  kernel.launch = [](const KernelArgs& args, unsigned blocks, unsigned threads, unsigned shared) {
+  kernel.launch = [](const ScreenArgs& args, unsigned blocks, unsigned threads, unsigned shared) {
     screened<Body, kChains, kCopies><<<blocks, threads, shared>>>(args);
   };
   kernel.function = reinterpret_cast<const void*>(screened<Body, kChains, kCopies>);

@@ -13,7 +13,7 @@ namespace {
 constexpr int kN = 256, kWarps = 8, kGroup = 8;
 
 template <typename Line>
-void add(std::vector<Kernel>& kernels) {
+void add(std::vector<ScreenKernel>& kernels) {
   Instruction instruction = Line::kInstruction;
   instruction.n = kN;
   const int tile = sweeps::kBytesA + kN * sweeps::bytes_per_column(is_sparse(instruction.op));
@@ -25,8 +25,8 @@ void add(std::vector<Kernel>& kernels) {
 
 }  // namespace
 
-std::vector<Kernel> wgmma_kernels() {
-  std::vector<Kernel> kernels;
+std::vector<ScreenKernel> wgmma_kernels() {
+  std::vector<ScreenKernel> kernels;
   MMAUDIT_TIMED_DENSE(MMAUDIT_SCREENED)
   MMAUDIT_TIMED_SPARSE(MMAUDIT_SCREENED_SP)
   return kernels;

@@ -15,7 +15,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
       if (random.one_in(rarity)) x = static_cast<std::uint8_t>(format.magnitude_mask());
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec scale = at.subject.spec.scale, d = at.subject.d();
   for (int block = 0; block < at.tile.blocks(); ++block)
     for (const std::uint8_t bits : {at.tile.at_scale_a(at.row, block), at.tile.at_scale_b(block, at.col)})

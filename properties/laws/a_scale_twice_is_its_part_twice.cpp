@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   const int chosen = static_cast<int>(at.tile.salt % static_cast<unsigned>(at.tile.blocks()));

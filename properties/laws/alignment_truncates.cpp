@@ -50,7 +50,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
         random_number(random, b, eb - random.between(0, subject.datapath.fraction_bits));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const auto aligned = aligned_sum(at);
   if (!aligned || aligned->c || aligned->products < 2) return silent();
   return equal_bits(at.d(), rounded_output(at.subject, aligned->sum));

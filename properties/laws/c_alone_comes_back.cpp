@@ -18,7 +18,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
     x = random_number(random, subject.b(), random_exponent(random, subject.b()));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const std::uint64_t c = entering_c(at);
   if (!is_finite(c, at.subject.c()) || is_zero(c, at.subject.c())) return silent();
   for (int k = 0; k < at.tile.stored(); ++k) {

@@ -40,7 +40,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
   }
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const auto aligned = aligned_sum(at);
   if (!aligned || !aligned->c || aligned->products == 0) return silent();
   return equal_bits(at.d(), rounded_output(at.subject, aligned->sum));

@@ -27,7 +27,7 @@ constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
 
 /// The machine's own fma, in the row's order; of several NaNs b's wins over the sum's, and the sum's over
 /// a's.
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const auto number = [](std::uint64_t bits) { return __builtin_bit_cast(double, bits); };
   std::uint64_t sum = at.c();
   bool made = false;  // a NaN out of numbers: its bits are not said here

@@ -63,7 +63,7 @@ bool can_reach(const Subject& subject) {
          span > subject.datapath.fraction_bits + 16;
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Subject& subject = at.subject;
   const FormatSpec d = subject.d();
   const double c = value_of(entering_c(at), subject.c());
@@ -86,7 +86,7 @@ Verdict judge(const Case& at) {
       instruction_error_bound(subject.spec, {magnitude, most}, field_exponent(at.d(), subject.d()));
   const Wide error = static_cast<Wide>(value_of(at.d(), d)) - exact;
   const double size = std::fabs(static_cast<double>(error));
-  Verdict out = verdict(size <= bound);
+  LawVerdict out = verdict(size <= bound);
   out.reached = size / bound;
   return out;
 }

@@ -35,7 +35,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
   for (std::uint64_t& x : tile.c) x = element(subject.c());
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   bool nan = false, plus = false, minus = false;
   const auto add = [&](double x) {

@@ -38,7 +38,7 @@ int lowest_bit(double x) {
   return exponent;
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const double c = value_of(entering_c(at), at.subject.c());
   if (!std::isfinite(c)) return silent();
   int most = at.subject.datapath.min_alignment_exponent, least = 10000, count = 0;

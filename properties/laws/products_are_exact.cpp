@@ -15,7 +15,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
       tile.at_b(b, col) = random_number(random, subject.b(), random_exponent(random, subject.b()));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   Product only;
   int count = 0;

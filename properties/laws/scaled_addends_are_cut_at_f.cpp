@@ -169,7 +169,7 @@ struct Addend {
   int exponent = 0;
 };
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Subject& subject = at.subject;
   const std::uint64_t c_bits = entering_c(at);
   std::vector<Addend> addends;

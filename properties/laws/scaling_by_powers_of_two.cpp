@@ -57,7 +57,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Subject& subject = at.subject;
   const int shift = shift_of(at.tile);
   const FormatSpec d = subject.d();

@@ -22,7 +22,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {corner_of(tile, *dense(subject))};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Tile& other = at.related[0];
   if (at.row >= other.instruction.m || at.col >= other.instruction.n) return silent();
   for (int k = 0; k < at.tile.stored(); ++k)

@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   const std::uint64_t larger = at.related[0].at_d(at.row, at.col);
   if ((at.c() & d.sign_bit()) != 0 || !is_finite(at.d(), d) || !is_finite(larger, d)) return silent();

@@ -51,7 +51,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
     x = random_number(random, b, floor - ea - (random.one_in(2) ? 0 : random.between(0, depth)));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   int steps = 0, count = 0;
   double sum = 0;

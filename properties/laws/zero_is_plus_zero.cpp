@@ -35,7 +35,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
   for (int col = 0; col < tile.instruction.n; ++col) tile.at_b(step[1], col) = tile.at_b(step[0], col);
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (!is_zero(at.d(), at.subject.d())) return silent();
   return equal_bits(at.d(), 0);
 }

@@ -40,7 +40,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const std::uint64_t expected = at.related[0].at_d(at.row, at.col);
   // -0 products may sum to -0 where the zero of a sum has the IEEE sign.
   if (is_zero(at.d(), at.subject.d()) && is_zero(expected, at.subject.d())) return verdict(true);

@@ -59,9 +59,9 @@ std::uint64_t hold(const Law& law, const Subject& subject, std::vector<Tile>& ti
     for (int row = 0; row < m; ++row)
       for (int col = 0; col < n; ++col) {
         if (at++ % stride != 0) continue;
-        const Verdict verdict = law.judge({subject, tile, {}, row, col});
-        judged += verdict.kind != Verdict::Kind::silent;
-        if (verdict.kind != Verdict::Kind::broken) continue;
+        const LawVerdict verdict = law.judge({subject, tile, {}, row, col});
+        judged += verdict.kind != LawVerdict::Kind::silent;
+        if (verdict.kind != LawVerdict::Kind::broken) continue;
         ADD_FAILURE() << law.name << " is broken by " << name_of(subject.instruction) << std::hex << " a "
                       << tile.at_a(row, 0) << ',' << tile.at_a(row, 1) << " b " << tile.at_b(0, col) << ','
                       << tile.at_b(1, col) << " c " << tile.at_c(row, col) << " D " << tile.at_d(row, col)

@@ -55,7 +55,7 @@ std::string listing() {
 }
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
-sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Machine& machine,
+sweeps::SweepResult start_of(const SweepOptions& options, sweeps::Rig& machine,
                              const sweeps::SweepOptions& plan) {
   const Provenance gpu = machine.provenance();
   sweeps::SweepResult result;
@@ -103,7 +103,7 @@ int sweep(const SweepOptions& options, const Context& context) {
     plan.rule.most = plan.rule.least;
     plan.rule.gpu_milliseconds = 1;
   }
-  const std::unique_ptr<sweeps::Machine> machine = sweeps::gpu_machine(require_device());
+  const std::unique_ptr<sweeps::Rig> machine = sweeps::gpu_machine(require_device());
   sweeps::SweepResult result = start_of(options, *machine, plan);
   std::string no_code;
   plan.code =

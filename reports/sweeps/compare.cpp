@@ -68,7 +68,7 @@ Compared compare(const SweepResult& before, const SweepResult& after) {
 
 int Compared::count(Change change) const {
   return static_cast<int>(std::count_if(points.begin(), points.end(),
-                                        [&](const Comparison& one) { return one.change == change; }));
+                                        [&](const SweepComparison& one) { return one.change == change; }));
 }
 
 std::string_view name_of(Change change) {
@@ -99,7 +99,7 @@ std::string alone_text(std::string_view label, const std::vector<std::string>& k
 
 std::string comparison_text(const Compared& compared) {
   std::string out;
-  for (const Comparison& one : compared.points)
+  for (const SweepComparison& one : compared.points)
     if (one.change != Change::same)
       out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n",
                          name_of(one.change), 100 * (one.after / one.before - 1), one.before, one.after,

@@ -16,7 +16,7 @@ enum class Change : std::uint8_t {
   ambiguous  ///< between the two noises, or a sample was throttled
 };
 
-struct Comparison {
+struct SweepComparison {
   std::string key;
   std::string_view quantity;  ///< "cycles", or "seconds" by CUDA events for the whole GPU
   double before = 0, after = 0;
@@ -25,7 +25,7 @@ struct Comparison {
 };
 
 struct Compared {
-  std::vector<Comparison> points;
+  std::vector<SweepComparison> points;
   std::vector<std::string> only_before, only_after;  ///< keys
   [[nodiscard]] int count(Change change) const;
 };

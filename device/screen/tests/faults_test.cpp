@@ -107,7 +107,7 @@ TEST(Feeds, AreChosenByName) {
 /// Every wgmma comes by every streaming feed, every mma with registers of 32 bits by ldmatrix.
 TEST(Feeds, ServeEveryInstruction) {
   std::map<std::string, std::vector<Feed>> feeds;
-  for (const Kernel& kernel : kernels()) {
+  for (const ScreenKernel& kernel : kernels()) {
     if (!kernel.registers) feeds[name_of(kernel.instruction)].push_back(kernel.feed);
     EXPECT_EQ(is_streamed(kernel.feed), kernel.copied_bytes != 0);
     EXPECT_LE(kernel.slot_bytes * kernel.slots, 227 << 10);
@@ -134,7 +134,7 @@ TEST(Feeds, ServeEveryInstruction) {
 /// A copy that brings nothing leaves the tile that it should have replaced: that must be the other one.
 TEST(Feeds, EachCopyReplacesTheOtherTile) {
   int tried = 0;
-  for (const Kernel& kernel : kernels()) {
+  for (const ScreenKernel& kernel : kernels()) {
     if (!is_streamed(kernel.feed)) continue;
     const auto stages = static_cast<std::uint32_t>(kernel.stages),
                per_chain = static_cast<std::uint32_t>(kSteps / kernel.steps_per_copy);
@@ -149,7 +149,7 @@ TEST(Feeds, EachCopyReplacesTheOtherTile) {
 /// Also where only a line of it does not come. Of single bits the largest magnitude is 1 everywhere.
 TEST(Feeds, TheTwoTilesDifferInEveryLine) {
   const Architecture& hopper = *find_architecture("hopper");
-  for (const Kernel& kernel : kernels()) {
+  for (const ScreenKernel& kernel : kernels()) {
     if (kernel.feed != Feed::bulk_hbm) continue;
     for (int set = 0; set < kInputSets; ++set) {
       const Work work{kernel.instruction, false, static_cast<InputSet>(set), kernel.feed};
@@ -183,7 +183,7 @@ TEST(Feeds, StreamTilesOfAAndB) {
 TEST(Feeds, CopyWholeTiles) {
   int tried = 0;
   const Architecture& hopper = *find_architecture("hopper");
-  for (const Kernel& kernel : kernels()) {
+  for (const ScreenKernel& kernel : kernels()) {
     const Work work{kernel.instruction, kernel.registers, InputSet::integers, kernel.feed};
     if (kernel.feed != Feed::bulk_hbm && kernel.feed != Feed::ldmatrix) continue;
     Inputs inputs{
@@ -202,7 +202,7 @@ TEST(Feeds, CopyWholeTiles) {
 /// sum of the weights times an error of less than 2^32 is no multiple of 2^64 then.
 TEST(Feeds, TheSameErrorInEveryChainShows) {
   int words = 0;
-  for (const Kernel& kernel : kernels()) {
+  for (const ScreenKernel& kernel : kernels()) {
     if (kernel.copies == 1) continue;
     const FragmentMap map = fragment_d(kernel.instruction);
     const int each = map.values / elements_per_register(kernel.instruction.d) *

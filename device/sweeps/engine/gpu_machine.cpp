@@ -43,7 +43,7 @@ struct Launch {
   [[nodiscard]] std::size_t result_bytes() const { return slots() * setup.slot_bytes; }
 };
 
-class GpuMachine final : public Machine {
+class GpuMachine final : public Rig {
  public:
   explicit GpuMachine(device::DeviceInfo device) : bench_(std::move(device)), meter_(ordinal()) {
     cuda_check(cudaSetDevice(ordinal()), "selecting the device");
@@ -326,7 +326,7 @@ class GpuMachine final : public Machine {
 
 }  // namespace
 
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device) {
+std::unique_ptr<Rig> gpu_machine(const device::DeviceInfo& device) {
   return std::make_unique<GpuMachine>(device);
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr char kWithout[] = "built without CUDA (configure with MMAUDIT_CUDA=ON and an nvcc)";
 }
 
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo&) { throw EnvironmentError(kWithout); }
+std::unique_ptr<Rig> gpu_machine(const device::DeviceInfo&) { throw EnvironmentError(kWithout); }
 
 Setup matrix_setup(const Instruction&, const Point&, Workbench*, bool) { throw EnvironmentError(kWithout); }
 

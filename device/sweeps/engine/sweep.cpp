@@ -21,7 +21,7 @@ bool wanted(const std::vector<Axis>& axes, std::string_view scope) {
 
 class Sweep {
  public:
-  Sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
+  Sweep(Rig& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result)
       : machine_(machine), options_(options), hooks_(hooks), result_(result) {
     for (const Point& point : result.points) known_.insert(point.key());
   }
@@ -95,7 +95,7 @@ class Sweep {
     return result_.points.back().skipped.empty();
   }
 
-  Machine& machine_;
+  Rig& machine_;
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   SweepResult& result_;
@@ -128,7 +128,7 @@ Statistics statistics_of_member(const std::vector<Sample>& samples, double Sampl
 
 }  // namespace
 
-void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result) {
+void run_sweep(Rig& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result) {
   Sweep(machine, options, hooks, result).run();
 }
 

@@ -18,7 +18,7 @@ class Cublas {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   /// "cuBLAS 13.1.0 (libcublas.so.13)".
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// D = A * B^T as GemmArgs has them, on the default stream; false when the library refuses.
+  /// D = A * B^T as TimedGemmArgs has them, on the default stream; false when the library refuses.
   bool multiply(const std::uint16_t* a, const std::uint16_t* b, float* d, int size);
 
  private:

@@ -48,7 +48,7 @@ inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
   return std::max(21.0 + 2 * ways, 1.0 * ways * warps * ilp);
 }
 
-class FakeMachine final : public Machine {
+class FakeMachine final : public Rig {
  public:
   Provenance provenance() override {
     return {.gpu = "Fake",

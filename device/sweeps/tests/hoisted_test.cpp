@@ -44,7 +44,7 @@ TEST(HoistedKernel, ItsCodeIsRefused) {
 TEST(HoistedKernel, OnAGpuItsPointsAreRefused) {
   const std::vector<device::DeviceInfo> gpus = device::devices();
   if (gpus.empty()) GTEST_SKIP() << (device::built_with_cuda() ? "no GPU" : "built without CUDA");
-  const std::unique_ptr<Machine> machine = gpu_machine(gpus.front());
+  const std::unique_ptr<Rig> machine = gpu_machine(gpus.front());
   SweepOptions plan = plan_of(hoisted_fp8());
   const auto sweep = [&] {
     SweepResult result;

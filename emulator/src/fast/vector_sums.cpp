@@ -26,7 +26,7 @@ VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel lev
   for (int j = 0; j < kPanel; ++j) place_[j] = level_.place(j);
 }
 
-void VectorSums::start(const Tile& tile) {
+void VectorSums::start(const TilePlace& tile) {
   tile_ = tile;
   for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0.0F);
 }

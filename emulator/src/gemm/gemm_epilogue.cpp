@@ -59,12 +59,12 @@ void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t
   finish(problem, plan, rows, columns, sums, c, bias, d);
 }
 
-GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands, std::uint64_t matrix) {
+GemmBuffers matrix_of(const GemmProblem& problem, const GemmBuffers& operands, std::uint64_t matrix) {
   const auto at = [&](const void* base, std::uint64_t elements, Format format) -> const void* {
     if (base == nullptr) return nullptr;
     return static_cast<const std::byte*>(base) + matrix * elements * spec_of(format).storage_bytes();
   };
-  GemmOperands out = operands;
+  GemmBuffers out = operands;
   if (matrices_of_a(problem) != 1) out.a = at(operands.a, problem.m * problem.k, problem.type);
   if (matrices_of_b(problem) != 1) out.b = at(operands.b, problem.k * problem.n, b_type_of(problem));
   out.c = at(operands.c, problem.m * problem.n, output_of(problem));
@@ -99,7 +99,7 @@ std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const 
 }
 
 void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath,
-                  std::uint64_t rows, std::uint64_t columns, const GemmOperands& operands, void* d,
+                  std::uint64_t rows, std::uint64_t columns, const GemmBuffers& operands, void* d,
                   const Product& product) {
   const GemmPlan of_sums = plan_of_sums(problem, plan);
   Matmul work;

@@ -19,7 +19,7 @@ class PlainTile final : public TileSums {
     for (auto& sum : sums_) sum.resize(tile_rows(problem) * columns_);
   }
 
-  void start(const Tile& tile) override {
+  void start(const TilePlace& tile) override {
     tile_ = tile;
     for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0);
   }
@@ -56,7 +56,7 @@ class PlainTile final : public TileSums {
   DotSpec spec_;
   Matmul problem_;
   std::uint64_t depth_, columns_;
-  Tile tile_;
+  TilePlace tile_;
   TileDots dots_;
   std::vector<std::uint64_t> sums_[kSums];
 };

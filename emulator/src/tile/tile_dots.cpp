@@ -41,7 +41,7 @@ TileDots::TileDots(const Instruction& instruction, const DotSpec& spec, std::uin
   met_.resize(stored_);
 }
 
-void TileDots::load(const Matmul& problem, const Tile& tile, std::uint64_t first, unsigned modifiers) {
+void TileDots::load(const Matmul& problem, const TilePlace& tile, std::uint64_t first, unsigned modifiers) {
   problem_ = &problem;
   tile_ = tile;
   first_ = first;

@@ -21,7 +21,7 @@ class TileDots {
 
   /// The operands of `tile` from `first` of K on, a multiple of the instruction's k. What lies beyond K is
   /// +0, with scales of 1. `modifiers`: a set of Modifier bits. The problem is read until the next call.
-  void load(const Matmul& problem, const Tile& tile, std::uint64_t first, unsigned modifiers);
+  void load(const Matmul& problem, const TilePlace& tile, std::uint64_t first, unsigned modifiers);
 
   /// D of element (i, j) of the tile; `c` and the result are raw bits.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t i, std::uint64_t j, std::uint64_t c);
@@ -45,7 +45,7 @@ class TileDots {
   const std::uint64_t depth_, stored_;  ///< k of the instruction; elements of a row of A among them
   const bool sparse_, raw_;
   const Matmul* problem_ = nullptr;
-  Tile tile_;
+  TilePlace tile_;
   std::uint64_t first_ = 0, first_stored_ = 0, first_block_ = 0;  ///< of the current instruction
   std::uint64_t blocks_ = 0;                                      ///< scales of a row of the problem
   unsigned modifiers_ = 0;

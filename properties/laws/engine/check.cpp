@@ -89,11 +89,11 @@ void judge_all(const Law& law, const Subject& subject, const Answered& answered,
     for (int row = 0; row < subject.instruction.m; ++row)
       for (int col = 0; col < subject.instruction.n; ++col) {
         ++result.dots;
-        const Verdict verdict = law.judge({subject, tile, answered.related[t], row, col});
-        if (verdict.kind == Verdict::Kind::silent) continue;
+        const LawVerdict verdict = law.judge({subject, tile, answered.related[t], row, col});
+        if (verdict.kind == LawVerdict::Kind::silent) continue;
         ++result.judged;
         result.reached = std::max(result.reached, verdict.reached);
-        if (verdict.kind == Verdict::Kind::holds) continue;
+        if (verdict.kind == LawVerdict::Kind::holds) continue;
         ++result.broken;
         if (broken) continue;
         const Dot dot = dot_of(tile, row, col);
@@ -199,13 +199,13 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
   return results;
 }
 
-std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
-                                   const Dot& dot, std::uint64_t* found) {
+std::optional<LawVerdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
+                                      const Dot& dot, std::uint64_t* found) {
   std::vector<Tile> one = {tile_of(subject.instruction, dot)};
   const Answered answered(law, subject, backend, std::move(one));
-  const Verdict verdict = law.judge({subject, answered.tiles[0], answered.related[0], 0, 0});
+  const LawVerdict verdict = law.judge({subject, answered.tiles[0], answered.related[0], 0, 0});
   if (found != nullptr) *found = answered.tiles[0].at_d(0, 0);
-  if (verdict.kind == Verdict::Kind::silent) return std::nullopt;
+  if (verdict.kind == LawVerdict::Kind::silent) return std::nullopt;
   return verdict;
 }
 

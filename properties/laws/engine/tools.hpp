@@ -79,7 +79,7 @@ inline Product product_of(const Case& at, int k) {
 }
 
 /// What relates tiles whose D is to be the same says no more.
-inline Verdict same_as_related(const Case& at) {
+inline LawVerdict same_as_related(const Case& at) {
   return equal_bits(at.related[0].at_d(at.row, at.col), at.d());
 }
 

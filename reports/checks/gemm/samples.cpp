@@ -13,7 +13,7 @@ namespace mmaudit::checks {
 
 std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
                                     const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
-                                    const GemmOperands& operands, const Product& by) {
+                                    const GemmBuffers& operands, const Product& by) {
   const DatapathEntry* const entry = plan.scalar ? nullptr : find_datapath(architecture, plan.instruction);
   if (entry == nullptr && !plan.scalar)
     throw InputError("plan: found " + name_of(plan.instruction) + ", allowed: an instruction of " +

@@ -37,9 +37,10 @@ struct Measurement {
       thermal = 0;  ///< how often it named the power limit; a temperature or the board's brake
 };
 
-class Machine {
+/// What a sweep runs on: a GPU, or what a test has in its place.
+class Rig {
  public:
-  virtual ~Machine() = default;
+  virtual ~Rig() = default;
   /// The GPU, its driver and its highest clock.
   virtual Provenance provenance() = 0;
   /// What its driver says beside that, by key of property_specs().
@@ -48,12 +49,12 @@ class Machine {
   virtual Measurement measure(const Benchmark& benchmark, const Point& point, const RunRule& rule) = 0;
 
  protected:
-  Machine() = default;
-  Machine(const Machine&) = default;
-  Machine& operator=(const Machine&) = default;
+  Rig() = default;
+  Rig(const Rig&) = default;
+  Rig& operator=(const Rig&) = default;
 };
 
 /// What: the GPU `device`; the results of every kernel are checked. Errors: EnvironmentError without CUDA.
-std::unique_ptr<Machine> gpu_machine(const device::DeviceInfo& device);
+std::unique_ptr<Rig> gpu_machine(const device::DeviceInfo& device);
 
 }  // namespace mmaudit::sweeps

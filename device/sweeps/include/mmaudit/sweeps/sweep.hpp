@@ -33,7 +33,7 @@ struct SweepHooks {
 /// What: measures every point that `result` does not have yet and appends it; one multiprocessor first, then
 /// all of them at the best warps and ilp of every other coordinate. Errors: EnvironmentError when the machine
 /// fails; what was measured stays in `result`. Sets result.interrupted when told to stop.
-void run_sweep(Machine& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result);
+void run_sweep(Rig& machine, const SweepOptions& options, const SweepHooks& hooks, SweepResult& result);
 
 /// What: `point` with everything that follows from its samples. A rate above what the GPU (or with `code` its
 /// instructions) can do refuses the point.
