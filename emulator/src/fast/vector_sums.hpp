@@ -7,6 +7,7 @@
 
 #include "mmaudit/raw_words.hpp"
 #include "rules.hpp"
+#include "tile/product_reader.hpp"
 #include "tile/tile_sums.hpp"
 
 namespace mmaudit::fast {
@@ -82,6 +83,7 @@ class VectorSums : public TileSums {
 
   DotSpec spec_;
   Matmul problem_;
+  ProductReader reader_;
   std::uint64_t stored_k_, blocks_;  ///< of a row of the whole problem
   std::uint64_t rows_, columns_;
   const Level& level_;

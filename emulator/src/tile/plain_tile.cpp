@@ -15,7 +15,7 @@ class PlainTile final : public TileSums {
         problem_(problem),
         depth_(static_cast<std::uint64_t>(instruction.k)),
         columns_(tile_columns(problem)),
-        dots_(instruction, spec_, tile_rows(problem), columns_, Unpacking::ahead) {
+        dots_(instruction, spec_, problem_, tile_rows(problem), columns_, Unpacking::ahead) {
     for (auto& sum : sums_) sum.resize(tile_rows(problem) * columns_);
   }
 
@@ -34,7 +34,7 @@ class PlainTile final : public TileSums {
 
   void run(std::uint64_t first, std::uint64_t last) override {
     for (std::uint64_t k = first; k < last; k += depth_) {
-      dots_.load(problem_, tile_, k, 0);
+      dots_.load(tile_, k, 0);
       for (std::uint64_t i = 0; i < tile_.rows; ++i) {
         for (std::uint64_t j = 0; j < tile_.columns; ++j) {
           std::uint64_t& sum = sums_[0][i * columns_ + j];

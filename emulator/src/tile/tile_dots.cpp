@@ -10,14 +10,20 @@ namespace mmaudit {
 struct TileDots::ScalesOf {
   const TileDots& tile;
   std::uint64_t row, column;
-  [[nodiscard]] std::uint64_t a(int block) const { return tile.scale_a(row, block); }
-  [[nodiscard]] std::uint64_t b(int block) const { return tile.scale_b(column, block); }
+  [[nodiscard]] std::uint64_t a(int block) const {
+    return tile.reader_.scale_a(tile.row(row), tile.first_block_ + static_cast<std::uint64_t>(block));
+  }
+  [[nodiscard]] std::uint64_t b(int block) const {
+    return tile.reader_.scale_b(tile.tile_.matrix, tile.first_block_ + static_cast<std::uint64_t>(block),
+                                tile.tile_.column + column);
+  }
 };
 
-TileDots::TileDots(const Instruction& instruction, const DotSpec& spec, std::uint64_t rows,
-                   std::uint64_t columns, Unpacking unpacking)
+TileDots::TileDots(const Instruction& instruction, const DotSpec& spec, const Matmul& problem,
+                   std::uint64_t rows, std::uint64_t columns, Unpacking unpacking)
     : spec_(spec),
-      instruction_(instruction),
+      reader_(spec, problem),
+      m_(problem.m),
       depth_(static_cast<std::uint64_t>(instruction.k)),
       stored_(static_cast<std::uint64_t>(spec.k)),
       sparse_(is_sparse(instruction.op)),
@@ -41,12 +47,10 @@ TileDots::TileDots(const Instruction& instruction, const DotSpec& spec, std::uin
   met_.resize(stored_);
 }
 
-void TileDots::load(const Matmul& problem, const TilePlace& tile, std::uint64_t first, unsigned modifiers) {
-  problem_ = &problem;
+void TileDots::load(const TilePlace& tile, std::uint64_t first, unsigned modifiers) {
   tile_ = tile;
   first_ = first;
   first_stored_ = first / depth_ * stored_;
-  blocks_ = scale_blocks(instruction_, problem);
   if (spec_.block_scaled()) first_block_ = first_stored_ / static_cast<std::uint64_t>(spec_.scale_block);
   modifiers_ = modifiers;
   load_elements();
@@ -55,14 +59,10 @@ void TileDots::load(const Matmul& problem, const TilePlace& tile, std::uint64_t 
 }
 
 void TileDots::load_elements() {
-  const Matmul& x = *problem_;
-  const std::size_t a_bytes = spec_.a.storage_bytes(), b_bytes = spec_.b.storage_bytes();
-  const std::uint64_t row = stored_k(instruction_, x);
   for (std::uint64_t p = 0; p < stored_; ++p) {
     const std::uint64_t k = first_stored_ + (raw_ ? p : k_of(p));
     for (std::uint64_t i = 0; i < tile_.rows; ++i) {
-      const std::uint64_t at = (tile_.matrix * x.m + tile_.row + i) * row + k,
-                          bits = k < row ? load_word(x.a, a_bytes, at) : 0;
+      const std::uint64_t bits = reader_.a(row(i), k);
       if (raw_)
         raw_a_[i * stored_ + p] = bits;
       else
@@ -72,8 +72,7 @@ void TileDots::load_elements() {
   for (std::uint64_t p = 0; p < depth_; ++p) {
     const std::uint64_t k = first_ + (raw_ || sparse_ ? p : k_of(p));
     for (std::uint64_t j = 0; j < tile_.columns; ++j) {
-      const std::uint64_t at = (tile_.matrix * x.k + k) * x.n + tile_.column + j,
-                          bits = k < x.k ? load_word(x.b, b_bytes, at) : 0;
+      const std::uint64_t bits = reader_.b(tile_.matrix, k, tile_.column + j);
       if (raw_)
         raw_b_[j * depth_ + p] = bits;
       else
@@ -82,33 +81,14 @@ void TileDots::load_elements() {
   }
 }
 
-/// Beyond K every group keeps its first elements, which are +0.
 void TileDots::load_metadata() {
-  const std::uint64_t row = stored_k(instruction_, *problem_);
-  const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept);
   for (std::uint64_t i = 0; i < tile_.rows; ++i) {
-    const std::uint8_t* given = problem_->metadata + (tile_.matrix * problem_->m + tile_.row + i) * row;
     std::uint8_t* own = &metadata_[i * stored_];
-    for (std::uint64_t p = 0; p < stored_; ++p)
-      own[p] = first_stored_ + p < row ? given[first_stored_ + p] : static_cast<std::uint8_t>(p % kept);
+    for (std::uint64_t p = 0; p < stored_; ++p) own[p] = reader_.position(row(i), first_stored_ + p);
     for (std::uint64_t p = 0; !raw_ && p < stored_; ++p)
       met_k_[i * stored_ + p] =
           selected_k(spec_.sparsity, spec_.datapath.metadata, own, static_cast<int>(k_of(p)));
   }
-}
-
-/// A scale of row i or column j in the current instruction.
-std::uint64_t TileDots::scale_a(std::uint64_t i, int block) const {
-  const std::uint64_t b = first_block_ + static_cast<std::uint64_t>(block);
-  return problem_->scale_a == nullptr || b >= blocks_
-             ? one_bits(spec_.scale)
-             : problem_->scale_a[(tile_.matrix * problem_->m + tile_.row + i) * blocks_ + b];
-}
-std::uint64_t TileDots::scale_b(std::uint64_t j, int block) const {
-  const std::uint64_t b = first_block_ + static_cast<std::uint64_t>(block);
-  return problem_->scale_b == nullptr || b >= blocks_
-             ? one_bits(spec_.scale)
-             : problem_->scale_b[(tile_.matrix * blocks_ + b) * problem_->n + tile_.column + j];
 }
 
 /// Multiplies the scales into their elements, or keeps them apart where they belong to groups.
@@ -124,9 +104,9 @@ void TileDots::apply_scales() {
     }
   };
   for (std::uint64_t i = 0; i < tile_.rows; ++i)
-    apply([&](int block) { return scale_a(i, block); }, i * stored_, a_, scale_a_);
+    apply([scales = ScalesOf{*this, i, 0}](int block) { return scales.a(block); }, i * stored_, a_, scale_a_);
   for (std::uint64_t j = 0; j < tile_.columns; ++j)
-    apply([&](int block) { return scale_b(j, block); }, j * depth_, b_, scale_b_);
+    apply([scales = ScalesOf{*this, 0, j}](int block) { return scales.b(block); }, j * depth_, b_, scale_b_);
 }
 
 std::uint64_t TileDots::operator()(std::uint64_t i, std::uint64_t j, std::uint64_t c) {
@@ -157,12 +137,11 @@ void emulate_by(Unpacking unpacking, const Instruction& instruction, const Datap
   const DotSpec spec = make_dot_spec(instruction, datapath);
   const Matmul product = product_of(instruction, batch);
   const std::size_t c_bytes = spec.step.addend.storage_bytes(), d_bytes = spec.d.storage_bytes();
-  TileDots dots(instruction, spec, product.m, product.n, unpacking);
+  TileDots dots(instruction, spec, product, product.m, product.n, unpacking);
   for (std::size_t tile = 0; tile < batch.tiles; ++tile) {
     const unsigned modifiers = batch.modifiers != nullptr ? batch.modifiers[tile] : 0U;
     const bool read_c = batch.c != nullptr && (modifiers & kScaleDZero) == 0;
-    dots.load(product, {.matrix = tile, .row = 0, .column = 0, .rows = product.m, .columns = product.n}, 0,
-              modifiers);
+    dots.load({.matrix = tile, .row = 0, .column = 0, .rows = product.m, .columns = product.n}, 0, modifiers);
     for (std::uint64_t i = 0; i < product.m; ++i) {
       for (std::uint64_t j = 0; j < product.n; ++j) {
         const std::uint64_t element = (tile * product.m + i) * product.n + j;

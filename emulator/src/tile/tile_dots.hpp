@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mmaudit/tile_batch.hpp"
+#include "tile/product_reader.hpp"
 #include "tile/tile_sums.hpp"
 
 namespace mmaudit {
@@ -15,13 +16,13 @@ enum class Unpacking : std::uint8_t {
 
 class TileDots {
  public:
-  /// For tiles of at most `rows` x `columns` elements. `spec` is read as long as this lives.
-  TileDots(const Instruction& instruction, const DotSpec& spec, std::uint64_t rows, std::uint64_t columns,
-           Unpacking unpacking);
+  /// For tiles of at most `rows` x `columns` elements. `spec` and `problem` are read as long as this lives.
+  TileDots(const Instruction& instruction, const DotSpec& spec, const Matmul& problem, std::uint64_t rows,
+           std::uint64_t columns, Unpacking unpacking);
 
-  /// The operands of `tile` from `first` of K on, a multiple of the instruction's k. What lies beyond K is
-  /// +0, with scales of 1. `modifiers`: a set of Modifier bits. The problem is read until the next call.
-  void load(const Matmul& problem, const TilePlace& tile, std::uint64_t first, unsigned modifiers);
+  /// The operands of `tile` from `first` of K on, a multiple of the instruction's k. `modifiers`: a set of
+  /// Modifier bits.
+  void load(const TilePlace& tile, std::uint64_t first, unsigned modifiers);
 
   /// D of element (i, j) of the tile; `c` and the result are raw bits.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t i, std::uint64_t j, std::uint64_t c);
@@ -32,22 +33,20 @@ class TileDots {
   void load_elements();
   void load_metadata();
   void apply_scales();
-  [[nodiscard]] std::uint64_t scale_a(std::uint64_t i, int block) const;
-  [[nodiscard]] std::uint64_t scale_b(std::uint64_t j, int block) const;
   [[nodiscard]] std::uint64_t raw_dot(std::uint64_t i, std::uint64_t j, std::uint64_t c) const;
+  /// Of A's rows through the batch.
+  [[nodiscard]] std::uint64_t row(std::uint64_t i) const { return tile_.matrix * m_ + tile_.row + i; }
   /// Where position `p` of the evaluation order stands in memory.
   [[nodiscard]] std::uint64_t k_of(std::uint64_t p) const {
     return static_cast<std::uint64_t>(evaluation_k(spec_.datapath.order, spec_.k, static_cast<int>(p)));
   }
 
   const DotSpec& spec_;
-  const Instruction instruction_;
-  const std::uint64_t depth_, stored_;  ///< k of the instruction; elements of a row of A among them
+  const ProductReader reader_;
+  const std::uint64_t m_, depth_, stored_;  ///< rows of A; k of the instruction, elements of A among them
   const bool sparse_, raw_;
-  const Matmul* problem_ = nullptr;
   TilePlace tile_;
   std::uint64_t first_ = 0, first_stored_ = 0, first_block_ = 0;  ///< of the current instruction
-  std::uint64_t blocks_ = 0;                                      ///< scales of a row of the problem
   unsigned modifiers_ = 0;
   std::vector<Operand> a_, b_;  ///< rows and columns in evaluation order, a sparse B's in that of k
   std::vector<Operand> scale_a_, scale_b_;  ///< of grouped specs, one per operand

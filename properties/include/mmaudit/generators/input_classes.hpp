@@ -180,10 +180,6 @@ struct TileShape {
   int scale = 0;            // sum of the exponents of the two scales; 0 where there are none
 };
 
-MMAUDIT_HD constexpr int any_exponent(const FormatSpec& format, Draws& random) {
-  return random.in(format.min_exponent() - format.fraction_bits, format.max_exponent());
-}
-
 /// Centres whose sum is `target` as nearly as the formats allow.
 MMAUDIT_HD constexpr void centre_products_at(const GeneratorSpec& generator, int target, Draws& random,
                                              TileShape& tile) {
