@@ -93,7 +93,7 @@ void every_product_beside_every_exponent(Format format_a, Format format_b) {
   std::uint64_t judged = 0, by_oracle = 0;
   for (int field = 0; field < 255; ++field) {
     std::vector<Tile> tiles = every_product(subject);
-    Random random(static_cast<std::uint64_t>(field) * 4 + static_cast<std::uint64_t>(format_a));
+    Draws random{static_cast<std::uint64_t>(field) * 4 + static_cast<std::uint64_t>(format_a)};
     for (Tile& tile : tiles) {
       for (int row = 0; row < inst.m; ++row) tile.at_a(row, 1) = random.next() & 0xFFU;
       for (int col = 0; col < inst.n; ++col) tile.at_b(1, col) = random.next() & 0xFFU;

@@ -26,11 +26,11 @@ class ProductReader {
   const std::uint64_t stored_k, blocks;  ///< elements and scales of a row of A
 
   [[nodiscard]] std::uint64_t a(std::uint64_t row, std::uint64_t stored) const {
-    return stored < stored_k ? load_word(problem_.a, a_bytes_, row * stored_k + stored) : 0;
+    return stored < stored_k ? element(problem_.a, a_bytes_, row * stored_k + stored) : 0;
   }
   [[nodiscard]] std::uint64_t b(std::uint64_t matrix, std::uint64_t k, std::uint64_t column) const {
     if (k >= problem_.k) return 0;
-    return load_word(problem_.b, b_bytes_, (matrix * problem_.k + k) * problem_.n + column);
+    return element(problem_.b, b_bytes_, (matrix * problem_.k + k) * problem_.n + column);
   }
   [[nodiscard]] std::uint64_t scale_a(std::uint64_t row, std::uint64_t block) const {
     return scale(problem_.scale_a, block, row * blocks + block);
@@ -52,6 +52,19 @@ class ProductReader {
   }
 
  private:
+  /// A copy of a known width is one instruction, where others are a call.
+  static std::uint64_t element(const void* base, std::size_t bytes, std::uint64_t at) {
+    switch (bytes) {
+      case 1:
+        return load_word(base, 1, at);
+      case 2:
+        return load_word(base, 2, at);
+      case 4:
+        return load_word(base, 4, at);
+      default:
+        return load_word(base, bytes, at);
+    }
+  }
   [[nodiscard]] std::uint64_t scale(const std::uint8_t* scales, std::uint64_t block, std::uint64_t at) const {
     return scales != nullptr && block < blocks ? scales[at] : one_bits(spec_.scale);
   }
