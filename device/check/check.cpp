@@ -87,14 +87,14 @@ class TileProductCheck::Work {
   [[nodiscard]] Engine engine() const { return engine_; }
   [[nodiscard]] std::uint64_t dots() const { return blocks_ * dots_of_block(instruction_); }
 
-  [[nodiscard]] WorkItem at_least(std::uint64_t dots) const {
+  [[nodiscard]] CheckItem at_least(std::uint64_t dots) const {
     const std::uint64_t blocks =
         std::max<std::uint64_t>(1, detail::quotient_up(dots, dots_of_block(instruction_)));
     const std::uint64_t batches = detail::quotient_up(blocks, blocks_);
     return {.batches = batches, .blocks = detail::quotient_up(blocks, batches)};
   }
 
-  WorkResult run(const WorkItem& item) {
+  CheckResult run(const CheckItem& item) {
     require_kernel(device_, instruction_, item.modifiers.value_or(0));
     const std::uint64_t blocks = item.blocks != 0 ? std::min(item.blocks, blocks_) : blocks_;
     const std::uint64_t tiles = blocks * side_ * side_, dots = blocks * dots_of_block(instruction_);
@@ -102,7 +102,7 @@ class TileProductCheck::Work {
     poison(hardware_.data(), tiles * bytes_.d);  // seen in the first batch
     for (std::uint64_t i = 0; i < item.batches; ++i)
       start_batch(item, blocks, item.first_batch + i, i * dots);
-    WorkResult result{.dots = item.batches * dots, .mismatches = total_.read(), .first = {}};
+    CheckResult result{.dots = item.batches * dots, .mismatches = total_.read(), .first = {}};
     std::vector<Found> found(std::min<std::uint64_t>(result.mismatches, kMostMismatchesKept));
     if (!found.empty()) copy_out(found.data(), found_.data(), found.size() * sizeof(Found));
     std::sort(found.begin(), found.end(),
@@ -118,7 +118,7 @@ class TileProductCheck::Work {
   }
 
  private:
-  [[nodiscard]] KernelArgs products(const WorkItem& item, std::uint64_t blocks, std::uint64_t batch) const {
+  [[nodiscard]] KernelArgs products(const CheckItem& item, std::uint64_t blocks, std::uint64_t batch) const {
     const bool registers = batch % 2 != 0 && has_modifiers(instruction_, kAFromRegisters);
     return {.a = a_.data(),
             .b = b_.data(),
@@ -134,7 +134,7 @@ class TileProductCheck::Work {
   }
 
   /// Starts everything of one batch and does not wait for it.
-  void start_batch(const WorkItem& item, std::uint64_t blocks, std::uint64_t batch,
+  void start_batch(const CheckItem& item, std::uint64_t blocks, std::uint64_t batch,
                    std::uint64_t first_element) {
     launch_generate(generator_, instruction_, item.input_class, item.seed, batch * pool_,
                     {.a = a_.data(),
@@ -189,7 +189,7 @@ class TileProductCheck::Work {
   }
 
   /// `element` of D counts within the batch, whose operands the buffers hold.
-  [[nodiscard]] Mismatch read_back(const WorkItem& item, std::uint64_t batch, std::uint64_t element,
+  [[nodiscard]] Mismatch read_back(const CheckItem& item, std::uint64_t batch, std::uint64_t element,
                                    std::uint64_t model) const {
     const auto n = static_cast<std::uint64_t>(instruction_.n);
     const std::uint64_t of_tile = static_cast<std::uint64_t>(instruction_.m) * n;
@@ -239,7 +239,7 @@ TileProductCheck::~TileProductCheck() = default;
 
 std::string_view TileProductCheck::engine() const { return name_of(work_->engine()); }
 std::uint64_t TileProductCheck::dots_of_batch() const { return work_->dots(); }
-WorkItem TileProductCheck::at_least(std::uint64_t dots) const { return work_->at_least(dots); }
-WorkResult TileProductCheck::run(const WorkItem& item) { return work_->run(item); }
+CheckItem TileProductCheck::at_least(std::uint64_t dots) const { return work_->at_least(dots); }
+CheckResult TileProductCheck::run(const CheckItem& item) { return work_->run(item); }
 
 }  // namespace mmaudit::device

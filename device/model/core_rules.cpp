@@ -15,22 +15,10 @@ namespace {
 
 constexpr int kDoubleBias = 1023;
 
-CoreDecode decode_of(const FormatSpec& format, int min_exponent) {
-  CoreDecode rule;
-  const int value_bits = format.exponent_bits + format.fraction_bits;
-  rule.magnitude_mask = (1U << value_bits) - 1;
-  rule.special_from = rule.magnitude_mask + 1;
-  if (format.specials == Specials::ieee) {
-    rule.special_from = rule.infinity = ((1U << format.exponent_bits) - 1) << format.fraction_bits;
-  } else if (format.specials == Specials::nan_only) {
-    rule.special_from = rule.magnitude_mask;
-  }
-  rule.ignored_bits = format.ignored_low_bits;
-  rule.sign_bit = value_bits + format.ignored_low_bits;
-  rule.fraction_bits = format.fraction_bits;
+CoreDecode core_decode(const FormatSpec& format, int min_exponent) {
+  CoreDecode rule{detail::stored_bits_of(format, min_exponent)};
   rule.rebias = kDoubleBias - format.bias;
   rule.least = format.min_exponent() - format.fraction_bits;
-  rule.min_exponent = min_exponent;
   return rule;
 }
 
@@ -68,8 +56,8 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   const FormatSpec& seen_a = widened ? spec.wide : spec.a;
   const FormatSpec& seen_b = widened ? spec.wide : spec.b;
   CoreRules rules;
-  rules.a = decode_of(spec.a, seen_a.min_exponent());
-  rules.b = decode_of(spec.b, seen_b.min_exponent());
+  rules.a = core_decode(spec.a, seen_a.min_exponent());
+  rules.b = core_decode(spec.b, seen_b.min_exponent());
   rules.fraction_bits = datapath.fraction_bits;
   rules.floor = datapath.min_alignment_exponent;
   rules.addend_min_exponent = spec.step.output.min_exponent();

@@ -3,22 +3,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "mmaudit/detail/stored_bits.hpp"
 #include "mmaudit/dot.hpp"
 
 namespace mmaudit::device {
 
 /// Raw bits of one format -> the high word of the binary64 that is their magnitude (its low word is zero),
 /// and the exponent that the datapath sees.
-struct CoreDecode {
-  std::uint32_t magnitude_mask = 0;  ///< after the ignored bits are shifted out
-  std::uint32_t special_from = 0;    ///< magnitudes from here up are infinities and NaNs
-  std::uint32_t infinity = 0;        ///< the magnitude that is one; 0: the format has none
-  std::int32_t ignored_bits = 0;
-  std::int32_t sign_bit = 0;       ///< index in the raw bits
-  std::int32_t fraction_bits = 0;  ///< of the format: at most 12
-  std::int32_t rebias = 0;         ///< 1023 minus the format's bias
-  std::int32_t least = 0;          ///< exponent of the last bit of a subnormal
-  std::int32_t min_exponent = 0;   ///< of the format that the datapath sees
+struct CoreDecode : detail::StoredBits {  // with at most 12 fraction bits
+  std::int32_t rebias = 0;                ///< 1023 minus the format's bias
+  std::int32_t least = 0;                 ///< exponent of the last bit of a subnormal
 };
 
 inline constexpr int kCoreDepth = 64;  ///< most positions of one instruction

@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
                                           args.factors.b.at(matrix, i % args.n, 0), args.factors.order);
       sum = scaled.sum, alpha = scaled.factor;
     }
-    const float result =
-        epilogue.beta == 0 ? __fmul_rn(alpha, sum) : __fmaf_rn(alpha, sum, __fmul_rn(epilogue.beta, addend));
+    // The rule rounds nothing on the way, so that D's format may be left out.
+    const float result = combined(EpilogueRule::fused_sum, {}, alpha, sum, epilogue.beta, addend);
     store(args.d, bytes, i, rounded(epilogue.output, result));
   }
 }

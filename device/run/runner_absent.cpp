@@ -39,8 +39,8 @@ TileProductCheck::TileProductCheck(const DeviceInfo&, const Instruction&, const 
 TileProductCheck::~TileProductCheck() = default;
 std::string_view TileProductCheck::engine() const { return {}; }
 std::uint64_t TileProductCheck::dots_of_batch() const { return 0; }
-WorkItem TileProductCheck::at_least(std::uint64_t) const { return {}; }
-WorkResult TileProductCheck::run(const WorkItem&) { throw EnvironmentError(kAbsent); }
+CheckItem TileProductCheck::at_least(std::uint64_t) const { return {}; }
+CheckResult TileProductCheck::run(const CheckItem&) { throw EnvironmentError(kAbsent); }
 
 class ProductCheck::Work {};
 ProductCheck::ProductCheck(const DeviceInfo&, const Instruction&, int, const Datapath&, const Datapath&) {

@@ -39,20 +39,17 @@ std::uint64_t toggling_bits(const FormatSpec& spec, int tile, int row, int col) 
          ((odd ? 0xAAAAAAAAAAAAAAAAU : 0x5555555555555555U) & fraction_mask);
 }
 
+std::uint64_t drawn(int tile, int line, int position) {
+  return mixed(static_cast<std::uint64_t>(tile) << 40U | static_cast<std::uint64_t>(line) << 20U |
+               static_cast<std::uint64_t>(position));
+}
+
 /// -3 to 3; of unsigned integers 0 to 6, of single bits 0 and 1.
 std::uint64_t integer_bits(const FormatSpec& spec, int tile, int row, int col) {
-  std::uint64_t state = static_cast<std::uint64_t>(tile) << 40U | static_cast<std::uint64_t>(row) << 20U |
-                        static_cast<std::uint64_t>(col);
-  const int value = static_cast<int>(splitmix64(state) % 7) - 3;
+  const int value = static_cast<int>(drawn(tile, row, col) % 7) - 3;
   if (!spec.integer()) return encode_nearest_even(value, spec);
   const std::uint64_t value_mask = ~std::uint64_t{0} >> (64 - spec.value_bits());
   return static_cast<std::uint64_t>(value + (spec.encoding == Encoding::signed_integer ? 0 : 3)) & value_mask;
-}
-
-std::uint64_t drawn(int tile, int line, int position) {
-  std::uint64_t state = static_cast<std::uint64_t>(tile) << 40U | static_cast<std::uint64_t>(line) << 20U |
-                        static_cast<std::uint64_t>(position);
-  return splitmix64(state);
 }
 
 /// Eight binades up to 8, both factors alike; the sign is +.

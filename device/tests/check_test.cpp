@@ -18,7 +18,7 @@ TEST_F(Check, EveryInstructionAgreesInEveryInputClass) {
     if (is_wgmma(instruction.op) && instruction.n != 8 && instruction.n != 64) continue;
     TileProductCheck check(info_, instruction, entry->datapath);
     for (int i = 0; i < gen::kInputClasses; ++i) {
-      const WorkResult result = check.run({static_cast<gen::InputClass>(i), 3, 5, 2});
+      const CheckResult result = check.run({static_cast<gen::InputClass>(i), 3, 5, 2});
       EXPECT_EQ(result.mismatches, 0U)
           << name_of(instruction) << " " << check.engine() << " input class " << i;
       EXPECT_EQ(result.dots, 2 * check.dots_of_batch());
@@ -35,7 +35,7 @@ TEST_F(Check, AFlippedRuleIsSeen) {
     const Instruction instruction = *find_instruction(name);
     Datapath wrong = find_datapath(*architecture, instruction)->datapath;
     wrong.fraction_bits = 24;
-    const WorkResult result =
+    const CheckResult result =
         TileProductCheck(info_, instruction, wrong).run({gen::InputClass::wide_window, 3, 0, 1});
     EXPECT_GT(result.mismatches, 0U);
     ASSERT_FALSE(result.first.empty());
@@ -52,7 +52,7 @@ TEST_F(Check, AMismatchSaysWhereACameFrom) {
   wrong.fraction_bits = 24;
   TileProductCheck check(info_, instruction, wrong);
   for (const std::uint64_t chunk : {0U, 1U}) {
-    const WorkResult result = check.run({gen::InputClass::wide_window, 3, chunk, 1});
+    const CheckResult result = check.run({gen::InputClass::wide_window, 3, chunk, 1});
     ASSERT_FALSE(result.first.empty());
     EXPECT_EQ(result.first[0].dot.modifiers, chunk == 0 ? 0 : kAFromRegisters);
   }
@@ -64,15 +64,15 @@ TEST_F(Check, CountsEveryDotAndFindsAWrongModel) {
   const Instruction instruction = *find_instruction("mma.m16n8k16.f32.f16.f16.f32");
   const Datapath& right = find_datapath(*architecture, instruction)->datapath;
   TileProductCheck check(info_, instruction, right);
-  const WorkResult agreed = check.run(check.at_least(1000000));
+  const CheckResult agreed = check.run(check.at_least(1000000));
   EXPECT_GE(agreed.dots, 1000000U);
   EXPECT_LT(agreed.dots, check.dots_of_batch());
   EXPECT_EQ(agreed.mismatches, 0U);
 
   Datapath wrong = right;
   ++wrong.fraction_bits;
-  const WorkResult found = TileProductCheck(info_, instruction, wrong)
-                               .run({.input_class = gen::InputClass::wide_window, .seed = 3, .blocks = 1});
+  const CheckResult found = TileProductCheck(info_, instruction, wrong)
+                                .run({.input_class = gen::InputClass::wide_window, .seed = 3, .blocks = 1});
   EXPECT_GT(found.mismatches, 0U);
   ASSERT_FALSE(found.first.empty());
   // What came back is what both sides saw: the host repeats both answers.
@@ -90,8 +90,8 @@ TEST_F(Check, EveryModifierAgrees) {
     const DatapathEntry* entry = find_datapath(*architecture, variant.instruction);
     if (entry == nullptr || !why_not(info_, variant.instruction, variant.modifiers).empty()) continue;
     if (is_wgmma(variant.instruction.op) && variant.instruction.n != 8) continue;
-    const WorkResult result = TileProductCheck(info_, variant.instruction, entry->datapath)
-                                  .run({.seed = 3, .blocks = 1, .modifiers = variant.modifiers});
+    const CheckResult result = TileProductCheck(info_, variant.instruction, entry->datapath)
+                                   .run({.seed = 3, .blocks = 1, .modifiers = variant.modifiers});
     EXPECT_EQ(result.mismatches, 0U) << name_of(variant.instruction) << " modifiers "
                                      << int{variant.modifiers};
   }

@@ -158,8 +158,7 @@ TEST_F(ProductsOnDevice, GiveTheBitsOfThePlainCore) {
 }
 
 /// Scales about 1 that span so many half binades, as scales of tensors do; one in `least` is the least code.
-void draw_scales(Product& product, const FormatSpec& scale, unsigned spread, gen::detail::Stream& random,
-                 unsigned least) {
+void draw_scales(Product& product, const FormatSpec& scale, unsigned spread, Draws& random, unsigned least) {
   for (auto* const scales : {&product.scale_a, &product.scale_b})
     for (std::uint8_t& x : *scales) {
       const unsigned step = static_cast<unsigned>(random.next()) % ((spread << scale.fraction_bits) / 2 + 1);
@@ -176,7 +175,7 @@ TEST_F(ProductsOnDevice, TakeScalesAndSumsOfEveryDistance) {
     if (one.datapath.arithmetic != Arithmetic::grouped_dot_add) continue;
     for (unsigned spread = 0; spread < 20; ++spread) {
       Product product(one, gen::InputClass::normal, kSeed + spread, 125, 100, 64);
-      gen::detail::Stream random = gen::detail::element_stream(kSeed, 1, static_cast<int>(spread));
+      Draws random = gen::detail::element_stream(kSeed, 1, static_cast<int>(spread));
       draw_scales(product, scale, spread, random, 50);
       for (std::uint64_t e = 0; e < product.c.size() / 4; ++e) {
         const auto bits = static_cast<std::uint32_t>(random.next()) & 0x807FFFFFU;
@@ -203,7 +202,7 @@ TEST_F(ProductsOnDevice, OverflowWhereThePlainCoreDoes) {
       for (int below = 2; below <= 11; below += 3) {
         Product product(one, gen::InputClass::normal, kSeed, kSide, kSide, kDepth);
         const int exponent = std::min((d.max_exponent() - below) / 2, a.max_exponent() - 1);
-        gen::detail::Stream random = gen::detail::element_stream(kSeed, 1, below);
+        Draws random = gen::detail::element_stream(kSeed, 1, below);
         const std::size_t bytes = a.storage_bytes();
         for (auto* const operand : {&product.a, &product.b})
           for (std::size_t i = 0; i < operand->size() / bytes; ++i) {
@@ -246,7 +245,7 @@ double compare_many(const DeviceInfo& info, const Served& one, double wanted, st
     const auto input_class = static_cast<gen::InputClass>(f);
     Product product(one, input_class, seed, edge, edge, length * k);
     if (quick_groups) {
-      gen::detail::Stream random = gen::detail::element_stream(seed, 1, f);
+      Draws random = gen::detail::element_stream(seed, 1, f);
       draw_scales(product, spec_of(one.instruction.scale), static_cast<unsigned>(seed % 6), random, 20000);
       product.problem.c = nullptr;
     }

@@ -1,32 +1,15 @@
-// Multiply-adds per second of emulate() on one core, one benchmark per instruction family. Inputs are about
+// Multiply-adds per second of emulate() on one core, one benchmark per instruction family. Inputs are
 // N(0, 1), as in a matrix product; the rate hardly depends on them except for binary64.
 #include <benchmark/benchmark.h>
 
-#include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "mmaudit/convert.hpp"
 #include "mmaudit/emulate.hpp"
+#include "values.hpp"
 
 namespace mmaudit {
 namespace {
-
-std::vector<std::byte> normal_values(std::size_t count, Format format, std::uint64_t& state) {
-  const std::size_t bytes = spec_of(format).storage_bytes();
-  std::vector<std::byte> buffer(count * bytes);
-  for (std::size_t i = 0; i < count; ++i) {
-    double sum = -6;
-    for (int term = 0; term < 12; ++term) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      sum += std::ldexp(static_cast<double>(state >> 11), -53);
-    }
-    const std::uint64_t bits = encode_nearest_even(sum, spec_of(format));
-    std::memcpy(&buffer[i * bytes], &bits, bytes);
-  }
-  return buffer;
-}
 
 void emulate_tiles(benchmark::State& state, const std::string& name) {
   const Instruction instruction = *find_instruction(name);
@@ -34,10 +17,9 @@ void emulate_tiles(benchmark::State& state, const std::string& name) {
   const auto m = static_cast<std::size_t>(instruction.m), n = static_cast<std::size_t>(instruction.n);
   const auto depth = static_cast<std::size_t>(instruction.k);
   constexpr std::size_t kTiles = 64;
-  std::uint64_t seed = 1;
-  const auto a = normal_values(kTiles * m * depth, instruction.a, seed);
-  const auto b = normal_values(kTiles * depth * n, instruction.b, seed);
-  const auto c = normal_values(kTiles * m * n, instruction.c, seed);
+  const auto a = normal_values(kTiles * m * depth, instruction.a, 1);
+  const auto b = normal_values(kTiles * depth * n, instruction.b, 2);
+  const auto c = normal_values(kTiles * m * n, instruction.c, 3);
   std::vector<std::byte> d(kTiles * m * n * spec_of(instruction.d).storage_bytes());
   for (auto _ : state) {
     emulate(instruction, datapath, {kTiles, a.data(), b.data(), c.data(), d.data(), nullptr});

@@ -19,10 +19,10 @@
 
 #include "../src/fast/rules.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
-#include "mmaudit/convert.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "registers.hpp"
+#include "values.hpp"
 
 #ifdef MMAUDIT_BENCH_OPENBLAS
 #include <cblas.h>
@@ -35,18 +35,6 @@ namespace {
 std::size_t size() {
   const char* text = std::getenv("MMAUDIT_BENCH_SIZE");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 2048;
-}
-
-std::vector<std::byte> normal_values(std::size_t count, Format format, unsigned seed) {
-  const std::size_t bytes = spec_of(format).storage_bytes();
-  std::vector<std::byte> buffer(count * bytes);
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = encode_nearest_even(normal(random), spec_of(format));
-    std::memcpy(&buffer[i * bytes], &bits, bytes);
-  }
-  return buffer;
 }
 
 void count_rate(benchmark::State& state, double multiply_adds) {

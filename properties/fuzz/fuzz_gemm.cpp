@@ -38,8 +38,8 @@ bool is_predicted(const GemmProblem& problem, const GemmPlan& plan) {
              b = bytes_of(kColumns * problem.k, b_type_of(problem), 91),
              c = bytes_of(kRows * kColumns, plan.output, 53),
              bias = bytes_of(kColumns, bias_type_of(problem), 29);
-  const GemmOperands operands{a.data(), b.data(), problem.beta == 0 ? nullptr : c.data(),
-                              problem.bias ? bias.data() : nullptr};
+  const GemmBuffers operands{a.data(), b.data(), problem.beta == 0 ? nullptr : c.data(),
+                             problem.bias ? bias.data() : nullptr};
   return accepted([&] {
     checks::predicted_by(*find_architecture("hopper"), problem, plan, kRows, kColumns, operands,
                          [](const Instruction& instruction, const Datapath& datapath, const Matmul& part) {

@@ -9,8 +9,6 @@
 namespace mmaudit::gen {
 namespace {
 
-constexpr std::uint64_t hashed(std::uint64_t x) { return splitmix64(x); }
-
 /// Where in the first half the partner of `k` stands, an element of the second half.
 constexpr std::uint64_t partner(std::uint64_t k, std::uint64_t half) {
   constexpr std::uint64_t kTurn = 37;  // no power of two: partners meet in no tile
@@ -31,7 +29,7 @@ std::uint64_t nearest(double x, Format format) {
 }  // namespace
 
 std::uint64_t gemm_addend(std::uint64_t seed, Format format, std::uint64_t row, std::uint64_t column) {
-  const std::uint64_t word = hashed(~hashed(seed) ^ hashed(row * 0x100000001U + column));
+  const std::uint64_t word = mixed(~mixed(seed) ^ mixed(row * 0x100000001U + column));
   return nearest(spread(word, format), format);
 }
 
@@ -40,7 +38,7 @@ std::uint64_t gemm_operand(std::uint64_t seed, GemmSide side, Format format, std
   const std::uint64_t half = depth / 2, which = side == GemmSide::b ? 1 : 0;
   const bool cancels = half != 0 && k >= half && k < 2 * half && (which == 1 || outer % 2 == 0);
   const std::uint64_t from = cancels ? partner(k, half) : k;
-  const std::uint64_t word = hashed(hashed(2 * seed + which) ^ hashed(outer * 0x100000001U + from));
+  const std::uint64_t word = mixed(mixed(2 * seed + which) ^ mixed(outer * 0x100000001U + from));
   if (format == Format::s8) return word & 0xFF;
   const bool fp8 = format == Format::e4m3 || format == Format::e5m2;
   double x = spread(fp8 ? word & ~std::uint64_t{4} : word, format);

@@ -6,16 +6,16 @@ namespace mmaudit::laws {
 namespace {
 
 /// NaNs among the scales; in half of the tiles every element is zero.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const FormatSpec format = subject.spec.scale;
-  if (random.once_in(2)) fill_alike(subject, random, -2, tile);
-  const int rarity = random.in(2, 12);
+  if (random.one_in(2)) fill_alike(subject, random, -2, tile);
+  const int rarity = random.between(2, 12);
   for (auto* scales : {&tile.scale_a, &tile.scale_b})
     for (std::uint8_t& x : *scales)
-      if (random.once_in(rarity)) x = static_cast<std::uint8_t>(format.magnitude_mask());
+      if (random.one_in(rarity)) x = static_cast<std::uint8_t>(format.magnitude_mask());
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec scale = at.subject.spec.scale, d = at.subject.d();
   for (int block = 0; block < at.tile.blocks(); ++block)
     for (const std::uint8_t bits : {at.tile.at_scale_a(at.row, block), at.tile.at_scale_b(block, at.col)})

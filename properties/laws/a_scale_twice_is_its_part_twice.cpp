@@ -7,14 +7,14 @@ namespace mmaudit::laws {
 namespace {
 
 /// Half of the blocks hold numbers, the others zeros; scales about 1.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   fill_alike(subject, random, -2, tile);
   std::fill(tile.c.begin(), tile.c.end(), 0);
-  const int only = random.in(0, tile.blocks() - 1);
+  const int only = random.between(0, tile.blocks() - 1);
   for (int k = 0; k < tile.stored(); ++k)
     if (tile.block_of(k) != only)
       for (int row = 0; row < tile.instruction.m; ++row) tile.at_a(row, k) = 0;
-  for (int block = 0; block < tile.blocks(); ++block) put_scales(random, tile, block, random.in(-4, 4));
+  for (int block = 0; block < tile.blocks(); ++block) put_scales(random, tile, block, random.between(-4, 4));
 }
 
 /// The scales of A twice as large; where there are several blocks, first with the last block's scales left
@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   const int chosen = static_cast<int>(at.tile.salt % static_cast<unsigned>(at.tile.blocks()));

@@ -9,16 +9,16 @@ std::string why_not(const Subject& subject) {
   return subject.aligned() && !subject.fused() ? "" : fused_single_format(subject);
 }
 
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   for (std::uint64_t& x : tile.c)
     x = random_number(random, subject.c(), random_exponent(random, subject.c()));
-  const bool zeros_of_both_signs = random.once_in(2);
-  for (std::uint64_t& x : tile.a) x = zeros_of_both_signs && random.once_in(2) ? subject.a().sign_bit() : 0;
+  const bool zeros_of_both_signs = random.one_in(2);
+  for (std::uint64_t& x : tile.a) x = zeros_of_both_signs && random.one_in(2) ? subject.a().sign_bit() : 0;
   for (std::uint64_t& x : tile.b)
     x = random_number(random, subject.b(), random_exponent(random, subject.b()));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const std::uint64_t c = entering_c(at);
   if (!is_finite(c, at.subject.c()) || is_zero(c, at.subject.c())) return silent();
   for (int k = 0; k < at.tile.stored(); ++k) {

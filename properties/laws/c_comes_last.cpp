@@ -17,7 +17,7 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   return {without};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   const std::uint64_t sum = at.related[0].at_d(at.row, at.col);
   if (!is_finite(sum, d) || !is_finite(at.c(), d)) return silent();

@@ -11,19 +11,19 @@ std::string why_not(const Subject& subject) {
 }
 
 /// A subnormal c, half of the least result, and far below a number that decides to which side it is rounded.
-void fill_tie(const Subject& subject, Random& random, const std::vector<int>& step, Tile& tile) {
+void fill_tie(const Subject& subject, Draws& random, const std::vector<int>& step, Tile& tile) {
   const FormatSpec c = subject.c();
   for (std::uint64_t& x : tile.c) x = random_number(random, c, c.min_exponent() - 1);
   const int half = subject.d().min_exponent() - subject.datapath.output.fraction_bits - 1;
-  const int far = c.min_exponent() - subject.datapath.fraction_bits - 1 - random.in(0, c.fraction_bits);
+  const int far = c.min_exponent() - subject.datapath.fraction_bits - 1 - random.between(0, c.fraction_bits);
   put_power(subject, tile, step[0], half, half / 2, false);
-  put_power(subject, tile, step[1], far, far / 2, random.once_in(2));
+  put_power(subject, tile, step[1], far, far / 2, random.one_in(2));
 }
 
 /// c and its opposite as a product, and a number between them, in the first step.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const auto& step = subject.steps.front();
-  if (subject.datapath.output.rounding == Rounding::nearest_even && random.once_in(3))
+  if (subject.datapath.output.rounding == Rounding::nearest_even && random.one_in(3))
     return fill_tie(subject, random, step, tile);
   const int first = step[0], second = step[1];
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
@@ -31,15 +31,16 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
   for (int k = 0; k < tile.instruction.k; ++k)
     for (int col = 0; col < tile.instruction.n; ++col) tile.at_b(k, col) = power_of_two_bits(b, eb);
   for (int row = 0; row < tile.instruction.m; ++row) {
-    const int e = random.in(std::max(a.min_exponent() + eb, c.min_exponent()),
-                            std::min(a.max_exponent() + eb, c.max_exponent()));
+    const int e = random.between(std::max(a.min_exponent() + eb, c.min_exponent()),
+                                 std::min(a.max_exponent() + eb, c.max_exponent()));
     tile.at_a(row, first) = power_of_two_bits(a, e - eb) | a.sign_bit();
-    tile.at_a(row, second) = random_number(random, a, e - eb - random.in(0, subject.datapath.fraction_bits));
+    tile.at_a(row, second) =
+        random_number(random, a, e - eb - random.between(0, subject.datapath.fraction_bits));
     for (int col = 0; col < tile.instruction.n; ++col) tile.at_c(row, col) = power_of_two_bits(c, e);
   }
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const auto aligned = aligned_sum(at);
   if (!aligned || !aligned->c || aligned->products == 0) return silent();
   return equal_bits(at.d(), rounded_output(at.subject, aligned->sum));

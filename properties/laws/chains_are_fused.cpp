@@ -11,12 +11,12 @@ std::string why_not(const Subject& subject) {
 }
 
 /// Numbers near each other, and in every third tile NaNs of many payloads.
-void fill(const Subject& subject, Random& random, Tile& tile) {
-  const bool nans = random.once_in(3);
-  const int width = random.in(0, 60);
+void fill(const Subject& subject, Draws& random, Tile& tile) {
+  const bool nans = random.one_in(3);
+  const int width = random.between(0, 60);
   const auto number = [&](const FormatSpec& format) {
-    if (nans && random.once_in(4)) return format.infinity_bits() | (random.next() & ~format.infinity_bits());
-    return random_number(random, format, random.in(-width, width));
+    if (nans && random.one_in(4)) return format.infinity_bits() | (random.next() & ~format.infinity_bits());
+    return random_number(random, format, random.between(-width, width));
   };
   for (std::uint64_t& x : tile.a) x = number(subject.a());
   for (std::uint64_t& x : tile.b) x = number(subject.b());
@@ -27,7 +27,7 @@ constexpr std::uint64_t kQuiet = std::uint64_t{1} << 51;
 
 /// The machine's own fma, in the row's order; of several NaNs b's wins over the sum's, and the sum's over
 /// a's.
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const auto number = [](std::uint64_t bits) { return __builtin_bit_cast(double, bits); };
   std::uint64_t sum = at.c();
   bool made = false;  // a NaN out of numbers: its bits are not said here

@@ -17,7 +17,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {corner_of(tile, *twin(subject))};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Tile& other = at.related[0];
   if (at.row >= other.instruction.m || at.col >= other.instruction.n) return silent();
   return equal_bits(other.at_d(at.row, at.col), at.d());

@@ -17,13 +17,15 @@ __extension__ using Wide = __float128;
 
 /// Half of the tiles: a power of two beside products that are cut off, as much as can be. The others: numbers
 /// of many exponents.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
-  if (random.once_in(2)) {
-    const int width = random.in(0, subject.datapath.fraction_bits + 4);
-    for (std::uint64_t& x : tile.a) x = random_number(random, a, random.in(-2, 2) - random.in(0, width) / 2);
-    for (std::uint64_t& x : tile.b) x = random_number(random, b, random.in(-2, 2) - random.in(0, width) / 2);
-    for (std::uint64_t& x : tile.c) x = random_number(random, c, random.in(-4, 4));
+  if (random.one_in(2)) {
+    const int width = random.between(0, subject.datapath.fraction_bits + 4);
+    for (std::uint64_t& x : tile.a)
+      x = random_number(random, a, random.between(-2, 2) - random.between(0, width) / 2);
+    for (std::uint64_t& x : tile.b)
+      x = random_number(random, b, random.between(-2, 2) - random.between(0, width) / 2);
+    for (std::uint64_t& x : tile.c) x = random_number(random, c, random.between(-4, 4));
     return;
   }
   // 2^top beside products about one unit of its alignment, with significands near 2.
@@ -36,9 +38,9 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
     return power_of_two_bits(format, exponent + 1) - (std::uint64_t{1} << format.ignored_low_bits);
   };
   // All of one size loses most: of four units of e5m2's largest significand squared, 0.77 a product.
-  const int sizes = random.in(0, 1);
-  for (std::uint64_t& x : tile.a) x = largest(a, ea + random.in(0, sizes));
-  for (std::uint64_t& x : tile.b) x = largest(b, eb + random.in(0, sizes));
+  const int sizes = random.between(0, 1);
+  for (std::uint64_t& x : tile.a) x = largest(a, ea + random.between(0, sizes));
+  for (std::uint64_t& x : tile.b) x = largest(b, eb + random.between(0, sizes));
   const bool last = subject.datapath.addend != AddendPlace::in_first_step;
   for (std::uint64_t& x : tile.c) x = last ? 0 : power_of_two_bits(c, top);
   if (!last) return;
@@ -61,7 +63,7 @@ bool can_reach(const Subject& subject) {
          span > subject.datapath.fraction_bits + 16;
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Subject& subject = at.subject;
   const FormatSpec d = subject.d();
   const double c = value_of(entering_c(at), subject.c());
@@ -84,7 +86,7 @@ Verdict judge(const Case& at) {
       instruction_error_bound(subject.spec, {magnitude, most}, field_exponent(at.d(), subject.d()));
   const Wide error = static_cast<Wide>(value_of(at.d(), d)) - exact;
   const double size = std::fabs(static_cast<double>(error));
-  Verdict out = verdict(size <= bound);
+  LawVerdict out = verdict(size <= bound);
   out.reached = size / bound;
   return out;
 }

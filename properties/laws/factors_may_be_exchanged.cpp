@@ -36,7 +36,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (at.col >= at.tile.instruction.m || at.row >= at.tile.instruction.n) return silent();
   return equal_bits(at.d(), at.related[0].at_d(at.col, at.row));
 }

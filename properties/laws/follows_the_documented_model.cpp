@@ -4,7 +4,7 @@
 namespace mmaudit::laws {
 namespace {
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Dot dot = dot_of(at.tile, at.row, at.col);
   return equal_bits(at.d(), oracle::reference_dot(at.subject.instruction, at.subject.datapath, dot));
 }

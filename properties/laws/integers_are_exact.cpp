@@ -17,7 +17,7 @@ std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
   return negative ? low - (std::int64_t{1} << width) : low;
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Instruction& inst = at.tile.instruction;
   std::int64_t sum = static_cast<std::int32_t>(entering_c(at));
   for (int k = 0; k < at.tile.stored(); ++k) {

@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {by_modifier, by_hand};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   return equal_bits(at.related[0].at_d(at.row, at.col), at.related[1].at_d(at.row, at.col));
 }
 

@@ -11,12 +11,12 @@ std::string why_not(const Subject& subject) {
   return subject.datapath.output.nan == NanRule::canonical ? "" : "its NaN is not the canonical one";
 }
 
-void fill(const Subject& subject, Random& random, Tile& tile) {
-  const int rarity = random.in(1, 40);
+void fill(const Subject& subject, Draws& random, Tile& tile) {
+  const int rarity = random.between(1, 40);
   const auto element = [&](const FormatSpec& format) -> std::uint64_t {
-    const std::uint64_t sign = random.once_in(2) ? format.sign_bit() : 0;
-    if (random.once_in(rarity)) {
-      switch (random.in(0, 3)) {
+    const std::uint64_t sign = random.one_in(2) ? format.sign_bit() : 0;
+    if (random.one_in(rarity)) {
+      switch (random.between(0, 3)) {
         case 0:
           if (format.specials == Specials::ieee) return sign | format.infinity_bits();
           break;
@@ -28,14 +28,14 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
           return sign | format.max_finite_bits();
       }
     }
-    return random_number(random, format, random.in(-4, 4));
+    return random_number(random, format, random.between(-4, 4));
   };
   for (std::uint64_t& x : tile.a) x = element(subject.a());
   for (std::uint64_t& x : tile.b) x = element(subject.b());
   for (std::uint64_t& x : tile.c) x = element(subject.c());
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   bool nan = false, plus = false, minus = false;
   const auto add = [&](double x) {

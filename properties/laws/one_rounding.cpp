@@ -11,18 +11,18 @@ std::string why_not(const Subject& subject) {
 }
 
 /// Full significands of nearly one exponent: alignment has nothing to cut off.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
   const int range = std::min(a.max_exponent() - a.min_exponent(), b.max_exponent() - b.min_exponent());
   const int spread =
       std::clamp((subject.datapath.fraction_bits - a.fraction_bits - b.fraction_bits) / 2, 0, range / 2);
-  const int ea = random.in(a.min_exponent() + spread, a.max_exponent());
-  const int eb = random.in(b.min_exponent() + spread, b.max_exponent());
-  for (std::uint64_t& x : tile.a) x = random_number(random, a, ea - random.in(0, spread));
-  for (std::uint64_t& x : tile.b) x = random_number(random, b, eb - random.in(0, spread));
+  const int ea = random.between(a.min_exponent() + spread, a.max_exponent());
+  const int eb = random.between(b.min_exponent() + spread, b.max_exponent());
+  for (std::uint64_t& x : tile.a) x = random_number(random, a, ea - random.between(0, spread));
+  for (std::uint64_t& x : tile.b) x = random_number(random, b, eb - random.between(0, spread));
   const int kept = std::min<int>(c.fraction_bits, subject.datapath.fraction_bits - 2);
   for (std::uint64_t& x : tile.c) {
-    x = random_number(random, c, ea + eb - random.in(0, 2));
+    x = random_number(random, c, ea + eb - random.between(0, 2));
     x &= ~((std::uint64_t{1} << (c.fraction_bits - kept)) - 1);
   }
 }
@@ -38,7 +38,7 @@ int lowest_bit(double x) {
   return exponent;
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const double c = value_of(entering_c(at), at.subject.c());
   if (!std::isfinite(c)) return silent();
   int most = at.subject.datapath.min_alignment_exponent, least = 10000, count = 0;

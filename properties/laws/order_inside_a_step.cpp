@@ -13,11 +13,11 @@ std::string why_not(const Subject& subject) {
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  Random random(tile.salt);
+  Draws random(tile.salt);
   for (const std::vector<int>& step : subject.steps) {
     std::vector<int> from = step;
     for (std::size_t i = from.size(); i-- > 1;)
-      std::swap(from[i], from[static_cast<std::size_t>(random.in(0, static_cast<int>(i)))]);
+      std::swap(from[i], from[static_cast<std::size_t>(random.between(0, static_cast<int>(i)))]);
     for (std::size_t i = 0; i < step.size(); ++i) {
       for (int row = 0; row < tile.instruction.m; ++row) other.at_a(row, step[i]) = tile.at_a(row, from[i]);
       for (int col = 0; col < tile.instruction.n; ++col) other.at_b(step[i], col) = tile.at_b(from[i], col);

@@ -23,7 +23,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) { return verdict(at.d() != at.related[0].at_d(at.row, at.col)); }
+LawVerdict judge(const Case& at) { return verdict(at.d() != at.related[0].at_d(at.row, at.col)); }
 
 }  // namespace
 

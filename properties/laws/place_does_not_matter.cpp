@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const int m = at.tile.instruction.m, n = at.tile.instruction.n;
   const int down = static_cast<int>(at.tile.salt % static_cast<unsigned>(m));
   const int right = static_cast<int>(at.tile.salt / 977 % static_cast<unsigned>(n));

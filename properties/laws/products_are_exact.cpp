@@ -4,9 +4,9 @@ namespace mmaudit::laws {
 namespace {
 
 /// One k carries numbers, the others are zero: every element is one product.
-void fill(const Subject& subject, Random& random, Tile& tile) {
-  const int k = random.in(0, tile.stored() - 1);
-  const bool low = random.once_in(3);  // subnormal factors too
+void fill(const Subject& subject, Draws& random, Tile& tile) {
+  const int k = random.between(0, tile.stored() - 1);
+  const bool low = random.one_in(3);  // subnormal factors too
   for (int row = 0; row < tile.instruction.m; ++row)
     tile.at_a(row, k) = random_number(
         random, subject.a(), low ? subject.a().min_exponent() - 1 : random_exponent(random, subject.a()));
@@ -15,7 +15,7 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
       tile.at_b(b, col) = random_number(random, subject.b(), random_exponent(random, subject.b()));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   Product only;
   int count = 0;

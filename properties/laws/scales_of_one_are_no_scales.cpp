@@ -23,14 +23,14 @@ std::string why_not(const Subject& subject) {
 }
 
 /// Numbers of few exponents, specials among them; every scale stays 1.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const auto element = [&](const FormatSpec& format) {
-    if (random.once_in(200)) return format.magnitude_mask();
-    return random_number(random, format, random.in(-6, 6));
+    if (random.one_in(200)) return format.magnitude_mask();
+    return random_number(random, format, random.between(-6, 6));
   };
   for (std::uint64_t& x : tile.a) x = element(subject.a());
   for (std::uint64_t& x : tile.b) x = element(subject.b());
-  for (std::uint64_t& x : tile.c) x = random_number(random, subject.c(), random.in(-20, 12));
+  for (std::uint64_t& x : tile.c) x = random_number(random, subject.c(), random.between(-20, 12));
 }
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {

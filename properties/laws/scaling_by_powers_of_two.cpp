@@ -21,17 +21,18 @@ int shift_of(const Tile& tile) {
 }
 
 /// Exponents about the middle of D's range.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const FormatSpec a = subject.a(), b = subject.b(), c = subject.c();
   const int range = a.max_exponent() - a.min_exponent(), margin = std::min(4, range / 2);
-  const int width = random.in(0, std::min(3, margin));
-  const int ea = random.in(a.min_exponent() + margin, a.max_exponent() - std::min(3, range - margin));
-  const int eb = std::clamp(random.in(4, 8) - ea, b.min_exponent() + std::min(3, width), b.max_exponent());
+  const int width = random.between(0, std::min(3, margin));
+  const int ea = random.between(a.min_exponent() + margin, a.max_exponent() - std::min(3, range - margin));
+  const int eb =
+      std::clamp(random.between(4, 8) - ea, b.min_exponent() + std::min(3, width), b.max_exponent());
   for (std::uint64_t& x : tile.a)
-    x = random_number(random, a, std::max(ea - random.in(0, width), a.min_exponent()));
+    x = random_number(random, a, std::max(ea - random.between(0, width), a.min_exponent()));
   for (std::uint64_t& x : tile.b)
-    x = random_number(random, b, std::max(eb - random.in(0, width), b.min_exponent()));
-  for (std::uint64_t& x : tile.c) x = random_number(random, c, ea + eb + random.in(-2, 4));
+    x = random_number(random, b, std::max(eb - random.between(0, width), b.min_exponent()));
+  for (std::uint64_t& x : tile.c) x = random_number(random, c, ea + eb + random.between(-2, 4));
 }
 
 /// `bits` times 2^shift; nullopt when that leaves the normal numbers.
@@ -56,7 +57,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Subject& subject = at.subject;
   const int shift = shift_of(at.tile);
   const FormatSpec d = subject.d();

@@ -14,7 +14,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   const std::uint64_t other = at.related[0].at_d(at.row, at.col);
   if (is_nan(at.d(), d)) return verdict(is_nan(other, d), at.d());

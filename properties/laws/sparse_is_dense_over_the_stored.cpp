@@ -16,13 +16,13 @@ std::string why_not(const Subject& subject) {
 }
 
 /// So that one dense tile holds what every row meets.
-void fill(const Subject& subject, Random& random, Tile& tile) { fill_alike(subject, random, -8, tile); }
+void fill(const Subject& subject, Draws& random, Tile& tile) { fill_alike(subject, random, -8, tile); }
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   return {corner_of(tile, *dense(subject))};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const Tile& other = at.related[0];
   if (at.row >= other.instruction.m || at.col >= other.instruction.n) return silent();
   for (int k = 0; k < at.tile.stored(); ++k)

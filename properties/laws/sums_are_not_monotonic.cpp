@@ -15,12 +15,12 @@ std::string why_not(const Subject& subject) {
 
 /// c just below 2; beside it products of one unit of the alignment each, all of which the next c makes too
 /// small.
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const int e = subject.datapath.fraction_bits, eb = -(e - e / 2);
   for (std::uint64_t& x : tile.c) x = 0x3FFFFFFF;
   for (const int k : subject.steps.front())
     for (int row = 0; row < tile.instruction.m; ++row)
-      tile.at_a(row, k) = encode_value(std::ldexp(random.once_in(3) ? 3.0 : 1.0, -(e / 2)), subject.a());
+      tile.at_a(row, k) = encode_value(std::ldexp(random.one_in(3) ? 3.0 : 1.0, -(e / 2)), subject.a());
   for (std::uint64_t& x : tile.b) x = power_of_two_bits(subject.b(), eb);
 }
 
@@ -30,7 +30,7 @@ std::vector<Tile> related(const Subject&, const Tile& tile) {
   return {other};
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   const FormatSpec d = at.subject.d();
   const std::uint64_t larger = at.related[0].at_d(at.row, at.col);
   if ((at.c() & d.sign_bit()) != 0 || !is_finite(at.d(), d) || !is_finite(larger, d)) return silent();

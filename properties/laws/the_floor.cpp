@@ -12,12 +12,12 @@ std::string why_not(const Subject& subject) {
   return "";
 }
 
-void fill(const Subject& subject, Random& random, Tile& tile) {
+void fill(const Subject& subject, Draws& random, Tile& tile) {
   const auto& step =
-      subject.steps[static_cast<std::size_t>(random.in(0, static_cast<int>(subject.steps.size()) - 1))];
+      subject.steps[static_cast<std::size_t>(random.between(0, static_cast<int>(subject.steps.size()) - 1))];
   const FormatSpec a = subject.a(), b = subject.b();
   const bool nearest = subject.datapath.output.rounding == Rounding::nearest_even;
-  if (step.size() > 1 && random.once_in(2)) {
+  if (step.size() > 1 && random.one_in(2)) {
     // The least result, or the tie below it, and what the floor keeps of a far smaller number decides.
     const int least = subject.d().min_exponent() - subject.datapath.output.fraction_bits;
     const int lowest_a = a.min_exponent() - a.fraction_bits, lowest_b = b.min_exponent() - b.fraction_bits;
@@ -30,28 +30,28 @@ void fill(const Subject& subject, Random& random, Tile& tile) {
     const int unit = subject.datapath.min_alignment_exponent - subject.datapath.fraction_bits;
     for (int row = 0; row < tile.instruction.m; ++row) {
       product(row, step[0], nearest ? least - 1 : least, b.min_exponent(), false);
-      product(row, step[1], unit + random.in(-3, 6), nearest ? lowest_b : b.min_exponent(), !nearest);
+      product(row, step[1], unit + random.between(-3, 6), nearest ? lowest_b : b.min_exponent(), !nearest);
     }
     return;
   }
   const int floor = subject.datapath.min_alignment_exponent, depth = subject.datapath.fraction_bits + 2;
-  const int ea = std::clamp(random.in(floor - b.max_exponent(), floor - b.min_exponent()), a.min_exponent(),
-                            std::min<int>(a.max_exponent(), floor - b.min_exponent()));
+  const int ea = std::clamp(random.between(floor - b.max_exponent(), floor - b.min_exponent()),
+                            a.min_exponent(), std::min<int>(a.max_exponent(), floor - b.min_exponent()));
   for (const int k : step) {
-    if (random.once_in(2)) continue;
+    if (random.one_in(2)) continue;
     for (int row = 0; row < tile.instruction.m; ++row)
-      tile.at_a(row, k) = random_number(random, a, ea - (random.once_in(2) ? 0 : random.in(0, depth)));
+      tile.at_a(row, k) = random_number(random, a, ea - (random.one_in(2) ? 0 : random.between(0, depth)));
     if (!tile.metadata.empty()) continue;
     for (int col = 0; col < tile.instruction.n; ++col)
       tile.at_b(k, col) =
-          random_number(random, b, floor - ea - (random.once_in(2) ? 0 : random.in(0, depth)));
+          random_number(random, b, floor - ea - (random.one_in(2) ? 0 : random.between(0, depth)));
   }
   if (tile.metadata.empty()) return;
   for (std::uint64_t& x : tile.b)
-    x = random_number(random, b, floor - ea - (random.once_in(2) ? 0 : random.in(0, depth)));
+    x = random_number(random, b, floor - ea - (random.one_in(2) ? 0 : random.between(0, depth)));
 }
 
-Verdict judge(const Case& at) {
+LawVerdict judge(const Case& at) {
   if (!is_zero(entering_c(at), at.subject.c())) return silent();
   int steps = 0, count = 0;
   double sum = 0;

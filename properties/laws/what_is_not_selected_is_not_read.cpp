@@ -11,17 +11,17 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   for (int row = 0; row < tile.instruction.m; ++row)
     for (int k = 0; k < tile.stored(); ++k) read[static_cast<std::size_t>(tile.met(row, k))] = true;
   Tile other = tile;
-  Random random(tile.salt);
+  Draws random(tile.salt);
   const FormatSpec b = subject.b();
   for (int k = 0; k < tile.instruction.k; ++k)
     for (int col = 0; col < tile.instruction.n; ++col)
       if (!read[static_cast<std::size_t>(k)])
         other.at_b(k, col) = b.integer() ? random_integer(random, b)
-                                         : (random.once_in(2) ? b.magnitude_mask() : b.max_finite_bits());
+                                         : (random.one_in(2) ? b.magnitude_mask() : b.max_finite_bits());
   return {other};
 }
 
-void fill(const Subject& subject, Random& random, Tile& tile) { fill_alike(subject, random, -4, tile); }
+void fill(const Subject& subject, Draws& random, Tile& tile) { fill_alike(subject, random, -4, tile); }
 
 }  // namespace
 

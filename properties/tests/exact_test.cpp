@@ -95,7 +95,7 @@ TEST(ExactDot, RoundsLikeRationalArithmetic) {
 }
 
 TEST(ExactDot, OneProductIsStdFma) {
-  gen::detail::Stream random{kSeed};
+  Draws random{kSeed};
   std::vector<std::uint64_t> a(4), b(4);
   for (int i = 0; i < 20'000; ++i) {
     a[0] = random.next();
@@ -176,7 +176,7 @@ TEST(ExactDot, RoundingAtTheEndsOfAFormat) {
 // oracles meet without the emulator.
 TEST(ExactDot, TheReferenceIsTheExactSumCutOff) {
   const Probe probe{kF16, Datapath{}};
-  gen::detail::Stream random{kSeed};
+  Draws random{kSeed};
   for (int i = 0; i < 500; ++i) {
     OneDot one;
     one.a.assign(16, 0);

@@ -59,9 +59,9 @@ std::uint64_t hold(const Law& law, const Subject& subject, std::vector<Tile>& ti
     for (int row = 0; row < m; ++row)
       for (int col = 0; col < n; ++col) {
         if (at++ % stride != 0) continue;
-        const Verdict verdict = law.judge({subject, tile, {}, row, col});
-        judged += verdict.kind != Verdict::Kind::silent;
-        if (verdict.kind != Verdict::Kind::broken) continue;
+        const LawVerdict verdict = law.judge({subject, tile, {}, row, col});
+        judged += verdict.kind != LawVerdict::Kind::silent;
+        if (verdict.kind != LawVerdict::Kind::broken) continue;
         ADD_FAILURE() << law.name << " is broken by " << name_of(subject.instruction) << std::hex << " a "
                       << tile.at_a(row, 0) << ',' << tile.at_a(row, 1) << " b " << tile.at_b(0, col) << ','
                       << tile.at_b(1, col) << " c " << tile.at_c(row, col) << " D " << tile.at_d(row, col)
@@ -93,7 +93,7 @@ void every_product_beside_every_exponent(Format format_a, Format format_b) {
   std::uint64_t judged = 0, by_oracle = 0;
   for (int field = 0; field < 255; ++field) {
     std::vector<Tile> tiles = every_product(subject);
-    Random random(static_cast<std::uint64_t>(field) * 4 + static_cast<std::uint64_t>(format_a));
+    Draws random{static_cast<std::uint64_t>(field) * 4 + static_cast<std::uint64_t>(format_a)};
     for (Tile& tile : tiles) {
       for (int row = 0; row < inst.m; ++row) tile.at_a(row, 1) = random.next() & 0xFFU;
       for (int col = 0; col < inst.n; ++col) tile.at_b(1, col) = random.next() & 0xFFU;

@@ -345,8 +345,8 @@ TEST(FastPath, IsThePlainCoreOnArbitraryRowsShapesAndBits) {
     }
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     product.fill(probe.instruction, [&](gen::Matrix which, std::uint64_t i, std::uint64_t j) {
-      gen::detail::Stream random = gen::detail::element_stream(seed + static_cast<std::uint64_t>(which),
-                                                               static_cast<int>(i), static_cast<int>(j));
+      Draws random = gen::detail::element_stream(seed + static_cast<std::uint64_t>(which),
+                                                 static_cast<int>(i), static_cast<int>(j));
       return pool[which][random.next() % pool[which].size()];
     });
     if (probe.instruction.d == Format::f32 && *rc::gen::arbitrary<bool>()) {

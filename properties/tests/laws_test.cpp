@@ -79,7 +79,7 @@ TEST(Laws, AWrongDeviceIsShrunkToAFewProducts) {
         std::find_if(lawbook().begin(), lawbook().end(), [&](const Law& l) { return l.name == failure.law; });
     const auto verdict = judge_alone(*law, subject, backend, failure.dot);
     ASSERT_TRUE(verdict);
-    EXPECT_EQ(verdict->kind, Verdict::Kind::broken);
+    EXPECT_EQ(verdict->kind, LawVerdict::Kind::broken);
     // What broke it once is tried first.
     const LawResult again =
         check_law(*law, subject, backend, {.seed = kSeed + 1, .dots = 1, .first = {failure.dot}});
@@ -122,7 +122,7 @@ TEST(Laws, ABoundThatNoInputComesNearIsAComplaint) {
   const Instruction inst = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
   const Subject subject(hopper, inst, find_datapath(hopper, inst)->datapath);
   Law far{.name = "far", .statement = "", .source = "", .judge = [](const Case&) {
-            return Verdict{Verdict::Kind::holds, 0, 0.25};
+            return LawVerdict{LawVerdict::Kind::holds, 0, 0.25};
           }};
   const auto complaint = [&] {
     return check_law(far, subject, model_backend(hopper), {.seed = kSeed, .dots = 100}).complaint();

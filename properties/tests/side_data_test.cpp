@@ -275,7 +275,7 @@ TEST(SideData, ScalesAndSumsOfEveryDistance) {
         }
         TileBatch tiles(probe.instruction);
         gen::append_class(tiles, generator, gen::InputClass::normal, kSeed + spread, 0, 1, 0);
-        gen::detail::Stream random = gen::detail::element_stream(kSeed, exponent, static_cast<int>(spread));
+        Draws random = gen::detail::element_stream(kSeed, exponent, static_cast<int>(spread));
         for (auto* scales : {&tiles.scale_a, &tiles.scale_b})
           for (std::uint8_t& x : *scales)
             x = static_cast<std::uint8_t>(one + random.next() % (spread * binade / 2 + 1));

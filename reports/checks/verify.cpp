@@ -79,7 +79,7 @@ const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, c
 namespace {
 
 /// Adds what one check found about one input class; keeps examples until there are `most_examples`.
-void add(Comparison& to, gen::InputClass input_class, const device::WorkResult& found,
+void add(Comparison& to, gen::InputClass input_class, const device::CheckResult& found,
          std::size_t most_examples) {
   const std::string_view name = gen::name_of(input_class);
   auto same = std::find_if(to.classes.begin(), to.classes.end(),
@@ -176,7 +176,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
     }
     device::TileProductCheck check(gpu, instruction, entry.datapath);
     for (const std::uint8_t modifiers : sets) {
-      device::WorkItem item =
+      device::CheckItem item =
           check.at_least((modifiers == 0 ? dots : dots / 8) / static_cast<std::uint64_t>(gen::kInputClasses));
       item.seed = seed;
       item.modifiers = modifiers;

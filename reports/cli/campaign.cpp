@@ -131,7 +131,7 @@ int merge_files(const CampaignOptions& options) {
   for (const std::string& file : options.merge) files.emplace_back(file, text_of_file(file));
   const std::string result = campaign::merge_campaigns(files);
   publish(options, result);
-  const campaign::Verdict verdict = campaign::campaign_verdict(result, "the result");
+  const campaign::CampaignVerdict verdict = campaign::campaign_verdict(result, "the result");
   return verdict.complete && verdict.mismatches == 0 ? kAllGood : kMismatch;
 }
 
@@ -202,7 +202,7 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
                           speed.dots, speed.seconds, workers.size(), setup.gpus.empty() ? "thread" : "GPU",
                           workers.size() == 1 ? "" : "s", static_cast<double>(speed.dots) / speed.seconds,
                           speed.products / speed.seconds));
-  const campaign::Verdict verdict = campaign::campaign_verdict(result, "the result");
+  const campaign::CampaignVerdict verdict = campaign::campaign_verdict(result, "the result");
   if (verdict.example)
     emit("-", explain_difference(setup, verdict.example->first, verdict.example->second,
                                  options.context.model_file));

@@ -104,7 +104,7 @@ int execute(const RevealOptions& options, const Context& context) {
       call.d_size = bytes(gemm.d, gemm.m * gemm.n);
       function->call(call);
     };
-  probe::GemmOptions how{.seed = options.seed};
+  probe::RevealOptions how{.seed = options.seed};
   Progress progress(context.quiet, "reveal", 0);
   how.progress = [&](const std::string& what) { progress.advance(0, what); };
   const probe::GemmFinding finding = probe::reveal(gemm, known, how);

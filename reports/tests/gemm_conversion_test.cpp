@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "../analysis/gemm/draws.hpp"
 #include "gemm_problems.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::report {
 namespace {

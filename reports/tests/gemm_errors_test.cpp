@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "../analysis/gemm/draws.hpp"
 #include "gemm_problems.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/splitmix64.hpp"
 #include "render_result.hpp"
 
 namespace mmaudit::report {
@@ -190,7 +190,7 @@ Interval interval_by_hand(const std::vector<double>& exact, const std::vector<do
     const auto drawn = [&](std::uint64_t count, bool whole, std::uint64_t stream) {
       std::vector<std::uint64_t> which;
       for (std::uint64_t i = 0; i < count; ++i)
-        which.push_back(whole ? i : Draws(mixed(seed) + 2 * resample + stream).below(count, i));
+        which.push_back(whole ? i : PlacedDraws(mixed(seed) + 2 * resample + stream).below(count, i));
       return which;
     };
     double error = 0, size = 0;

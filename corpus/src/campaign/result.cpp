@@ -279,9 +279,10 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
   return sealed(std::move(*all));
 }
 
-Verdict campaign_verdict(const std::string& text, const std::string& file) {
+CampaignVerdict campaign_verdict(const std::string& text, const std::string& file) {
   return with_result(text, file, [&file](const json& result) {
-    Verdict verdict{result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
+    CampaignVerdict verdict{
+        result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
     if (!result.at("examples").empty()) {
       const json& first = result.at("examples").at(0);
       verdict.example = {first.at("instruction").get<std::string>(), example_from(first, file)};

@@ -14,7 +14,7 @@
 namespace mmaudit::sweeps {
 
 /// D = A * B^T, all size x size: A and B rows of bfloat16 along k, D rows of binary32.
-struct GemmArgs {
+struct TimedGemmArgs {
   const std::uint16_t* a = nullptr;
   const std::uint16_t* b = nullptr;
   float* d = nullptr;
@@ -22,8 +22,8 @@ struct GemmArgs {
   int size = 0;
 };
 
-struct GemmProblem {
-  GemmArgs args;
+struct TimedGemm {
+  TimedGemmArgs args;
   CUtensorMap map_a = {},
               map_b = {};  ///< of boxes of kWgmmaTileM and kWgmmaTileN rows; compute capability 9.0 only
   int multiprocessors = 0;
@@ -37,7 +37,7 @@ struct GemmKernel {
   Instruction instruction;                           ///< the chain of every element, ascending k
   int least_capability = 80, most_capability = 999;  ///< of the GPU
   int most_size = kMostGemmSize;
-  void (*launch)(const GemmProblem& problem) = nullptr;
+  void (*launch)(const TimedGemm& problem) = nullptr;
   unsigned (*blocks)(int size, int multiprocessors) = nullptr;
   const void* function = nullptr;
   int shared_bytes = 0;  ///< dynamic

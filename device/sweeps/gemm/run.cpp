@@ -243,7 +243,7 @@ class Products {
   std::size_t stamp_bytes_ = 0;
   std::vector<Stamp> found_;
   const std::vector<GemmKernel> kernels_ = gemm_kernels();
-  GemmProblem problem_;
+  TimedGemm problem_;
   std::vector<Entry> entries_;
   Event begin_, end_;
 };

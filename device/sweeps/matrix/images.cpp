@@ -12,19 +12,12 @@
 namespace mmaudit::sweeps {
 namespace {
 
-class Draws {
- public:
-  std::uint64_t bits() { return splitmix64(state_); }
-  double normal() {
-    constexpr double kUnit = 1.0 / 9007199254740992.0;
-    const double u = (static_cast<double>(bits() >> 11U) + 1) * kUnit;
-    const double v = static_cast<double>(bits() >> 11U) * kUnit;
-    return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-  }
-
- private:
-  std::uint64_t state_ = 20220601;
-};
+double normal(Draws& draws) {
+  constexpr double kUnit = 1.0 / 9007199254740992.0;
+  const double u = (static_cast<double>(draws.next() >> 11U) + 1) * kUnit;
+  const double v = static_cast<double>(draws.next() >> 11U) * kUnit;
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+}
 
 constexpr double kDeviation = 0.25;
 
@@ -33,8 +26,8 @@ void draw(Format format, Bytes& elements, Draws& draws) {
   const std::size_t bytes = spec.storage_bytes();
   for (std::size_t i = 0; i < elements.size() / bytes; ++i)
     store_bits(elements, bytes, i,
-               spec.integer() ? draws.bits() & (~std::uint64_t{0} >> (64 - spec.value_bits()))
-                              : encode_nearest_even(kDeviation * draws.normal(), spec));
+               spec.integer() ? draws.next() & (~std::uint64_t{0} >> (64 - spec.value_bits()))
+                              : encode_nearest_even(kDeviation * normal(draws), spec));
 }
 
 /// Tiles of elements on their way to places in an image.
@@ -73,7 +66,7 @@ class Image {
 }  // namespace
 
 TileBatch make_tiles(const Instruction& is, Init init, int count) {
-  Draws draws;
+  Draws draws{20220601};
   TileBatch tiles(is, static_cast<std::size_t>(count));
   if (init == Init::random) {
     draw(is.a, tiles.a, draws);
@@ -83,7 +76,7 @@ TileBatch make_tiles(const Instruction& is, Init init, int count) {
   if (is_sparse(is.op)) {
     const Sparsity sparsity = sparsity_of(is);
     for (std::size_t i = 0; i < tiles.metadata.size(); i += static_cast<std::size_t>(sparsity.kept))
-      write_pattern(sparsity, static_cast<int>(draws.bits() % static_cast<unsigned>(patterns(sparsity))),
+      write_pattern(sparsity, static_cast<int>(draws.next() % static_cast<unsigned>(patterns(sparsity))),
                     &tiles.metadata[i]);
   }
   return tiles;

@@ -46,7 +46,10 @@ std::string describe(const Mismatch& mismatch, const Instruction& instruction);
 std::string explain_command(const Instruction& instruction, const DotCase& dot,
                             const std::string& where = {});
 
-/// Distance of two results in units of the last place of `format`; "-" when one is NaN or infinite.
+/// Distance of two floating-point numbers in units of the last place of `format`: how many of its numbers lie
+/// between, and one. NaN and infinity count as the numbers that would follow the largest.
+std::uint64_t ulps_between(std::uint64_t x, std::uint64_t y, const FormatSpec& format);
+/// The same of any result; "-" when one is NaN or infinite.
 std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format);
 
 }  // namespace mmaudit

@@ -19,14 +19,14 @@ void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t
                  const double* sums, const void* c, const void* bias, void* d);
 
 /// Operands of a product or of a batch, row-major without gaps.
-struct GemmOperands {
+struct GemmBuffers {
   const void* a = nullptr;     ///< (m, k); of a batch one behind the other, or one for all
   const void* b = nullptr;     ///< (k, n), likewise
   const void* c = nullptr;     ///< (m, n) in D's format, likewise; null where beta is 0
   const void* bias = nullptr;  ///< (n) in bias_type_of(problem); null where there is none
 };
 /// The operands of one product of a batch.
-GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands, std::uint64_t matrix);
+GemmBuffers matrix_of(const GemmProblem& problem, const GemmBuffers& operands, std::uint64_t matrix);
 
 /// Why predict_gemm() can't do this, as "field: found X, allowed: Y"; empty when it can.
 std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath);
@@ -35,7 +35,7 @@ std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const 
 /// of the problem but for k mean nothing. Range and rounding: as predict() and finish_gemm(). Errors: none
 /// when why_no_gemm() is empty, but what `product` throws.
 void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath,
-                  std::uint64_t rows, std::uint64_t columns, const GemmOperands& operands, void* d,
+                  std::uint64_t rows, std::uint64_t columns, const GemmBuffers& operands, void* d,
                   const Product& product);
 
 }  // namespace mmaudit

@@ -37,13 +37,6 @@ enum class SliceOrder : std::uint8_t {
 /// How a binary32 operand of a tf32 instruction becomes a tf32 one; other operands are taken as they are.
 enum class InputRounding : std::uint8_t { toward_zero, nearest_even, nearest_away };
 
-/// How beta * C joins alpha * sum, in binary32.
-enum class EpilogueRule : std::uint8_t {
-  fused_sum,   ///< fma(alpha, sum, beta * C)
-  fused_c,     ///< fma(beta, C, alpha * sum)
-  rounded_sum  ///< alpha * sum is rounded to D's format before beta * C is added
-};
-
 /// Where C joins a product. All but the epilogue take it as it is, without alpha and beta.
 enum class CPlace : std::uint8_t {
   epilogue,  ///< the finished sum, as EpilogueRule says

@@ -6,22 +6,12 @@
 #include <string>
 
 #include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/epilogue.hpp"
 #include "mmaudit/fast.hpp"
 #include "mmaudit/model/datapath.hpp"
 #include "mmaudit/model/instruction.hpp"
 
 namespace mmaudit {
-
-/// D = alpha * sum + beta * C as kernels write it: fma(alpha, sum, beta * C) in binary32, the product and the
-/// fma each rounded to nearest even, then one rounding to nearest even to `output`. With beta = +-0, C is not
-/// read and D is alpha * sum. NaN: the canonical one of `output`. The same for every architecture; the sum is
-/// one of binary32 or binary16, however its steps add.
-/// Source: the linear combination of CUTLASS (epilogue/thread/linear_combination.h); not measured on a GPU.
-struct Epilogue {
-  float alpha = 1;
-  float beta = 0;
-  Format output = Format::f32;  ///< f32, f16 or bf16; C has it too
-};
 
 /// One product, or `batch` of them. Matrices are row-major and contiguous, elements raw bits in their
 /// format's storage width.

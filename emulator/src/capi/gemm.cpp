@@ -206,7 +206,7 @@ void run_gemm(const mmaudit_gemm& work, char** plan_text) {
   const Datapath datapath =
       plan.scalar ? Datapath{} : entry_of(architecture_of("hopper"), plan.instruction).datapath;
   if (const std::string why = why_no_gemm(problem, plan, datapath); !why.empty()) throw InputError(why);
-  const GemmOperands operands{work.a.data, work.b.data, work.c.data, work.bias.data};
+  const GemmBuffers operands{work.a.data, work.b.data, work.c.data, work.bias.data};
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
     predict_gemm(problem, plan, datapath, work.m, work.n, matrix_of(problem, operands, matrix),
                  static_cast<std::byte*>(work.d.data) + matrix * work.m * work.n * output.storage_bytes(),

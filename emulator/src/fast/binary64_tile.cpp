@@ -26,7 +26,7 @@ class Binary64Tile final : public TileSums {
     }
   }
 
-  void start(const Tile& tile) override {
+  void start(const TilePlace& tile) override {
     tile_ = tile;
     std::fill(sums_.begin(), sums_.end(), 0.0);
   }
@@ -102,7 +102,7 @@ class Binary64Tile final : public TileSums {
   const Level& level_;
   std::uint64_t rows_, columns_, depth_;  ///< depth: k of a whole chunk
   std::uint64_t start_ = 0, of_chunk_ = 0;
-  Tile tile_;
+  TilePlace tile_;
   std::vector<std::uint64_t> order_;  ///< position of a chunk -> k
   Aligned<double> a_, b_, sums_;
 };

@@ -32,7 +32,7 @@ class IntegerTile final : public TileSums {
     }
   }
 
-  void start(const Tile& tile) override {
+  void start(const TilePlace& tile) override {
     tile_ = tile;
     std::fill(sums_.begin(), sums_.end(), 0U);
   }
@@ -112,7 +112,7 @@ class IntegerTile final : public TileSums {
   std::uint64_t stored_k_, rows_, columns_;
   std::uint64_t per_word_;               ///< k of a word
   std::uint64_t depth_ = 0, words_ = 0;  ///< k of a chunk, and its words
-  Tile tile_;
+  TilePlace tile_;
   std::array<std::int16_t, 256> value_a_, value_b_;
   Aligned<std::int32_t> a_, b_;
   Aligned<std::uint32_t> sums_;

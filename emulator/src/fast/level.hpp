@@ -8,6 +8,7 @@
 #include "binary64_level.hpp"
 #include "group_level.hpp"
 #include "integer_level.hpp"
+#include "mmaudit/detail/stored_bits.hpp"
 
 namespace mmaudit::fast {
 
@@ -21,14 +22,10 @@ inline constexpr int kZero = -8192;
 inline constexpr int kFloatBias = 127, kFloatFraction = 23;
 
 /// Raw bits of one format -> exact float and exponent.
-struct Decode {
-  std::uint32_t magnitude_mask = 0;  ///< after the ignored bits are shifted out
-  std::uint32_t special_from = 0;    ///< magnitudes from here up are infinities and NaNs
-  int ignored_bits = 0;
+struct Decode : detail::StoredBits {
   int sign_shift = 0;      ///< left, to bit 31
   int to_float_shift = 0;  ///< left, of the magnitude
   std::uint32_t rebias = 0;
-  int min_exponent = 0;  ///< of the format that the datapath sees
   bool is_f16 = false;   ///< IEEE binary16, which processors convert
   int byte_top = 0;      ///< with Rules::pairs: the bytes are A's exponent + 127 + top, and top - B's
   bool limited = false;  ///< not all exponents of the format fit such bytes; those above `most_exponent`

@@ -15,21 +15,11 @@ bool decodes(const FormatSpec& format) {
   return detail::decodes_by_shifts(format) && format.bias <= kFloatBias;
 }
 
-Decode decode_of(const FormatSpec& format, int min_exponent) {
-  Decode rule;
-  const int value_bits = format.exponent_bits + format.fraction_bits;
-  rule.magnitude_mask = (1U << value_bits) - 1;
-  rule.special_from = rule.magnitude_mask + 1;
-  if (format.specials == Specials::ieee) {
-    rule.special_from = ((1U << format.exponent_bits) - 1) << format.fraction_bits;
-  } else if (format.specials == Specials::nan_only) {
-    rule.special_from = rule.magnitude_mask;
-  }
-  rule.ignored_bits = format.ignored_low_bits;
-  rule.sign_shift = 31 - value_bits - format.ignored_low_bits;
+Decode float_decode(const FormatSpec& format, int min_exponent) {
+  Decode rule{detail::stored_bits_of(format, min_exponent)};
+  rule.sign_shift = 31 - rule.sign_bit;
   rule.to_float_shift = kFloatFraction - format.fraction_bits;
   rule.rebias = static_cast<std::uint32_t>(kFloatBias - format.bias) << kFloatFraction;
-  rule.min_exponent = min_exponent;
   rule.is_f16 = format.id == Format::f16;
   return rule;
 }
@@ -145,8 +135,8 @@ std::optional<FastSpec> fast_spec(const DotSpec& given) {
   }
   rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, spec_of(Format::f32)));
   rules.addend_last = datapath.addend == AddendPlace::after_last_nearest;
-  fast.a = decode_of(spec.a, seen_a.min_exponent());
-  fast.b = decode_of(spec.b, seen_b.min_exponent());
+  fast.a = float_decode(spec.a, seen_a.min_exponent());
+  fast.b = float_decode(spec.b, seen_b.min_exponent());
   rules.pairs = rules.group >= rules.block && (rules.nearest_bits == 0 || rules.binary16) &&
                 make_pairs(spec, seen_a.min_exponent(), seen_b.min_exponent(), fast);
   rules.scaled = given.block_scaled();

@@ -14,10 +14,9 @@ const Level& table_of(SimdLevel level) {
 VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level)
     : spec_(spec),
       problem_(problem),
-      stored_k_(problem.metadata != nullptr ? problem.k / 2 : problem.k),
-      blocks_(spec.block_scaled()
-                  ? detail::quotient_up(stored_k_, static_cast<std::uint64_t>(spec.scale_block))
-                  : 0),
+      reader_(spec_, problem_),
+      stored_k_(reader_.stored_k),
+      blocks_(reader_.blocks),
       rows_(tile_rows(problem)),
       columns_(tile_columns(problem)),
       level_(table_of(level)) {
@@ -26,7 +25,7 @@ VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel lev
   for (int j = 0; j < kPanel; ++j) place_[j] = level_.place(j);
 }
 
-void VectorSums::start(const Tile& tile) {
+void VectorSums::start(const TilePlace& tile) {
   tile_ = tile;
   for (auto& sum : sums_) std::fill(sum.begin(), sum.end(), 0.0F);
 }
@@ -60,27 +59,12 @@ float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint6
   Operand a[kMaxK], b[kMaxK], scale_a[kMaxK], scale_b[kMaxK];
   for (int p = 0; p < count; ++p) {
     const std::uint64_t stored = first + static_cast<std::uint64_t>(order == nullptr ? p : order[p]);
-    std::uint64_t bits_a = 0, bits_b = 0, k = stored;
-    if (stored < stored_k_) {
-      if (problem_.metadata != nullptr) {
-        const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept), group = stored / kept;
-        k = group * static_cast<std::uint64_t>(spec_.sparsity.group) +
-            problem_.metadata[i * stored_k_ + stored];
-      }
-      bits_a = load_word(problem_.a, spec_.a.storage_bytes(), i * stored_k_ + stored);
-      bits_b =
-          load_word(problem_.b, spec_.b.storage_bytes(), (tile_.matrix * problem_.k + k) * problem_.n + j);
-    }
-    a[p] = unpack_factor(spec_.a, spec_, bits_a, false);
-    b[p] = unpack_factor(spec_.b, spec_, bits_b, false);
+    a[p] = unpack_factor(spec_.a, spec_, reader_.a(i, stored), false);
+    b[p] = unpack_factor(spec_.b, spec_, reader_.b(tile_.matrix, reader_.met(i, stored), j), false);
     if (!spec_.block_scaled()) continue;
     const std::uint64_t block = stored / static_cast<std::uint64_t>(spec_.scale_block);
-    const auto scale = [&](const std::uint8_t* scales, std::uint64_t at) {
-      const bool there = scales != nullptr && block < blocks_;
-      return unpack_scale(spec_.scale, spec_.datapath, there ? scales[at] : one_bits(spec_.scale));
-    };
-    scale_a[p] = scale(problem_.scale_a, i * blocks_ + block);
-    scale_b[p] = scale(problem_.scale_b, (tile_.matrix * blocks_ + block) * problem_.n + j);
+    scale_a[p] = unpack_scale(spec_.scale, spec_.datapath, reader_.scale_a(i, block));
+    scale_b[p] = unpack_scale(spec_.scale, spec_.datapath, reader_.scale_b(tile_.matrix, block, j));
     if (spec_.grouped) continue;
     a[p] = scaled(a[p], scale_a[p], spec_.datapath);
     b[p] = scaled(b[p], scale_b[p], spec_.datapath);

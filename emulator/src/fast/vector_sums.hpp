@@ -5,9 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "tile/tile_sums.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "rules.hpp"
+#include "tile/product_reader.hpp"
+#include "tile/tile_sums.hpp"
 
 namespace mmaudit::fast {
 
@@ -67,7 +68,7 @@ const Level& table_of(SimdLevel level);
 
 class VectorSums : public TileSums {
  public:
-  void start(const Tile& tile) override;
+  void start(const TilePlace& tile) override;
   void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) override;
   void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const override;
   void fold(int from, int into) override;
@@ -82,10 +83,11 @@ class VectorSums : public TileSums {
 
   DotSpec spec_;
   Matmul problem_;
+  ProductReader reader_;
   std::uint64_t stored_k_, blocks_;  ///< of a row of the whole problem
   std::uint64_t rows_, columns_;
   const Level& level_;
-  Tile tile_;
+  TilePlace tile_;
   int place_[kPanel] = {};
   Aligned<float> sums_[kSums];
 

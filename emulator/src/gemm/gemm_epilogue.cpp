@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "mmaudit/convert.hpp"
+#include "mmaudit/epilogue.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/refusal.hpp"
 #include "mmaudit/tanh_approx.hpp"
@@ -12,9 +12,7 @@ namespace mmaudit {
 namespace {
 
 /// The bits of a format that are nearest to a number.
-std::uint64_t rounded(float x, const FormatSpec& format) {
-  return cast_bits(std::bit_cast<std::uint32_t>(x), spec_of(Format::f32), format, {});
-}
+std::uint64_t rounded(float x, const FormatSpec& format) { return encode_nearest_even(x, format); }
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
 
 float gelu(float x, GeluRule rule) {
@@ -42,23 +40,7 @@ void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows
   const Number alpha = static_cast<Number>(problem.alpha) * problem.scale_b * problem.scale_a,
                beta = static_cast<Number>(problem.beta);
   for (std::uint64_t e = 0; e < rows * columns; ++e) {
-    Number x = sums[e];
-    if (beta == 0) {
-      x = alpha * x;
-    } else {
-      const Number of_c = value(c, of_d, e);
-      switch (plan.epilogue) {
-        case EpilogueRule::fused_sum:
-          x = std::fma(alpha, x, beta * of_c);
-          break;
-        case EpilogueRule::fused_c:
-          x = std::fma(beta, of_c, alpha * x);
-          break;
-        case EpilogueRule::rounded_sum:
-          x = static_cast<Number>(decode_value(rounded(alpha * x, of_d), of_d)) + beta * of_c;
-          break;
-      }
-    }
+    Number x = combined(plan.epilogue, of_d, alpha, sums[e], beta, beta == 0 ? Number{0} : value(c, of_d, e));
     if (problem.bias) x += value(bias, of_bias, e % columns);
     if (problem.activation == GemmActivation::relu && !(x > 0)) x = 0;
     if (problem.activation == GemmActivation::gelu) x = gelu(static_cast<float>(x), plan.gelu);
@@ -77,12 +59,12 @@ void finish_gemm(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t
   finish(problem, plan, rows, columns, sums, c, bias, d);
 }
 
-GemmOperands matrix_of(const GemmProblem& problem, const GemmOperands& operands, std::uint64_t matrix) {
+GemmBuffers matrix_of(const GemmProblem& problem, const GemmBuffers& operands, std::uint64_t matrix) {
   const auto at = [&](const void* base, std::uint64_t elements, Format format) -> const void* {
     if (base == nullptr) return nullptr;
     return static_cast<const std::byte*>(base) + matrix * elements * spec_of(format).storage_bytes();
   };
-  GemmOperands out = operands;
+  GemmBuffers out = operands;
   if (matrices_of_a(problem) != 1) out.a = at(operands.a, problem.m * problem.k, problem.type);
   if (matrices_of_b(problem) != 1) out.b = at(operands.b, problem.k * problem.n, b_type_of(problem));
   out.c = at(operands.c, problem.m * problem.n, output_of(problem));
@@ -118,7 +100,7 @@ std::string why_no_gemm(const GemmProblem& problem, const GemmPlan& plan, const 
 }
 
 void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapath& datapath,
-                  std::uint64_t rows, std::uint64_t columns, const GemmOperands& operands, void* d,
+                  std::uint64_t rows, std::uint64_t columns, const GemmBuffers& operands, void* d,
                   const Product& product) {
   const GemmPlan of_sums = plan_of_sums(problem, plan);
   Matmul work;

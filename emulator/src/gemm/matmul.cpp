@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "gemm/epilogue.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
@@ -61,11 +60,11 @@ struct Job {
 };
 
 /// Index of element (i, j) of a tile in a (batch, m, n) array.
-std::uint64_t element(const Matmul& problem, const Tile& tile, std::uint64_t i, std::uint64_t j) {
+std::uint64_t element(const Matmul& problem, const TilePlace& tile, std::uint64_t i, std::uint64_t j) {
   return (tile.matrix * problem.m + tile.row + i) * problem.n + tile.column + j;
 }
 
-void load_c(const Job& job, const Tile& tile, int sum, TileSums& sums) {
+void load_c(const Job& job, const TilePlace& tile, int sum, TileSums& sums) {
   std::uint64_t bits[kTileColumns];
   for (std::uint64_t i = 0; i < tile.rows; ++i) {
     for (std::uint64_t j = 0; j < tile.columns; ++j)
@@ -74,7 +73,7 @@ void load_c(const Job& job, const Tile& tile, int sum, TileSums& sums) {
   }
 }
 
-void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
+void store_d(const Job& job, const TilePlace& tile, int sum, const TileSums& sums) {
   const Matmul& problem = job.problem;
   const std::size_t bytes = job.output.storage_bytes();
   std::uint64_t bits[kTileColumns];
@@ -93,7 +92,7 @@ void store_d(const Job& job, const Tile& tile, int sum, const TileSums& sums) {
   }
 }
 
-void one_tile(const Job& job, const Tile& tile, TileSums& sums) {
+void one_tile(const Job& job, const TilePlace& tile, TileSums& sums) {
   const Matmul& problem = job.problem;
   const bool promotes = problem.promote != 0, splits = problem.split_k > 1;
   const int of_slice = promotes ? 1 : 0;
@@ -129,20 +128,20 @@ class Pieces {
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// No rows where a tile at the edge has fewer strips.
-  [[nodiscard]] Tile at(std::uint64_t index) const {
+  [[nodiscard]] TilePlace at(std::uint64_t index) const {
     if (index < whole_) return tile_at(index);
     const std::uint64_t strip = (index - whole_) % kStrips * kStripRows;
-    Tile tile = tile_at(whole_ + (index - whole_) / kStrips);
+    TilePlace tile = tile_at(whole_ + (index - whole_) / kStrips);
     tile.rows = strip < tile.rows ? std::min(kStripRows, tile.rows - strip) : 0;
     tile.row += strip;
     return tile;
   }
 
  private:
-  [[nodiscard]] Tile tile_at(std::uint64_t index) const {
+  [[nodiscard]] TilePlace tile_at(std::uint64_t index) const {
     const std::uint64_t down = detail::quotient_up(problem_.m, kTileRows),
                         across = detail::quotient_up(problem_.n, kTileColumns);
-    Tile tile;
+    TilePlace tile;
     tile.column = index % across * kTileColumns;
     tile.row = index / across % down * kTileRows;
     tile.matrix = index / across / down;
@@ -240,7 +239,7 @@ void matmul(const Instruction& instruction, const Datapath& datapath, const Matm
         fast ? fast_tile(instruction, datapath, problem, options.level.value_or(best_simd_level()))
              : plain_tile(instruction, datapath, problem);
     return [&, sums](std::uint64_t index) {
-      const Tile tile = pieces.at(index);
+      const TilePlace tile = pieces.at(index);
       if (tile.rows == 0) return;
       one_tile(job, tile, *sums);
       if (!options.progress) return;

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
-#include "gemm/epilogue.hpp"
+#include "gemm/k_slices.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/refusal.hpp"
@@ -28,25 +27,6 @@ void write(const Matmul& problem, ScaledSum x, std::uint64_t e) {
              finished({x.factor, 0, output}, std::bit_cast<std::uint32_t>(x.sum), spec_of(Format::f32), 0));
 }
 
-/// Rows of A in [first, first + count) of k, contiguous; of B the same, where matrices follow each other.
-std::vector<std::byte> a_part(const Matmul& problem, std::uint64_t first, std::uint64_t count,
-                              std::size_t bytes) {
-  std::vector<std::byte> out(problem.batch * problem.m * count * bytes);
-  for (std::uint64_t row = 0; row < problem.batch * problem.m; ++row)
-    std::memcpy(&out[row * count * bytes],
-                static_cast<const std::byte*>(problem.a) + (row * problem.k + first) * bytes, count * bytes);
-  return out;
-}
-std::vector<std::byte> b_part(const Matmul& problem, std::uint64_t first, std::uint64_t count,
-                              std::size_t bytes) {
-  const std::size_t row = problem.n * bytes;
-  std::vector<std::byte> out(problem.batch * count * row);
-  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
-    std::memcpy(&out[matrix * count * row],
-                static_cast<const std::byte*>(problem.b) + (matrix * problem.k + first) * row, count * row);
-  return out;
-}
-
 void by_blocks(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
                const ProductFactors& factors, const MatmulOptions& options) {
   const std::uint64_t elements = problem.batch * problem.m * problem.n, stride = problem.promote;
@@ -57,8 +37,8 @@ void by_blocks(const Instruction& instruction, const Datapath& datapath, const M
   part.d = sums.data();
   for (std::uint64_t first = 0; first < problem.k; first += stride) {
     part.k = std::min(stride, problem.k - first);
-    const auto a = a_part(problem, first, part.k, spec_of(instruction.a).storage_bytes());
-    const auto b = b_part(problem, first, part.k, spec_of(instruction.b).storage_bytes());
+    const KSlice slice({{first, first + part.k}});
+    const auto a = slice.of_a(problem, instruction.a), b = slice.of_b(problem, instruction.b);
     part.a = a.data(), part.b = b.data();
     matmul(instruction, datapath, part, options);
     const std::uint64_t block = first / factors.block;

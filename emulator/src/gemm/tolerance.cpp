@@ -8,6 +8,7 @@
 #include "gemm/tolerance_element.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/refusal.hpp"
+#include "tile/product_reader.hpp"
 
 namespace mmaudit {
 namespace {
@@ -17,36 +18,34 @@ constexpr std::uint64_t kColumns = 32;  // decoded at a time, for all rows
 /// Columns of B of one matrix, or a row of A, as factors.
 class Operands {
  public:
-  Operands(const DotSpec& spec, const Instruction& instruction, const Matmul& problem)
+  Operands(const DotSpec& spec, const Matmul& problem)
       : spec_(spec),
-        problem_(problem),
-        stored_(stored_k(instruction, problem)),
-        blocks_(scale_blocks(instruction, problem)),
-        scale_block_(instruction.scale_block) {}
+        reader_(spec, problem),
+        k_(problem.k),
+        block_(spec.scale_block),
+        block_of_k_(spec.scale_block / spec.sparsity.kept * spec.sparsity.group) {}
 
   void row(std::uint64_t i, detail::Factors& out) const {
     detail::read_factors(
-        spec_, spec_.a,
-        {problem_.a, i * stored_, 1, stored_, problem_.scale_a, i * blocks_, 1, spec_.scale_block}, out);
-    if (problem_.metadata == nullptr) return;
-    const std::uint8_t* positions = problem_.metadata + i * stored_;
-    const auto kept = static_cast<std::uint64_t>(spec_.sparsity.kept);
-    out.at.resize(stored_);
-    for (std::uint64_t k = 0; k < stored_; ++k)
-      out.at[k] = k / kept * static_cast<std::uint64_t>(spec_.sparsity.group) + positions[k];
+        spec_, spec_.a, {reader_.stored_k, reader_.blocks, block_},
+        [&](std::uint64_t k) { return reader_.a(i, k); },
+        [&](std::uint64_t block) { return reader_.scale_a(i, block); }, out);
+    if (spec_.sparsity == Sparsity{}) return;
+    out.at.resize(reader_.stored_k);
+    for (std::uint64_t k = 0; k < reader_.stored_k; ++k) out.at[k] = reader_.met(i, k);
   }
   void column(std::uint64_t matrix, std::uint64_t j, detail::Factors& out) const {
-    detail::read_factors(spec_, spec_.b,
-                         {problem_.b, matrix * problem_.k * problem_.n + j, problem_.n, problem_.k,
-                          problem_.scale_b, matrix * blocks_ * problem_.n + j, problem_.n, scale_block_},
-                         out);
+    detail::read_factors(
+        spec_, spec_.b, {k_, reader_.blocks, block_of_k_},
+        [&](std::uint64_t k) { return reader_.b(matrix, k, j); },
+        [&](std::uint64_t block) { return reader_.scale_b(matrix, block, j); }, out);
   }
 
  private:
   const DotSpec& spec_;
-  const Matmul& problem_;
-  std::uint64_t stored_, blocks_;
-  int scale_block_;  ///< of k
+  ProductReader reader_;
+  std::uint64_t k_;
+  int block_, block_of_k_;  ///< elements per scale
 };
 
 /// Whether every element of D has the bits of matmul(); any NaN equals any NaN.
@@ -78,7 +77,7 @@ GemmTolerance gemm_tolerance(const Instruction& instruction, const Datapath& dat
                              unsigned threads) {
   const DotSpec spec = make_dot_spec(instruction, datapath);
   const detail::ElementTolerance element(instruction, spec, problem);
-  const Operands operands(spec, instruction, problem);
+  const Operands operands(spec, problem);
   GemmTolerance out;
   for (std::vector<double>* each : {&out.exact, &out.bound, &out.drift, &out.deviation, &out.spacing})
     each->resize(problem.batch * problem.m * problem.n);

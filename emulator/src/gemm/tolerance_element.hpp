@@ -62,29 +62,25 @@ struct Factors {
   std::vector<std::uint64_t> at;  ///< of a sparse A: the k of B that it meets
 };
 
-/// Where the elements of one row or column lie.
-struct Lane {
-  const void* elements;
-  std::uint64_t first, stride, count;
-  const std::uint8_t* scales;  ///< null: 1
-  std::uint64_t first_scale, scale_stride;
-  int scale_block;  ///< elements per scale
+struct FactorCounts {
+  std::uint64_t elements, scales;
+  int elements_per_scale;
 };
 
-inline void read_factors(const DotSpec& spec, const FormatSpec& format, const Lane& lane, Factors& out) {
-  const auto block = static_cast<std::uint64_t>(std::max(lane.scale_block, 1));
-  out.value.resize(lane.count), out.exponent.resize(lane.count);
+/// A row or a column, of raw bits element(k) and scale(block).
+template <typename Element, typename Scale>
+void read_factors(const DotSpec& spec, const FormatSpec& format, const FactorCounts& counts,
+                  const Element& element, const Scale& scale, Factors& out) {
+  const auto block = static_cast<std::uint64_t>(std::max(counts.elements_per_scale, 1));
+  out.value.resize(counts.elements), out.exponent.resize(counts.elements);
   out.scale.clear(), out.of_scale.clear();
-  const std::uint64_t blocks = spec.block_scaled() ? quotient_up(lane.count, block) : 0;
-  for (std::uint64_t s = 0; s < blocks; ++s) {
-    const std::uint64_t bits =
-        lane.scales == nullptr ? one_bits(spec.scale) : lane.scales[lane.first_scale + s * lane.scale_stride];
-    out.scale.push_back(decode_value(bits & ((std::uint64_t{1} << spec.scale.value_bits()) - 1), spec.scale));
+  for (std::uint64_t s = 0; s < counts.scales; ++s) {
+    const std::uint64_t bits = scale(s) & ((std::uint64_t{1} << spec.scale.value_bits()) - 1);
+    out.scale.push_back(decode_value(bits, spec.scale));
     out.of_scale.push_back(exponent_in(out.scale.back(), spec.scale));
   }
-  for (std::uint64_t k = 0; k < lane.count; ++k) {
-    const double x =
-        decode_value(load_word(lane.elements, format.storage_bytes(), lane.first + k * lane.stride), format);
+  for (std::uint64_t k = 0; k < counts.elements; ++k) {
+    const double x = decode_value(element(k), format);
     const bool scales = spec.block_scaled() && !spec.grouped;
     out.value[k] = scales ? x * out.scale[k / block] : x;
     out.exponent[k] = exponent_in(x, format) + (scales ? out.of_scale[k / block] : 0);

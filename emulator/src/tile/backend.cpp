@@ -4,10 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mmaudit/dot.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/matmul.hpp"
-#include "tile/plain_dots.hpp"
+#include "tile/tile_dots.hpp"
 
 namespace mmaudit {
 namespace {
@@ -21,8 +20,7 @@ void run_fast(const Instruction& inst, const Datapath& datapath, const TileView&
 }
 
 void run_plain(const Instruction& inst, const Datapath& datapath, const TileView& batch) {
-  const DotSpec spec = make_dot_spec(inst, datapath);
-  for (std::size_t tile = 0; tile < batch.tiles; ++tile) plain_dots(spec, inst, batch, tile);
+  emulate_by(Unpacking::never, inst, datapath, batch);
 }
 
 }  // namespace

@@ -34,18 +34,20 @@ void compare_tiles(const TileView& batch, const void* found, const std::string& 
   into.classes.push_back(std::move(count));
 }
 
-std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format) {
-  const double a = decode_value(x, format), b = decode_value(y, format);
-  if (format.integer()) return std::to_string(static_cast<std::int64_t>(std::fabs(a - b)));
-  if (!std::isfinite(a) || !std::isfinite(b)) return "-";
+std::uint64_t ulps_between(std::uint64_t x, std::uint64_t y, const FormatSpec& format) {
   // Bit patterns of one sign are consecutive integers; the two signs meet at zero.
   const auto ordered = [&](std::uint64_t bits) {
     const auto magnitude = static_cast<std::int64_t>(bits & format.magnitude_mask());
     return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
   };
   const std::int64_t p = ordered(x), q = ordered(y);
-  return std::to_string(static_cast<std::uint64_t>(std::max(p, q)) -
-                        static_cast<std::uint64_t>(std::min(p, q)));
+  return static_cast<std::uint64_t>(std::max(p, q)) - static_cast<std::uint64_t>(std::min(p, q));
+}
+
+std::string ulps_text(std::uint64_t x, std::uint64_t y, const FormatSpec& format) {
+  const double a = decode_value(x, format), b = decode_value(y, format);
+  if (format.integer()) return std::to_string(static_cast<std::int64_t>(std::fabs(a - b)));
+  return std::isfinite(a) && std::isfinite(b) ? std::to_string(ulps_between(x, y, format)) : "-";
 }
 
 std::string explain_command(const Instruction& instruction, const DotCase& dot, const std::string& where) {

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kRowUnit = 4, kColumnUnit = 32;
 /// Sums a tile keeps: the running sum, the total of `promote`, the total of `split_k`.
 inline constexpr int kSums = 3;
 
-struct Tile {
+struct TilePlace {
   std::uint64_t matrix = 0;  ///< of the batch
   std::uint64_t row = 0, column = 0;
   std::uint64_t rows = 0, columns = 0;
@@ -37,7 +37,7 @@ class TileSums {
   TileSums& operator=(const TileSums&) = delete;
 
   /// Moves to another tile; every sum is +0.
-  virtual void start(const Tile& tile) = 0;
+  virtual void start(const TilePlace& tile) = 0;
   /// One row of a sum, raw bits in the instruction's format of D: as many as the tile has columns.
   virtual void set_row(int sum, std::uint64_t i, const std::uint64_t* bits) = 0;
   virtual void get_row(int sum, std::uint64_t i, std::uint64_t* bits) const = 0;

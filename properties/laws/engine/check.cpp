@@ -23,15 +23,15 @@ Tile tile_of_classes(const Subject& subject, std::uint64_t seed, std::uint64_t n
 }
 
 /// Scales for a tile that a law made without: all 1, or a power of two and its inverse, or any powers of two.
-void draw_scales(Random& random, Tile& tile) {
-  const int how = random.in(0, 2);
+void draw_scales(Draws& random, Tile& tile) {
+  const int how = random.between(0, 2);
   for (int block = 0; how != 0 && block < tile.blocks(); ++block)
-    put_scales(random, tile, block, how == 1 ? 0 : random.in(-30, 30));
+    put_scales(random, tile, block, how == 1 ? 0 : random.between(-30, 30));
 }
 
 Tile make_tile(const Law& law, const Subject& subject, std::uint64_t seed, std::uint64_t number) {
   Tile tile = law.fill == nullptr ? tile_of_classes(subject, seed, number) : Tile(subject.instruction);
-  Random random(Random(seed ^ (number * 0xD1B54A32D192ED03U)).next());
+  Draws random{mixed(seed ^ (number * 0xD1B54A32D192ED03U))};
   tile.salt = random.next();
   if (law.fill == nullptr) return tile;
   law.fill(subject, random, tile);
@@ -89,11 +89,11 @@ void judge_all(const Law& law, const Subject& subject, const Answered& answered,
     for (int row = 0; row < subject.instruction.m; ++row)
       for (int col = 0; col < subject.instruction.n; ++col) {
         ++result.dots;
-        const Verdict verdict = law.judge({subject, tile, answered.related[t], row, col});
-        if (verdict.kind == Verdict::Kind::silent) continue;
+        const LawVerdict verdict = law.judge({subject, tile, answered.related[t], row, col});
+        if (verdict.kind == LawVerdict::Kind::silent) continue;
         ++result.judged;
         result.reached = std::max(result.reached, verdict.reached);
-        if (verdict.kind == Verdict::Kind::holds) continue;
+        if (verdict.kind == LawVerdict::Kind::holds) continue;
         ++result.broken;
         if (broken) continue;
         const Dot dot = dot_of(tile, row, col);
@@ -199,13 +199,13 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
   return results;
 }
 
-std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
-                                   const Dot& dot, std::uint64_t* found) {
+std::optional<LawVerdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
+                                      const Dot& dot, std::uint64_t* found) {
   std::vector<Tile> one = {tile_of(subject.instruction, dot)};
   const Answered answered(law, subject, backend, std::move(one));
-  const Verdict verdict = law.judge({subject, answered.tiles[0], answered.related[0], 0, 0});
+  const LawVerdict verdict = law.judge({subject, answered.tiles[0], answered.related[0], 0, 0});
   if (found != nullptr) *found = answered.tiles[0].at_d(0, 0);
-  if (verdict.kind == Verdict::Kind::silent) return std::nullopt;
+  if (verdict.kind == LawVerdict::Kind::silent) return std::nullopt;
   return verdict;
 }
 

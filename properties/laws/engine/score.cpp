@@ -42,7 +42,7 @@ struct RuleLine {
     if (one.wrongly_excused()) excused_in.push_back(name_of(one.instruction));
   }
 
-  /// Verdict of the recordings alone.
+  /// LawVerdict of the recordings alone.
   [[nodiscard]] std::string recordings_text() const {
     std::string text = contradicted == 0 ? std::string("not killed")
                                          : fmt::format("killed by {} dots in {} of {}, most by {}", dots,
@@ -51,7 +51,7 @@ struct RuleLine {
     return text + survived_text("; ");
   }
 
-  /// Verdict of laws and recordings.
+  /// LawVerdict of laws and recordings.
   [[nodiscard]] std::string laws_text() const {
     std::vector<std::string> clauses;
     if (noticed > 0) {

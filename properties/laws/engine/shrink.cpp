@@ -11,7 +11,7 @@ Failure shrink(const Law& law, const Subject& subject, const Backend& backend, c
   Failure failure{std::string(law.name), subject.instruction, dot, 0, 0, nonzero_products(subject, dot)};
   const auto breaks = [&](const Dot& one) {
     const auto verdict = judge_alone(law, subject, backend, one);
-    return verdict && verdict->kind == Verdict::Kind::broken;
+    return verdict && verdict->kind == LawVerdict::Kind::broken;
   };
   // A dot product that breaks a law only among its neighbours is reported as it is.
   if (breaks(dot)) {

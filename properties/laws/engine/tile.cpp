@@ -1,7 +1,6 @@
 #include "mmaudit/laws/tile.hpp"
 
 #include "mmaudit/arithmetic/block_scale.hpp"
-#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::laws {
 
@@ -132,12 +131,6 @@ void answer(const Backend& backend, std::span<Tile*> tiles) {
   }
   backend.run(inst, batch);
   for (std::size_t t = 0; t < tiles.size(); ++t) tiles[t]->d = tile_at(inst, batch, t).d;
-}
-
-std::uint64_t Random::next() { return splitmix64(state_); }
-
-int Random::in(int low, int high) {
-  return low + static_cast<int>(next() % (static_cast<std::uint64_t>(high - low) + 1));
 }
 
 }  // namespace mmaudit::laws

@@ -6,15 +6,15 @@
 
 namespace mmaudit::laws {
 
-void fill_alike(const Subject& subject, Random& random, int lowest, Tile& tile) {
+void fill_alike(const Subject& subject, Draws& random, int lowest, Tile& tile) {
   const Sparsity sparsity = sparsity_of(tile.instruction);
   std::vector<std::uint8_t> row(static_cast<std::size_t>(tile.stored()));
   for (std::size_t at = 0; at < row.size(); at += static_cast<std::size_t>(sparsity.kept))
-    write_pattern(sparsity, random.in(0, patterns(sparsity) - 1), &row[at]);
+    write_pattern(sparsity, random.between(0, patterns(sparsity) - 1), &row[at]);
   for (std::size_t i = 0; i < tile.metadata.size(); ++i) tile.metadata[i] = row[i % row.size()];
   const auto number = [&](const FormatSpec& format) {
     if (format.integer()) return random_integer(random, format);
-    return random_number(random, format, random.in(lowest, 4));
+    return random_number(random, format, random.between(lowest, 4));
   };
   for (std::uint64_t& x : tile.a) x = number(subject.a());
   for (std::uint64_t& x : tile.b) x = number(subject.b());
@@ -61,10 +61,10 @@ void put_power(const Subject& subject, Tile& tile, int k, int e, int of_b, bool 
   }
 }
 
-void put_scales(Random& random, Tile& tile, int block, int exponent) {
+void put_scales(Draws& random, Tile& tile, int block, int exponent) {
   const FormatSpec format = spec_of(tile.instruction.scale);
   const int least = format.min_exponent() - format.fraction_bits, most = format.max_exponent();
-  const int of_a = std::clamp(exponent / 2 + random.in(-3, 3), std::max(least, exponent - most),
+  const int of_a = std::clamp(exponent / 2 + random.between(-3, 3), std::max(least, exponent - most),
                               std::max(std::min(most, exponent - least), std::max(least, exponent - most)));
   const auto put = [&](int e) {
     return static_cast<std::uint8_t>(power_of_two_bits(format, std::clamp(e, least, most)));

@@ -79,7 +79,7 @@ inline Product product_of(const Case& at, int k) {
 }
 
 /// What relates tiles whose D is to be the same says no more.
-inline Verdict same_as_related(const Case& at) {
+inline LawVerdict same_as_related(const Case& at) {
   return equal_bits(at.related[0].at_d(at.row, at.col), at.d());
 }
 
@@ -133,14 +133,14 @@ inline bool is_zero(std::uint64_t bits, const FormatSpec& format) {
 }
 
 /// A finite number with the exponent `exponent` (cut to the format's range) and a random significand.
-inline std::uint64_t random_number(Random& random, const FormatSpec& format, int exponent) {
+inline std::uint64_t random_number(Draws& random, const FormatSpec& format, int exponent) {
   const int low = format.min_exponent() - 1, high = format.max_exponent();
   const int field = std::clamp(exponent, low, high) + format.bias;
   const std::uint64_t fraction = random.next() & ((std::uint64_t{1} << format.fraction_bits) - 1);
   std::uint64_t bits = (static_cast<std::uint64_t>(field) << format.fraction_bits) | fraction;
   bits <<= format.ignored_low_bits;
   if (bits > format.max_finite_bits()) bits = format.max_finite_bits();
-  return bits | (random.once_in(2) ? format.sign_bit() : 0);
+  return bits | (random.one_in(2) ? format.sign_bit() : 0);
 }
 
 /// +2^exponent; the format holds it.
@@ -148,21 +148,21 @@ inline std::uint64_t power_of_two_bits(const FormatSpec& format, int exponent) {
   return encode_value(std::ldexp(1.0, exponent), format);
 }
 
-inline int random_exponent(Random& random, const FormatSpec& format) {
-  return random.in(format.min_exponent() - 1, format.max_exponent());
+inline int random_exponent(Draws& random, const FormatSpec& format) {
+  return random.between(format.min_exponent() - 1, format.max_exponent());
 }
 
 /// Any integer of the format.
-inline std::uint64_t random_integer(Random& random, const FormatSpec& format) {
+inline std::uint64_t random_integer(Draws& random, const FormatSpec& format) {
   return random.next() & ((std::uint64_t{1} << format.value_bits()) - 1);
 }
 
 /// Scales of `block` for every row and column whose product is 2^exponent, as near as the format has it.
-void put_scales(Random& random, Tile& tile, int block, int exponent);
+void put_scales(Draws& random, Tile& tile, int block, int exponent);
 
 /// One choice of positions for all rows of a sparse tile, and numbers that no step rounds away: exponents of
 /// `lowest` to 4.
-void fill_alike(const Subject& subject, Random& random, int lowest, Tile& tile);
+void fill_alike(const Subject& subject, Draws& random, int lowest, Tile& tile);
 
 /// A dense instruction of depth k, not the subject's own operation, that computes the subject's formats by
 /// the subject's rules.

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "audit_tables.hpp"
-#include "draws.hpp"
 #include "error_places.hpp"
 #include "mmaudit/fast.hpp"
+#include "mmaudit/splitmix64.hpp"
 #include "stages.hpp"
 #include "tables.hpp"
 
@@ -156,7 +156,7 @@ std::vector<std::uint64_t> sampled(std::uint64_t count, std::uint64_t from, std:
     const auto found = moved.find(i);
     return found == moved.end() ? i : found->second;
   };
-  const Draws draws(seed);
+  const PlacedDraws draws(seed);
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t other = i + draws.below(from - i, i);
     out[i] = at(other);

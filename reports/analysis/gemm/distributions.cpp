@@ -1,27 +1,27 @@
 #include <cmath>
 #include <numbers>
 
-#include "draws.hpp"
 #include "mmaudit/name_in.hpp"
 #include "mmaudit/report/gemm_study.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::report {
 namespace {
 
 /// Box and Muller 1958.
-double normal(const Draws& draws, std::uint64_t place) {
+double normal(const PlacedDraws& draws, std::uint64_t place) {
   return std::sqrt(-2 * std::log(draws.uniform(2 * place))) *
          std::cos(2 * std::numbers::pi * draws.uniform(2 * place + 1));
 }
 
 /// Bailey 1994, "Polar generation of random variates with the t-distribution".
-double student_t3(const Draws& draws, std::uint64_t place) {
+double student_t3(const PlacedDraws& draws, std::uint64_t place) {
   constexpr double kFreedom = 3;
   return std::sqrt(kFreedom * (std::pow(draws.uniform(2 * place), -2 / kFreedom) - 1)) *
          std::cos(2 * std::numbers::pi * draws.uniform(2 * place + 1));
 }
 
-double one(Distribution distribution, const Draws& draws, std::uint64_t place) {
+double one(Distribution distribution, const PlacedDraws& draws, std::uint64_t place) {
   switch (distribution) {
     case Distribution::uniform:
       return 2 * draws.uniform(place) - 1;
@@ -49,7 +49,7 @@ std::string_view name_of(Distribution distribution) {
 
 std::vector<double> draw_a(Distribution distribution, std::uint64_t m, std::uint64_t k, std::uint64_t seed) {
   constexpr double kOutliers = 0.01, kOutlierFactor = 50;
-  const Draws draws(2 * seed), channels(mixed(seed));
+  const PlacedDraws draws(2 * seed), channels(mixed(seed));
   std::vector<double> a(m * k);
   for (std::uint64_t at = 0; at < k; ++at) {
     const bool outlier = distribution == Distribution::outlier_channels && channels.uniform(at) < kOutliers;
@@ -64,7 +64,7 @@ std::vector<double> draw_a(Distribution distribution, std::uint64_t m, std::uint
 }
 
 std::vector<double> draw_b(Distribution distribution, std::uint64_t k, std::uint64_t n, std::uint64_t seed) {
-  const Draws draws(2 * seed + 1);
+  const PlacedDraws draws(2 * seed + 1);
   std::vector<double> b(k * n);
   for (std::uint64_t e = 0; e < b.size(); ++e) b[e] = to_binary32(one(distribution, draws, e));
   return b;

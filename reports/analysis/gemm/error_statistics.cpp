@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "draws.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error_bound.hpp"
+#include "mmaudit/splitmix64.hpp"
 #include "stages.hpp"
 
 namespace mmaudit::report {
@@ -240,7 +240,7 @@ Interval total_interval(std::span<const double> exact, const GemmElements& eleme
     return {0, std::numeric_limits<double>::infinity()};
   std::vector<double> found;
   std::vector<double> of_row(rows), of_column(columns);
-  const auto draw = [](std::vector<double>& weights, bool whole, const Draws& draws) {
+  const auto draw = [](std::vector<double>& weights, bool whole, const PlacedDraws& draws) {
     std::fill(weights.begin(), weights.end(), whole ? 1.0 : 0.0);
     for (std::uint64_t i = 0; !whole && i < weights.size(); ++i) ++weights[draws.below(weights.size(), i)];
   };
@@ -248,8 +248,8 @@ Interval total_interval(std::span<const double> exact, const GemmElements& eleme
   SquareSum error(largest_of(exact.size(), [&](std::size_t e) { return elements.result[e] - exact[e]; }));
   SquareSum row_size = size, row_error = error;
   for (std::uint64_t resample = 0; resample < kResamples; ++resample) {
-    draw(of_row, whole_rows, Draws(mixed(seed) + 2 * resample));
-    draw(of_column, whole_columns, Draws(mixed(seed) + 2 * resample + 1));
+    draw(of_row, whole_rows, PlacedDraws(mixed(seed) + 2 * resample));
+    draw(of_column, whole_columns, PlacedDraws(mixed(seed) + 2 * resample + 1));
     size.clear(), error.clear();
     for (std::uint64_t i = 0; i < rows; ++i) {
       if (of_row[i] == 0) continue;

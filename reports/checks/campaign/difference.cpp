@@ -22,7 +22,7 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
   static_cast<DotCase&>(dot) = example.dot;
   const Backend reference = setup.reference_backend();
   const auto alone = laws::judge_alone(*law, subject, reference, dot);
-  if (!alone || alone->kind != laws::Verdict::Kind::broken)
+  if (!alone || alone->kind != laws::LawVerdict::Kind::broken)
     return text + "by itself it has the model's bits: nothing to shrink\n";
   const laws::Failure small = laws::shrink(*law, subject, reference, dot);
   const bool hardware = setup.reference == nullptr;

@@ -92,7 +92,7 @@ TileBatch generate(const TileProduct& product, const gen::GeneratorSpec& generat
 
 /// Adds what differs in D; a mismatch names the tile, row and column of the narrow instruction.
 void compare(const TileProduct& product, const TileView& expected, const void* found,
-             gen::InputClass input_class, std::uint64_t number, device::WorkResult& result) {
+             gen::InputClass input_class, std::uint64_t number, device::CheckResult& result) {
   const auto [narrow, wide, side] = product;
   Comparison compared{wide, {}, {}};
   compare_tiles(expected, found, std::string(gen::name_of(input_class)), 0, 1,
@@ -111,13 +111,13 @@ void compare(const TileProduct& product, const TileView& expected, const void* f
 
 }  // namespace
 
-device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
-                               const WorkItem& item, const CountDiffering& count) {
+device::CheckResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
+                                const WorkItem& item, const CountDiffering& count) {
   const ScheduledInstruction& one = schedule.instructions[item.instruction];
   const gen::InputClass input_class = schedule.input_classes[item.input_class];
   const TileProduct product(one.instruction, one.engine == kKernels);
   const gen::GeneratorSpec generator = gen::make_generator_spec(one.instruction, one.entry->datapath);
-  device::WorkResult result;
+  device::CheckResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
        i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
     const std::uint64_t differing = count ? count(input_class, schedule.seed, i) : 1,

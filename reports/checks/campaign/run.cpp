@@ -36,7 +36,7 @@ Speed run_campaign(const Schedule& schedule, const std::vector<std::function<Wor
   std::atomic<std::size_t> next_worker = 0;
   std::atomic<bool> stop = false;
   const Clock::time_point started = Clock::now();
-  const auto record = [&](const WorkItem& item, const device::WorkResult& result, double took) {
+  const auto record = [&](const WorkItem& item, const device::CheckResult& result, double took) {
     const Instruction& instruction = schedule.instructions[item.instruction].instruction;
     const std::lock_guard lock(mutex);
     journal.add(item, {result.dots, result.mismatches, took}, result.first);
@@ -58,7 +58,7 @@ Speed run_campaign(const Schedule& schedule, const std::vector<std::function<Wor
         stop = true;
       if (stop || done_before(items[i])) return;
       const Clock::time_point before = Clock::now();
-      const device::WorkResult result = worker(schedule, items[i]);
+      const device::CheckResult result = worker(schedule, items[i]);
       record(items[i], result, seconds_since(before));
     };
   });

@@ -13,7 +13,7 @@
 namespace mmaudit::campaign {
 
 /// Runs one work item of a schedule. Each thread has a worker, so a worker may keep buffers.
-using Worker = std::function<device::WorkResult(const Schedule& schedule, const WorkItem& item)>;
+using Worker = std::function<device::CheckResult(const Schedule& schedule, const WorkItem& item)>;
 
 /// What a campaign compares, and where.
 struct Setup {
@@ -53,8 +53,8 @@ CountDiffering count_on_gpu(const device::DeviceInfo& gpu, const ScheduledInstru
 
 /// Batches one after another. Where `count` says that something differs, the host draws the batch again;
 /// without `count` it draws all.
-device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
-                               const WorkItem& item, const CountDiffering& count = {});
+device::CheckResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
+                                const WorkItem& item, const CountDiffering& count = {});
 
 // The work items of a campaign, taken off one list by several workers.
 

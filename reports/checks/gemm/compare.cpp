@@ -91,7 +91,7 @@ GemmInputs inputs_of(const GemmProblem& x, std::uint64_t seed) {
 }
 
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
-                                 const GemmPlan& plan, const GemmOperands& operands,
+                                 const GemmPlan& plan, const GemmBuffers& operands,
                                  const device::DeviceInfo* on_gpu) {
   const Product product = [&](const Instruction& instruction, const Datapath& model, const Matmul& part) {
     // Binary64 on a GPU is emulated word by word: the CPU's own is as fast.

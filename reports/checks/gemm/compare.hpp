@@ -18,7 +18,7 @@ struct GemmInputs {
   std::vector<std::byte> a, b;     ///< (m, k), (k, n); of a batch one behind the other, or one for all
   std::vector<std::byte> c, bias;  ///< (batch, m, n), (n); empty where the problem reads none
   std::vector<std::byte> stored_a, stored_b;  ///< with layouts, gaps and offsets; empty: as a, as b
-  [[nodiscard]] GemmOperands operands() const { return {a.data(), b.data(), c.data(), bias.data()}; }
+  [[nodiscard]] GemmBuffers operands() const { return {a.data(), b.data(), c.data(), bias.data()}; }
   [[nodiscard]] const void* library_a() const { return stored_a.empty() ? a.data() : stored_a.data(); }
   [[nodiscard]] const void* library_b() const { return stored_b.empty() ? b.data() : stored_b.data(); }
 };
@@ -30,7 +30,7 @@ GemmInputs inputs_of(const GemmProblem& problem, std::vector<std::byte> a, std::
 /// batch, row-major without gaps; C and the bias are read where the problem has them. `on_gpu`: the model
 /// runs on this GPU where it can; null: on the CPU. Errors: InputError where the model can't.
 std::vector<std::byte> predicted(const Architecture& architecture, const GemmProblem& problem,
-                                 const GemmPlan& plan, const GemmOperands& operands,
+                                 const GemmPlan& plan, const GemmBuffers& operands,
                                  const device::DeviceInfo* on_gpu);
 
 struct GemmOutcome {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -16,12 +17,6 @@ namespace mmaudit::checks {
 namespace {
 
 constexpr std::uint64_t kRows = 2;  ///< of D that are compared: one that cancels and an ordinary one
-
-/// Position of a float's bits among all floats of its format, so that neighbours differ by 1.
-std::int64_t rank_of(std::uint64_t bits, const FormatSpec& format) {
-  const auto magnitude = static_cast<std::int64_t>(bits & format.magnitude_mask());
-  return (bits & format.sign_bit()) != 0 ? -magnitude : magnitude;
-}
 
 /// Both times at the powers of two among the sizes; the session's pin is gone afterwards.
 std::vector<PinnedCost> costs_of(device::LibrarySession& session, GemmProblem x, const GemmInputs& inputs,
@@ -118,8 +113,7 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
         if (was == is) continue;
         ++range.differing;
         if (e / layer.n % 2 == 0) continue;  // a row whose exact sums are 0
-        const std::int64_t apart = rank_of(was, format) - rank_of(is, format);
-        range.worst_ulp = std::max(range.worst_ulp, static_cast<std::uint64_t>(std::abs(apart)));
+        range.worst_ulp = std::max(range.worst_ulp, ulps_between(was, is, format));
       }
       if (!out.ranges.empty()) {  // another plan is what the plans predict to break the bits
         const std::vector<std::string>& before = out.ranges.back().plans;

@@ -10,22 +10,6 @@
 namespace mmaudit::checks {
 namespace {
 
-/// A stream of seeded choices.
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t below(std::uint64_t count) { return splitmix64(state_) % count; }
-  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + below(high - low + 1); }
-  bool one_in(std::uint64_t count) { return below(count) == 0; }
-  template <std::size_t Count>
-  std::uint64_t of(const std::uint64_t (&values)[Count]) {
-    return values[below(Count)];
-  }
-
- private:
-  std::uint64_t state_;
-};
-
 constexpr std::uint64_t kPowers[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
 constexpr std::uint64_t kLayers[] = {1536, 2048, 2560, 3072, 4096, 5120, 6144, 7168, 8192, 11008, 14336};
 constexpr std::uint64_t kTokens[] = {1,   2,   3,   4,   8,   16,  17,   32,   48,  64,
@@ -33,7 +17,7 @@ constexpr std::uint64_t kTokens[] = {1,   2,   3,   4,   8,   16,  17,   32,   4
 constexpr std::uint64_t kFew[] = {16, 32, 64, 128, 256, 512};
 constexpr std::uint64_t kLong[] = {8192, 16384, 32768, 65536};
 
-void draw_sizes(Draw& draw, GemmProblem& x) {
+void draw_sizes(Draws& draw, GemmProblem& x) {
   switch (draw.below(6)) {
     case 0:
       x.m = draw.between(1, 64), x.n = draw.between(1, 64), x.k = draw.between(16, 256);
@@ -58,7 +42,7 @@ void draw_sizes(Draw& draw, GemmProblem& x) {
   }
 }
 
-GemmProblem draw_problem(Draw& draw, Format type, bool fast) {
+GemmProblem draw_problem(Draws& draw, Format type, bool fast) {
   GemmProblem x;
   x.type = type;
   x.fast_accum = fast;
@@ -83,7 +67,7 @@ GemmProblem draw_problem(Draw& draw, Format type, bool fast) {
 }
 
 /// A batch of these matrices, cut down so that the whole stays about as large as one product.
-void draw_batch(Draw& draw, GemmProblem& x) {
+void draw_batch(Draws& draw, GemmProblem& x) {
   constexpr std::uint64_t kBatches[] = {2, 3, 4, 7, 8, 16, 32, 64};
   constexpr std::uint64_t kMost = 1 << 22;  // elements of A, of B and of D
   x.batch = draw.of(kBatches);
@@ -129,7 +113,7 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
   for (const std::string& name : types) {
     const Kind* const kind = find_named(kKinds, name);
     if (kind == nullptr) refuse("--type: found {}, allowed: {}", name, names_of(kKinds));
-    Draw draw(seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32));
+    Draws draw{seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32)};
     for (std::uint64_t drawn = 0; drawn < count;) {
       GemmProblem x = draw_problem(draw, kind->type, kind->fast);
       if (batches) draw_batch(draw, x);

@@ -13,7 +13,7 @@ namespace mmaudit::checks {
 
 std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
                                     const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
-                                    const GemmOperands& operands, const Product& by) {
+                                    const GemmBuffers& operands, const Product& by) {
   const DatapathEntry* const entry = plan.scalar ? nullptr : find_datapath(architecture, plan.instruction);
   if (entry == nullptr && !plan.scalar)
     refuse("plan: found {}, allowed: an instruction of {}", name_of(plan.instruction), architecture.name);
@@ -75,11 +75,11 @@ std::vector<std::uint64_t> predicted_bits(const Architecture& architecture, cons
 corpus::GemmSample sample_of(const GemmProblem& problem, const LibraryCall& call, std::uint64_t seed,
                              const std::vector<std::byte>& d) {
   constexpr std::size_t kMost = 4;
-  std::uint64_t state = seed;
+  Draws draws{seed};
   const auto drawn = [&](std::uint64_t count) {
     std::vector<std::uint64_t> out = {0};
     while (out.size() < std::min<std::uint64_t>(kMost, count)) {
-      const std::uint64_t next = splitmix64(state) % count;
+      const std::uint64_t next = draws.below(count);
       if (std::find(out.begin(), out.end(), next) == out.end()) out.push_back(next);
     }
     return out;

@@ -15,7 +15,7 @@ namespace mmaudit::checks {
 /// compute the plan.
 std::vector<std::byte> predicted_by(const Architecture& architecture, const GemmProblem& problem,
                                     const GemmPlan& plan, std::uint64_t rows, std::uint64_t columns,
-                                    const GemmOperands& operands, const Product& by);
+                                    const GemmBuffers& operands, const Product& by);
 
 /// The bits of D of a sample, as the plan says: (matrices, rows, columns). Errors: InputError where the
 /// architecture can't compute the plan.

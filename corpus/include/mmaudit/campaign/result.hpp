@@ -18,13 +18,13 @@ std::string campaign_json(const Schedule& schedule, const Tally& tally, const Pr
 /// InputError when one is no result, belongs to another schedule, or has a shard that another one has.
 std::string merge_campaigns(const std::vector<std::pair<std::string, std::string>>& files);
 
-struct Verdict {
+struct CampaignVerdict {
   bool complete = false;
   std::uint64_t mismatches = 0;
   std::optional<std::pair<std::string, Mismatch>> example;  ///< the first, with its instruction
 };
 /// InputError as campaign_text().
-Verdict campaign_verdict(const std::string& json, const std::string& file);
+CampaignVerdict campaign_verdict(const std::string& json, const std::string& file);
 
 /// The table that a person reads, from a result file. InputError when it is none or its checksum is wrong.
 std::string campaign_text(const std::string& json, const std::string& file);

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostMismatchesKept = 64;
 
 /// Consecutive batches of one input class. Batch i of one instruction, input class and seed holds the same
 /// dot products on every GPU and in every run.
-struct WorkItem {
+struct CheckItem {
   gen::InputClass input_class = gen::InputClass::random_bits;
   std::uint64_t seed = 0, first_batch = 0, batches = 1;
   std::uint64_t blocks = 0;  ///< tile products of each batch to check, from its first on; 0: all
@@ -29,7 +29,7 @@ struct WorkItem {
   std::optional<std::uint8_t> modifiers = std::nullopt;
 };
 
-struct WorkResult {
+struct CheckResult {
   std::uint64_t dots = 0, mismatches = 0;
   std::vector<mmaudit::Mismatch> first;  ///< up to kMostMismatchesKept; the GPU's scheduling decides which
 };
@@ -55,12 +55,12 @@ class TileProductCheck {
   [[nodiscard]] std::uint64_t dots_of_batch() const;
 
   /// What: the smallest work of whole blocks with `dots` dot products, from batch 0 on.
-  [[nodiscard]] WorkItem at_least(std::uint64_t dots) const;
+  [[nodiscard]] CheckItem at_least(std::uint64_t dots) const;
 
   /// What: compares hardware and model on every dot product of `item`. Range: any; device memory stays under
   /// 2 GiB. Errors: EnvironmentError when why_not() has a reason against the modifiers, or CUDA reports an
   /// error.
-  WorkResult run(const WorkItem& item);
+  CheckResult run(const CheckItem& item);
 
  private:
   class Work;

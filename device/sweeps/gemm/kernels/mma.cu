@@ -63,7 +63,7 @@ struct Copy {
 
 /// One tile of each operand, through registers.
 template <typename S, bool kPermuted>
-__device__ __forceinline__ void fetch(const GemmArgs& args, int row, int column, int k) {
+__device__ __forceinline__ void fetch(const TimedGemmArgs& args, int row, int column, int k) {
   uint4 a[S::kCopies], b[S::kCopies];
 #pragma unroll
   for (int i = 0; i < S::kCopies; ++i) {
@@ -79,7 +79,8 @@ __device__ __forceinline__ void fetch(const GemmArgs& args, int row, int column,
 }
 
 template <typename S, bool kPermuted>
-__device__ __forceinline__ void fetch_async(const GemmArgs& args, int row, int column, int k, int stage) {
+__device__ __forceinline__ void fetch_async(const TimedGemmArgs& args, int row, int column, int k,
+                                            int stage) {
   const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(memory + stage * S::kStageBytes));
 #pragma unroll
   for (int i = 0; i < S::kCopies; ++i) {
@@ -138,7 +139,7 @@ __device__ __forceinline__ void multiply(std::uint32_t (&d)[S::kPartsM][S::kPart
 }
 
 template <typename S, bool kAsync, bool kPermuted>
-__global__ void __launch_bounds__(S::kThreads) gemm_mma(const GemmArgs args) {
+__global__ void __launch_bounds__(S::kThreads) gemm_mma(const TimedGemmArgs args) {
   Stamp stamp;
   start_block(stamp);
   const int row = static_cast<int>(blockIdx.y) * S::kTile, column = static_cast<int>(blockIdx.x) * S::kTile;
@@ -196,7 +197,7 @@ GemmKernel gemm_kernel(std::string_view name, std::string_view what) {
           .instruction = Line::kInstruction,
           .most_size = 4096,
           .launch =
-              [](const GemmProblem& problem) {
+              [](const TimedGemm& problem) {
                 const auto tiles = static_cast<unsigned>(problem.args.size / S::kTile);
                 gemm_mma<S, kAsync, kPermuted><<<dim3(tiles, tiles), S::kThreads, kShared>>>(problem.args);
               },

@@ -128,7 +128,7 @@ __device__ __forceinline__ void store(const std::uint32_t (&d)[kAccumulators], f
                                 8 * j) = make_uint2(d[4 * j + 2 * half], d[4 * j + 2 * half + 1]);
 }
 
-__device__ __forceinline__ void compute(const GemmArgs& args, int consumer) {
+__device__ __forceinline__ void compute(const TimedGemmArgs& args, int consumer) {
   const Shared shared;
   const int size = args.size, tiles = size / kWgmmaTileM * (size / kWgmmaTileN);
   const int lane = static_cast<int>(threadIdx.x) % kWarpgroupLanes;
@@ -170,7 +170,7 @@ __device__ __forceinline__ void compute(const GemmArgs& args, int consumer) {
 
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-               const GemmArgs args) {
+               const TimedGemmArgs args) {
   if constexpr (!device::kTargetHasWgmma) {
     __trap();
   } else {
@@ -211,7 +211,7 @@ std::vector<GemmKernel> gemm_with_wgmma() {
            .least_capability = 90,
            .most_capability = 90,
            .launch =
-               [](const GemmProblem& problem) {
+               [](const TimedGemm& problem) {
                  gemm_wgmma<<<blocks_of(problem.args.size, problem.multiprocessors), kThreads, kShared>>>(
                      problem.map_a, problem.map_b, problem.args);
                },

@@ -1,6 +1,7 @@
 #pragma once
 // What the fast paths of host and GPU have in common: the datapaths whose steps are integers cut off at one
 // place.
+#include "mmaudit/detail/stored_bits.hpp"
 #include "mmaudit/dot.hpp"
 
 namespace mmaudit::detail {
@@ -11,6 +12,30 @@ constexpr bool decodes_by_shifts(const FormatSpec& format) {
   const bool stored = format.storage_bits == 8 || format.storage_bits == 16 || format.storage_bits == 32;
   return floating && stored && format.exponent_bits > 0 && format.exponent_bits <= 8 &&
          format.fraction_bits <= 12;
+}
+
+/// The parts of such a format; `min_exponent` is that of the format which the datapath sees.
+constexpr StoredBits stored_bits_of(const FormatSpec& format, int min_exponent) {
+  StoredBits parts;
+  const int value_bits = format.exponent_bits + format.fraction_bits;
+  parts.magnitude_mask = (1U << value_bits) - 1;
+  parts.special_from = parts.magnitude_mask + 1;
+  if (format.specials == Specials::ieee) {
+    parts.special_from = parts.infinity = ((1U << format.exponent_bits) - 1) << format.fraction_bits;
+  } else if (format.specials == Specials::nan_only) {
+    parts.special_from = parts.magnitude_mask;
+  }
+  parts.ignored_bits = format.ignored_low_bits;
+  parts.sign_bit = value_bits + format.ignored_low_bits;
+  parts.fraction_bits = format.fraction_bits;
+  parts.min_exponent = min_exponent;
+  return parts;
+}
+
+/// Every finite number of `stored` is one of `wide`.
+constexpr bool holds(const FormatSpec& wide, const FormatSpec& stored) {
+  return stored.fraction_bits <= wide.fraction_bits && stored.max_exponent() <= wide.max_exponent() &&
+         stored.min_exponent() - stored.fraction_bits >= wide.min_exponent() - wide.fraction_bits;
 }
 
 /// A whole binary16, to nearest even, with its infinities and subnormals.
@@ -87,12 +112,7 @@ constexpr bool has_small_integers(const FormatSpec& format) {
 
 /// Widening the operands, where the spec does, changes neither value nor kind.
 constexpr bool widens_exactly(const DotSpec& spec) {
-  const FormatSpec& wide = spec.wide;
-  const auto holds = [&](const FormatSpec& stored) {
-    return stored.fraction_bits <= wide.fraction_bits && stored.max_exponent() <= wide.max_exponent() &&
-           stored.min_exponent() - stored.fraction_bits >= wide.min_exponent() - wide.fraction_bits;
-  };
-  return wide.id == Format::none || (holds(spec.a) && holds(spec.b));
+  return spec.wide.id == Format::none || (holds(spec.wide, spec.a) && holds(spec.wide, spec.b));
 }
 
 }  // namespace mmaudit::detail

@@ -71,26 +71,13 @@ constexpr GeneratorSpec make_generator_spec(const Instruction& instruction, cons
 
 namespace detail {
 
-/// A stream of independent 64-bit words.
-struct Stream {
-  std::uint64_t state;
-  MMAUDIT_HD constexpr std::uint64_t next() { return splitmix64(state); }
-  /// Uniform in [low, high].
-  MMAUDIT_HD constexpr int in(int low, int high) {
-    const auto span = static_cast<std::uint64_t>(std::int64_t{high} - low + 1);
-    return low + static_cast<int>(static_cast<std::int64_t>(((next() >> 32) * span) >> 32));
-  }
-  /// True once in `n`.
-  MMAUDIT_HD constexpr bool once_in(int n) { return in(1, n) == 1; }
-};
-
 MMAUDIT_HD constexpr std::uint64_t key_of(std::uint64_t seed, InputClass input_class, unsigned purpose,
                                           std::uint64_t tile) {
   return mix(mix(seed + 0x632BE59BD9B4E019U * (static_cast<std::uint64_t>(input_class) + 1)) ^
              (tile * 0xD1342543DE82EF95U + purpose));
 }
 
-MMAUDIT_HD constexpr Stream element_stream(std::uint64_t key, int row, int column) {
+MMAUDIT_HD constexpr Draws element_stream(std::uint64_t key, int row, int column) {
   return {mix(key ^ (static_cast<std::uint64_t>(static_cast<std::uint32_t>(row)) << 32 |
                      static_cast<std::uint32_t>(column)))};
 }
@@ -118,13 +105,13 @@ MMAUDIT_HD constexpr std::uint64_t compose(const FormatSpec& format, bool negati
   return bits | (negative ? format.sign_bit() : 0);
 }
 
-MMAUDIT_HD constexpr std::uint64_t random_bits(const FormatSpec& format, Stream& random) {
+MMAUDIT_HD constexpr std::uint64_t random_bits(const FormatSpec& format, Draws& random) {
   const std::uint64_t bits = random.next() >> (64 - format.storage_bits);
   // Elements below a byte lie in its low bits; tf32 keeps the ones it ignores.
   return format.value_bits() < 8 ? bits & (format.sign_bit() | format.magnitude_mask()) : bits;
 }
 
-MMAUDIT_HD constexpr std::uint64_t random_finite(const FormatSpec& format, Stream& random) {
+MMAUDIT_HD constexpr std::uint64_t random_finite(const FormatSpec& format, Draws& random) {
   const std::uint64_t bits = random_bits(format, random);
   const std::uint64_t largest =
       format.max_finite_bits() | ((std::uint64_t{1} << format.ignored_low_bits) - 1);
@@ -135,7 +122,7 @@ MMAUDIT_HD constexpr std::uint64_t random_finite(const FormatSpec& format, Strea
 
 /// About N(0, 1): the sum of twelve uniform variables, rounded once to the format (tf32 keeps dirty low
 /// bits).
-MMAUDIT_HD constexpr std::uint64_t normal(FormatSpec format, Stream& random) {
+MMAUDIT_HD constexpr std::uint64_t normal(FormatSpec format, Draws& random) {
   std::int64_t sum = 0;
   for (int i = 0; i < 6; ++i) {
     const std::uint64_t word = random.next();
@@ -150,7 +137,7 @@ MMAUDIT_HD constexpr std::uint64_t normal(FormatSpec format, Stream& random) {
   return round_to_output(magnitude(sum), sum < 0, -32, rule, format);
 }
 
-MMAUDIT_HD constexpr std::uint64_t special(const FormatSpec& format, Stream& random) {
+MMAUDIT_HD constexpr std::uint64_t special(const FormatSpec& format, Draws& random) {
   const std::uint64_t sign = random.once_in(2) ? format.sign_bit() : 0;
   const std::uint64_t unit = std::uint64_t{1} << format.ignored_low_bits;
   const std::uint64_t least_normal = unit << format.fraction_bits;
@@ -193,12 +180,8 @@ struct TileShape {
   int scale = 0;            // sum of the exponents of the two scales; 0 where there are none
 };
 
-MMAUDIT_HD constexpr int any_exponent(const FormatSpec& format, Stream& random) {
-  return random.in(format.min_exponent() - format.fraction_bits, format.max_exponent());
-}
-
 /// Centres whose sum is `target` as nearly as the formats allow.
-MMAUDIT_HD constexpr void centre_products_at(const GeneratorSpec& generator, int target, Stream& random,
+MMAUDIT_HD constexpr void centre_products_at(const GeneratorSpec& generator, int target, Draws& random,
                                              TileShape& tile) {
   const int low = target - generator.b.max_exponent();
   const int high = target - generator.b.min_exponent();
@@ -213,7 +196,7 @@ MMAUDIT_HD constexpr void centre_products_at(const GeneratorSpec& generator, int
 }
 
 MMAUDIT_HD constexpr TileShape shape_of(const GeneratorSpec& generator, InputClass input_class,
-                                        Stream random) {
+                                        Draws random) {
   TileShape tile;
   tile.dirty = random.once_in(2);
   const int f = generator.fraction_bits;
@@ -272,7 +255,7 @@ MMAUDIT_HD constexpr TileShape shape_of(const GeneratorSpec& generator, InputCla
 }
 
 MMAUDIT_HD constexpr std::uint64_t element_of(const FormatSpec& format, InputClass input_class, Matrix which,
-                                              int centre, const TileShape& tile, Stream& random) {
+                                              int centre, const TileShape& tile, Draws& random) {
   const bool negative = random.once_in(2);
   const std::uint64_t low = tile.dirty ? random.next() : 0;
   const bool zero =
@@ -315,7 +298,7 @@ namespace mmaudit::gen {
 /// element.
 MMAUDIT_HD constexpr detail::TileShape tile_shape(const GeneratorSpec& generator, InputClass input_class,
                                                   std::uint64_t seed, std::uint64_t shape_index) {
-  const detail::Stream random{detail::key_of(seed, input_class, 0, shape_index)};
+  const Draws random{detail::key_of(seed, input_class, 0, shape_index)};
   return generator.c.integer() ? detail::TileShape{} : detail::shape_of(generator, input_class, random);
 }
 
@@ -336,7 +319,7 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorSpec& generator, Inpu
   if (format.integer())
     return detail::integer_element(generator, input_class, seed, which, tile_index, row, column, shape_index);
   const std::uint64_t key = detail::key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
-  detail::Stream random = detail::element_stream(key, row, column);
+  Draws random = detail::element_stream(key, row, column);
   if (input_class == InputClass::random_bits) return detail::random_bits(format, random);
   if (input_class == InputClass::random_finite) return detail::random_finite(format, random);
   if (input_class == InputClass::normal) return detail::normal(format, random);
@@ -355,14 +338,14 @@ MMAUDIT_HD constexpr std::uint64_t generate(const GeneratorSpec& generator, Inpu
     const int first = k & ~pair;
     // One pair in eight is left alone and far smaller: it is what remains. The choice is the pair's, not the
     // row's.
-    detail::Stream pair_random = detail::element_stream(detail::key_of(seed, input_class, 9, shape_index),
-                                                        first & -generator.sparsity.kept, 0);
+    Draws pair_random = detail::element_stream(detail::key_of(seed, input_class, 9, shape_index),
+                                               first & -generator.sparsity.kept, 0);
     if (pair_random.once_in(8)) {
       const int drop = pair_random.in(0, generator.fraction_bits / 2 + 4);
       return detail::element_of(format, input_class, which, centre - drop, tile, random);
     }
-    detail::Stream shared = which == Matrix::a ? detail::element_stream(key, other, first)
-                                               : detail::element_stream(key, first, other);
+    Draws shared = which == Matrix::a ? detail::element_stream(key, other, first)
+                                      : detail::element_stream(key, first, other);
     const std::uint64_t bits = detail::element_of(format, input_class, which, centre, tile, shared);
     return which == Matrix::a && k != first ? bits ^ format.sign_bit() : bits;
   }

@@ -22,7 +22,7 @@ MMAUDIT_HD constexpr std::uint64_t integer_bits(const FormatSpec& format, std::i
 }
 
 /// Beside an end of the range of s32, at most `reach` inside it.
-MMAUDIT_HD constexpr std::int64_t beside_an_end(int reach, Stream& random) {
+MMAUDIT_HD constexpr std::int64_t beside_an_end(int reach, Draws& random) {
   const std::int64_t inside = random.in(0, reach);
   return random.once_in(2) ? 0x7FFFFFFF - inside : -0x80000000LL + inside;
 }
@@ -33,14 +33,14 @@ MMAUDIT_HD constexpr int product_reach(const GeneratorSpec& generator) {
   return generator.k * (-a.low > a.high ? -a.low : a.high) * (-b.low > b.high ? -b.low : b.high);
 }
 
-MMAUDIT_HD constexpr std::int64_t any_size(Stream& random) {
+MMAUDIT_HD constexpr std::int64_t any_size(Draws& random) {
   const int shift = random.in(1, 31);
   const auto value = static_cast<std::int64_t>(random.next() >> 33 >> (shift - 1));
   return random.once_in(2) ? -value : value;
 }
 
 MMAUDIT_HD constexpr std::int64_t integer_addend(const GeneratorSpec& generator, InputClass input_class,
-                                                 Stream& tile, Stream& random) {
+                                                 Draws& tile, Draws& random) {
   const int reach = product_reach(generator);
   switch (input_class) {
     case InputClass::random_bits:
@@ -78,7 +78,7 @@ MMAUDIT_HD constexpr bool has_sign(const FormatSpec& format) {
 }
 
 MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorSpec& generator, std::uint64_t key,
-                                                    Matrix which, int row, int column, Stream& tile) {
+                                                    Matrix which, int row, int column, Draws& tile) {
   const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;
   const bool flips_a = has_sign(generator.a), flips_b = !flips_a && has_sign(generator.b);
   const int alike = which == Matrix::a ? tile.in(1, range_of(generator.a).high)
@@ -87,8 +87,8 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorSpec& generat
   const int k = factor_k(generator, which, row, column), other = which == Matrix::a ? row : column;
   // The partner is the neighbour; of a sparse generator the same place of the neighbouring group.
   const int partner = generator.sparsity.kept;
-  Stream pair = which == Matrix::a ? element_stream(key, other, k & ~partner)
-                                   : element_stream(key, k & ~partner, other);
+  Draws pair = which == Matrix::a ? element_stream(key, other, k & ~partner)
+                                  : element_stream(key, k & ~partner, other);
   const IntegerRange range = range_of(format);
   const int value = pair.in(has_sign(format) ? -range.high : range.low, range.high);  // -low does not exist
   const bool flipped = (k & partner) != 0 && (which == Matrix::a ? flips_a : flips_b);
@@ -97,7 +97,7 @@ MMAUDIT_HD constexpr std::int64_t cancelling_factor(const GeneratorSpec& generat
 
 MMAUDIT_HD constexpr std::int64_t integer_factor(const GeneratorSpec& generator, InputClass input_class,
                                                  std::uint64_t key, Matrix which, std::uint64_t tile_index,
-                                                 int row, int column, Stream& tile, Stream& random) {
+                                                 int row, int column, Draws& tile, Draws& random) {
   const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;
   const IntegerRange range = range_of(format);
   const int any = random.in(range.low, range.high);
@@ -158,8 +158,8 @@ MMAUDIT_HD constexpr std::uint64_t integer_element(const GeneratorSpec& generato
                                                    std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                                    int row, int column, std::uint64_t shape_index) {
   const std::uint64_t key = key_of(seed, input_class, 1U + static_cast<unsigned>(which), tile_index);
-  Stream random = element_stream(key, row, column);
-  Stream tile{key_of(seed, input_class, 0, shape_index)};
+  Draws random = element_stream(key, row, column);
+  Draws tile{key_of(seed, input_class, 0, shape_index)};
   if (which == Matrix::c)
     return integer_bits(generator.c, integer_addend(generator, input_class, tile, random));
   const FormatSpec& format = which == Matrix::a ? generator.a : generator.b;

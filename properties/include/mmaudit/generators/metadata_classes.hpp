@@ -27,7 +27,7 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorSpec& generator, InputC
                                           std::uint64_t seed, std::uint64_t tile_index, int row, int group,
                                           std::uint64_t shape_index) {
   const int most = patterns(generator.sparsity) - 1;
-  Stream shape{key_of(seed, input_class, 4, shape_index)};
+  Draws shape{key_of(seed, input_class, 4, shape_index)};
   const int base = shape.in(0, most);
   switch (metadata_style(input_class, shape_index)) {
     case MetadataStyle::one:
@@ -40,7 +40,7 @@ MMAUDIT_HD constexpr int metadata_pattern(const GeneratorSpec& generator, InputC
     case MetadataStyle::last:
       return most;
     default: {
-      Stream random = element_stream(key_of(seed, input_class, 4, tile_index), row, group);
+      Draws random = element_stream(key_of(seed, input_class, 4, tile_index), row, group);
       return random.in(0, most);
     }
   }
@@ -66,7 +66,7 @@ MMAUDIT_HD constexpr bool never_read(const GeneratorSpec& generator, InputClass 
 MMAUDIT_HD constexpr std::uint64_t unread(const GeneratorSpec& generator, InputClass input_class,
                                           std::uint64_t seed, std::uint64_t tile_index, int row, int column) {
   const FormatSpec& format = generator.b;
-  Stream random = element_stream(key_of(seed, input_class, 5, tile_index), row, column);
+  Draws random = element_stream(key_of(seed, input_class, 5, tile_index), row, column);
   if (format.integer()) {
     const IntegerRange range = range_of(format);
     return integer_bits(format, random.once_in(2) ? range.low : range.high);

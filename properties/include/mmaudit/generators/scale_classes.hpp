@@ -15,7 +15,7 @@ MMAUDIT_HD constexpr std::uint64_t compose_scale(const FormatSpec& format, int e
   return bits > format.max_finite_bits() ? format.max_finite_bits() : bits;
 }
 
-MMAUDIT_HD constexpr std::uint64_t special_scale(const FormatSpec& format, Stream& random) {
+MMAUDIT_HD constexpr std::uint64_t special_scale(const FormatSpec& format, Draws& random) {
   switch (random.in(0, 6)) {
     case 0:
       return 0xFF;  // NaN with every bit set
@@ -39,9 +39,9 @@ MMAUDIT_HD constexpr std::uint64_t scale_element(const GeneratorSpec& generator,
                                                  std::uint64_t seed, Matrix which, std::uint64_t tile_index,
                                                  int row, int column) {
   const FormatSpec& format = generator.scale;
-  Stream random =
+  Draws random =
       element_stream(key_of(seed, input_class, 20U + static_cast<unsigned>(which), tile_index), row, column);
-  Stream tile_random{key_of(seed, input_class, 0, tile_index)};
+  Draws tile_random{key_of(seed, input_class, 0, tile_index)};
   const TileShape tile = shape_of(generator, input_class, tile_random);
   const int half = tile.scale / 2;
   const int centre = which == Matrix::scale_a ? half : tile.scale - half;

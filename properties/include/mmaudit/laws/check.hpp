@@ -60,8 +60,8 @@ std::vector<std::vector<LawResult>> check_laws(std::span<const Law* const> laws,
                                                const LawRun& how);
 
 /// What one dot product by itself says to `law`; nullopt: silent.
-std::optional<Verdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
-                                   const Dot& dot, std::uint64_t* found = nullptr);
+std::optional<LawVerdict> judge_alone(const Law& law, const Subject& subject, const Backend& backend,
+                                      const Dot& dot, std::uint64_t* found = nullptr);
 
 /// The smallest dot product found that still breaks the law: fewest non-zero products, then least
 /// significands and exponents nearest to zero.

@@ -12,17 +12,17 @@
 
 namespace mmaudit::laws {
 
-struct Verdict {
+struct LawVerdict {
   enum class Kind : std::uint8_t { holds, broken, silent };  ///< silent: the law says nothing of this one
   Kind kind = Kind::silent;
   std::uint64_t expected = 0;  ///< of a broken one, D that the law allows (where it names one)
   double reached = 0;          ///< of a bound: the error in units of it
 };
-inline Verdict silent() { return {}; }
-inline Verdict verdict(bool good, std::uint64_t expected = 0) {
-  return {good ? Verdict::Kind::holds : Verdict::Kind::broken, expected, 0};
+inline LawVerdict silent() { return {}; }
+inline LawVerdict verdict(bool good, std::uint64_t expected = 0) {
+  return {good ? LawVerdict::Kind::holds : LawVerdict::Kind::broken, expected, 0};
 }
-inline Verdict equal_bits(std::uint64_t found, std::uint64_t expected) {
+inline LawVerdict equal_bits(std::uint64_t found, std::uint64_t expected) {
   return verdict(found == expected, expected);
 }
 
@@ -52,10 +52,10 @@ struct Law {
   /// Why it does not apply to a datapath; empty: it applies. Null: it applies to all.
   std::string (*why_not)(const Subject&) = nullptr;
   /// Inputs of a tile; null: the input classes of the generators, in turn.
-  void (*fill)(const Subject&, Random&, Tile&) = nullptr;
+  void (*fill)(const Subject&, Draws&, Tile&) = nullptr;
   /// What is run besides; null: nothing. Depends on the tile alone.
   std::vector<Tile> (*related)(const Subject&, const Tile&) = nullptr;
-  Verdict (*judge)(const Case&);
+  LawVerdict (*judge)(const Case&);
   bool exhibit = false;  ///< the law says that it happens: one element for which judge holds is enough
   double reach = 0;      ///< of a bound: the share of it that some input has to reach ...
   bool (*can_reach)(const Subject&) = nullptr;  ///< ... on these datapaths; null: on all

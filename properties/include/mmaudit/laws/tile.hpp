@@ -8,6 +8,7 @@
 #include "mmaudit/backend.hpp"
 #include "mmaudit/dot.hpp"
 #include "mmaudit/dot_case.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::laws {
 
@@ -93,17 +94,5 @@ Tile tile_at(const Instruction& instruction, const TileView& batch, std::size_t 
 
 /// Fills D of every tile by `backend`. All tiles are of one instruction.
 void answer(const Backend& backend, std::span<Tile*> tiles);
-
-/// A counter-based stream: the same key gives the same numbers everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t key) : state_(key) {}
-  std::uint64_t next();
-  int in(int low, int high);  ///< both included
-  bool once_in(int times) { return in(1, times) == 1; }
-
- private:
-  std::uint64_t state_;
-};
 
 }  // namespace mmaudit::laws

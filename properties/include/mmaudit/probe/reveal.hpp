@@ -39,7 +39,7 @@ struct GemmFinding {
   std::uint64_t other_nans = 0;  ///< elements that are NaN in both, with other bits: no mismatches
 };
 
-struct GemmOptions {
+struct RevealOptions {
   std::uint64_t seed = 0;
   std::uint64_t products = 9;  ///< random products at the end, of several distributions
   std::function<void(const std::string&)> progress{};
@@ -50,6 +50,6 @@ struct GemmOptions {
 /// products at the end check. Errors: InputError for formats without masks (integers: their sums have no
 /// order) and for a product of no elements; what the callable throws.
 GemmFinding reveal(const UnknownGemm& gemm, std::span<const Architecture* const> architectures,
-                   const GemmOptions& options);
+                   const RevealOptions& options);
 
 }  // namespace mmaudit::probe

@@ -88,7 +88,7 @@ TEST(CampaignRun, EndsAtADifferenceUnlessItShallGoOn) {
   for (const bool keep_going : {false, true}) {
     std::size_t ran = 0;
     Worker worker = [&](const Schedule& of, const WorkItem& item) {
-      device::WorkResult result{.dots = dots_of(of, item), .mismatches = 0, .first = {}};
+      device::CheckResult result{.dots = dots_of(of, item), .mismatches = 0, .first = {}};
       if (++ran == 2) result.mismatches = 1, result.first = {an_example()};
       return result;
     };
@@ -110,10 +110,10 @@ TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   const Backend writes_nothing = {.name = "nothing",
                                   .why_not = [](const Instruction&, std::uint8_t) { return std::string(); },
                                   .run = [](const Instruction&, const TileView&) {}};
-  const device::WorkResult nothing = check_model(writes_nothing, writes_nothing, schedule, item);
+  const device::CheckResult nothing = check_model(writes_nothing, writes_nothing, schedule, item);
   EXPECT_EQ(nothing.dots, dots_of(schedule, item));
   EXPECT_EQ(nothing.mismatches, nothing.dots);
-  const device::WorkResult same = check_model(model_backend(hopper), plain_backend(hopper), schedule, item);
+  const device::CheckResult same = check_model(model_backend(hopper), plain_backend(hopper), schedule, item);
   EXPECT_EQ(same.dots, dots_of(schedule, item));
   EXPECT_EQ(same.mismatches, 0U);
 }
