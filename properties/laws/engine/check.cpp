@@ -118,7 +118,7 @@ std::string LawResult::complaint() const {
 std::string why_silent(const Law& law, const Subject& subject) {
   const bool scaled = subject.instruction.scale != Format::none;
   // The slow law holds every datapath against the reference model; the others speak of one alignment.
-  if (subject.generator.staged && !law.slow) return "its steps are sums in stages";
+  if (subject.spec.staged && !law.slow) return "its steps are sums in stages";
   if (scaled && law.scales == Scales::none) return "it is not stated for block scales";
   if (!scaled && law.scales == Scales::own) return "no block scales";
   return law.why_not == nullptr ? std::string() : law.why_not(subject);

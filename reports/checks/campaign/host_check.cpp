@@ -111,22 +111,22 @@ void compare(const TileProduct& product, const TileView& expected, const void* f
 
 }  // namespace
 
-device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& generator,
+device::WorkResult check_model(const Backend& reference, const Backend& model, const Schedule& schedule,
                                const WorkItem& item, const CountDiffering& count) {
-  const ScheduledInstruction& one = generator.instructions[item.instruction];
-  const gen::InputClass input_class = generator.input_classes[item.input_class];
+  const ScheduledInstruction& one = schedule.instructions[item.instruction];
+  const gen::InputClass input_class = schedule.input_classes[item.input_class];
   const TileProduct product(one.instruction, one.engine == kKernels);
   const gen::GeneratorSpec generator = gen::make_generator_spec(one.instruction, one.entry->datapath);
   device::WorkResult result;
   for (std::uint64_t i = item.first_batch * product.per_batch();
        i < (item.first_batch + item.batches) * product.per_batch(); ++i) {
-    const std::uint64_t differing = count ? count(input_class, generator.seed, i) : 1,
+    const std::uint64_t differing = count ? count(input_class, schedule.seed, i) : 1,
                         before = result.mismatches;
     if (differing == 0) {
       result.dots += product.dots();
       continue;
     }
-    TileBatch batch = generate(product, generator, input_class, generator.seed, i);
+    TileBatch batch = generate(product, generator, input_class, schedule.seed, i);
     const TileView expected = batch.view();
     // Different poison on both sides, so an unwritten element shows up as a mismatch.
     std::vector<std::byte> modelled(batch.d.size(), std::byte{0x5A});
