@@ -19,6 +19,14 @@ struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Of an object. A template, so that it is complete where Json is.
+template <typename Value>
+struct JsonMember {
+  std::string key;
+  Value value;
+  bool operator==(const JsonMember&) const = default;
+};
+
 /// What: null, a boolean, a number (whole ones exactly, in 64 bits), text, a list or an object, whose members
 /// keep the order in which they were added. Braces make an object of pairs whose first is text, and a list of
 /// anything else. Made of booleans, numbers, texts, optional values, ranges of these, and of whatever has
@@ -26,7 +34,7 @@ struct JsonError : std::runtime_error {
 class Json {
  public:
   class Part;
-  struct Member;
+  using Member = JsonMember<Json>;
   using List = std::vector<Json>;
   using Members = std::vector<Member>;
 
@@ -158,12 +166,6 @@ class Json {
   void write(std::string& out, int indent, int depth, bool ascii) const;
 
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, List, Members> value_;
-};
-
-struct Json::Member {
-  std::string key;
-  Json value;
-  friend bool operator==(const Member& a, const Member& b) { return a.key == b.key && a.value == b.value; }
 };
 
 /// What stands in braces: moved into the value that they make.
