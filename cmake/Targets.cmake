@@ -20,8 +20,7 @@ if(MMAUDIT_FUZZ)
   list(APPEND mmaudit_sanitize_flags -fsanitize=fuzzer-no-link)
 endif()
 
-# Reading nlohmann/json.hpp and fmt takes longer than compiling most of our sources, so a library that links both reads
-# them once. ccache already keeps the objects, and a precompiled header would make it miss. CLI11 stays out: its inline
+# Reading fmt takes longer than compiling many of our sources, so a library that links it reads it once. ccache already keeps the objects, and a precompiled header would make it miss. CLI11 stays out: its inline
 # classes are compiled again in every source that sees them.
 #   mmaudit_precompile(<target> [<header>...])   by itself where the headers are others; before mmaudit_target_defaults
 function(mmaudit_precompile target)
@@ -36,9 +35,8 @@ function(mmaudit_precompile target)
   get_target_property(libraries ${target} LINK_LIBRARIES)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
-  if("nlohmann_json::nlohmann_json" IN_LIST libraries AND "fmt::fmt" IN_LIST libraries AND count GREATER 4)
-    target_precompile_headers(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:<nlohmann/json.hpp>> $<$<COMPILE_LANGUAGE:CXX>:<fmt/format.h>>)
+  if("fmt::fmt" IN_LIST libraries AND count GREATER 4)
+    target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:<fmt/format.h>>)
   endif()
 endfunction()
 

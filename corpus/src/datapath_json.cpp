@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "json_fields.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/datapath_text.hpp"
+#include "mmaudit/json_fields.hpp"
 #include "mmaudit/model/rule_names.hpp"
 #include "mmaudit/name_in.hpp"
 
 namespace mmaudit::corpus {
 namespace {
-
-using Json = nlohmann::json;
 
 /// The fields of a row.
 class Fields : public JsonFields {
@@ -22,18 +19,6 @@ class Fields : public JsonFields {
   Fields(const Json& json, const std::string& where)
       : JsonFields(json, where, {.separator = ".", .quoted = true}) {}
 
-  /// An integer of [low, high].
-  template <typename T>
-  void integer(std::string_view field, T& value, int low, int high) {
-    const Json* found = take(field);
-    if (found == nullptr) return;
-    const bool fits = found->is_number_unsigned()  ? found->get<std::uint64_t>() <= 1000000
-                      : found->is_number_integer() ? found->get<std::int64_t>() >= -1000000
-                                                   : false;
-    if (!fits || found->get<int>() < low || found->get<int>() > high)
-      refuse(field, *found, fmt::format("a whole number from {} to {}", low, high));
-    value = static_cast<T>(found->get<int>());
-  }
   void format(std::string_view field, Format& value) {
     const std::optional<std::string> name = text(field);
     if (!name) return;
@@ -128,13 +113,15 @@ void check_together(const Fields& fields, const DatapathEntry& entry) {
 
 }  // namespace
 
-Json to_json(const DatapathEntry& entry) { return Json::parse(datapath_json(entry)); }
+Json to_json(const DatapathEntry& entry) { return parse_json(datapath_json(entry)).sorted(); }
 
 Json to_json(const Instruction& instruction, const DatapathEntry& entry) {
-  return Json::parse(instruction_json(instruction, entry));
+  return parse_json(instruction_json(instruction, entry)).sorted();
 }
 
-Json to_json(const Architecture& architecture) { return Json::parse(architecture_json(architecture)); }
+Json to_json(const Architecture& architecture) {
+  return parse_json(architecture_json(architecture)).sorted();
+}
 
 DatapathEntry row_from_json(const Json& json, const std::string& where, std::string_view source) {
   Fields fields(json, where);

@@ -2,37 +2,23 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "json_fields.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/error.hpp"
 #include "mmaudit/gemm_combination.hpp"
+#include "mmaudit/json_fields.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::corpus {
 namespace {
-
-using Json = nlohmann::json;
 
 /// The fields of a problem, a plan or a call.
 class Fields : public JsonFields {
  public:
   using JsonFields::JsonFields;
 
-  void count(std::string_view field, std::uint64_t& value, std::uint64_t least = 0) {
-    const Json* const found = take(field);
-    if (found == nullptr) return;
-    if (!found->is_number_unsigned() || found->get<std::uint64_t>() < least)
-      refuse(field, *found, fmt::format("an integer from {}", least));
-    value = found->get<std::uint64_t>();
-  }
-  template <typename Number>
-  void number(std::string_view field, Number& value) {
-    const Json* const found = take(field);
-    if (found == nullptr) return;
-    if (!found->is_number()) refuse(field, *found, "a number");
-    value = found->get<Number>();
-  }
   void format(std::string_view field, Format& value) {
     const std::optional<std::string> name = text(field);
     if (!name) return;
@@ -65,21 +51,19 @@ class Fields : public JsonFields {
 struct PlanWriter {
   Json out = Json::object();
 
-  void instruction(std::string_view name, const Instruction& value) {
-    out[std::string(name)] = name_of(value);
-  }
+  void instruction(std::string_view name, const Instruction& value) { out[name] = name_of(value); }
   void boolean(std::string_view name, bool value) {
-    if (value) out[std::string(name)] = true;
+    if (value) out[name] = true;
   }
   void count(std::string_view name, std::uint64_t value, std::uint64_t least) {
-    if (value != least) out[std::string(name)] = value;
+    if (value != least) out[name] = value;
   }
   template <typename Enum, std::size_t Count>
   void choice(std::string_view name, const std::string_view (&names)[Count], Enum value) {
-    if (value != Enum{}) out[std::string(name)] = name_in(names, value);
+    if (value != Enum{}) out[name] = name_in(names, value);
   }
   void format(std::string_view name, Format value) {
-    if (value != Format::f32) out[std::string(name)] = name_of(value);
+    if (value != Format::f32) out[name] = name_of(value);
   }
 };
 
@@ -299,7 +283,7 @@ std::string line_of(const GemmSample& sample) {
               {"columns", sample.columns},
               {"d", sample.d}};
   if (sample.problem.batch != 1) out["matrices"] = sample.matrices;
-  return out.dump() + "\n";
+  return out.sorted().dump() + "\n";
 }
 
 std::vector<GemmSample> read_gemm_samples(std::string_view text, const std::string& file) {

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/library_log.hpp"
 #include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
@@ -126,7 +126,7 @@ std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::st
     GemmProblem found;
     if (one.starts_with('[')) {
       // "[time][cublasLt]..." is no JSON.
-      if (one.find("][") == std::string_view::npos && (first || nlohmann::json::accept(one)))
+      if (one.find("][") == std::string_view::npos && (first || is_json(one)))
         refuse("{}: found a list, allowed: one object per line, or a log of CUBLASLT_LOG_LEVEL=5", where);
       first = false;
       if (!is_traced_product(one)) continue;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "mmaudit/json.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
@@ -34,20 +34,10 @@ void check_text(const std::string& text, std::string_view field, const std::stri
 }
 
 std::string families_text(const std::vector<FamilyRange>& families) {
-  nlohmann::json array = nlohmann::json::array();
+  Json array = Json::array();
   for (const FamilyRange& family : families)
     array.push_back({{"name", family.name}, {"tiles", family.tiles}});
-  // Replacement instead of an exception: check_families says which name it is.
-  return array.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    static_cast<void>(nlohmann::json(text).dump());
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
+  return array.dump();
 }
 
 std::vector<FamilyRange> parse_families(const Metadata& metadata, const std::string& file) {
@@ -55,15 +45,15 @@ std::vector<FamilyRange> parse_families(const Metadata& metadata, const std::str
   const auto malformed = [&] {
     refuse("{}: {}: found '{}', allowed: {}", file, kFamiliesKey, printable(text), kFamiliesForm);
   };
-  const auto shallow = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& /*value*/) {
-    using Event = nlohmann::json::parse_event_t;
-    if (depth > 1 && (event == Event::object_start || event == Event::array_start)) malformed();
-    return true;
-  };
-  const auto array = nlohmann::json::parse(text, shallow, false);
+  Json array;
+  try {
+    array = parse_json(text);
+  } catch (const InputError&) {
+    malformed();
+  }
   if (!array.is_array()) malformed();
   std::vector<FamilyRange> families;
-  for (const nlohmann::json& entry : array) {
+  for (const Json& entry : array) {
     if (!entry.is_object() || !entry.contains("name") || !entry.contains("tiles")) malformed();
     if (!entry["name"].is_string() || !entry["tiles"].is_number_unsigned()) malformed();
     families.push_back({entry["name"].get<std::string>(), entry["tiles"].get<std::uint64_t>()});

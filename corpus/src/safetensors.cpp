@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "input_file.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/json.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
 
@@ -51,11 +51,8 @@ const Named* find_name(std::string_view name, const std::vector<Named>& tensors)
 }
 
 std::string quoted(std::string_view text, const std::string& file) {
-  try {
-    return nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) {
-    refuse(file, "text", fmt::format("'{}'", printable(text)), "UTF-8");
-  }
+  if (!is_utf8(text)) refuse(file, "text", fmt::format("'{}'", printable(text)), "UTF-8");
+  return Json(text).dump();
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Bytes as one or two baselines, 0xff between them, or as results changed in a baseline recorded here. A
 // baseline that is accepted comes back from its own JSON, is no different from itself, and a difference names
 // every result that was changed.
-#include <nlohmann/json.hpp>
 
 #include "baseline.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/json.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
@@ -15,9 +15,11 @@ using checks::Baseline;
 constexpr unsigned kAsItIs = 0, kSealed = 1;  ///< of three; else changed
 
 /// Makes every hash fit its bits.
-void seal(nlohmann::json& value) {
-  for (auto& each : value)
-    if (each.is_structured()) seal(each);
+void seal(Json& value) {
+  if (value.is_array())
+    for (Json& each : value) seal(each);
+  if (value.is_object())
+    for (const auto& [key, each] : value.items()) seal(value[key]);
   if (!value.is_object() || !value.contains("d") || !value["d"].is_string()) return;
   const auto digits = value["d"].get<std::string>();
   std::vector<std::byte> bytes;
@@ -27,16 +29,16 @@ void seal(nlohmann::json& value) {
 }
 
 std::string sealed(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::string(text);
+  Json json;
+  if (!accepted([&] { json = parse_json(text); }) || !json.is_object()) return std::string(text);
   seal(json);
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump();
 }
 
 void compare(const Baseline& before, const Baseline& after) {
   accepted([&] {
     const checks::BaselineDiff diff = diff_baselines(before, after);
-    if (to_text(diff).empty() || nlohmann::json::parse(to_json(diff)).at("same") != diff.same())
+    if (to_text(diff).empty() || parse_json(to_json(diff)).at("same") != diff.same())
       fail("a difference that is not told");
   });
 }

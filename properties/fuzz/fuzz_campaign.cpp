@@ -1,21 +1,21 @@
 // Bytes as one or two results of campaigns, 0xff between them. The first byte says whether their checksums
 // are made right first. What is shown is shown wholly, and what --merge writes is accepted by --show.
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/campaign/result.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/json.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
 namespace {
 
+/// The text with its checksum made right.
 std::string sealed(std::string_view text) {
-  nlohmann::json result = nlohmann::json::parse(text, nullptr, false);
-  if (!result.is_object()) return std::string(text);
+  Json result;
+  if (!accepted([&] { result = parse_json(text).sorted(); }) || !result.is_object()) return std::string(text);
   result.erase("checksum");
-  result["checksum"] =
-      corpus::checksum_of(result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  return result.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  result["checksum"] = corpus::checksum_of(result.dump());
+  return result.dump();
 }
 
 /// Whether the file is a result: two readers have to agree.

@@ -2,12 +2,12 @@
 // did, or lines of recorded samples. What is accepted comes back from what is written of it, holds every k
 // once, and is predicted on operands that end where they should, by each form of the plan to the same bits.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "gemm/samples.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/gemm_epilogue.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/matmul.hpp"
 #include "support.hpp"
 
@@ -16,15 +16,9 @@ namespace {
 
 using corpus::gemm_plan_of;
 using corpus::gemm_problem_of;
-using nlohmann::json;
-
 constexpr std::uint64_t kMostK = 96, kRows = 3, kColumns = 2;
 
-json parsed(std::string_view text) {
-  json out = json::parse(text, nullptr, false);
-  if (out.is_discarded()) throw InputError("text: found no JSON, allowed: JSON");
-  return out;
-}
+Json parsed(std::string_view text) { return corpus::parse_bounded(text, "text", "JSON"); }
 
 std::vector<std::byte> bytes_of(std::uint64_t elements, Format format, unsigned step) {
   std::vector<std::byte> out(elements * spec_of(format).storage_bytes());
@@ -92,7 +86,7 @@ void check_plan_alone(const GemmPlan& plan, std::uint64_t k) {
 void check_problem(const GemmProblem& problem) {
   check_one_line(name_of(problem));
   GemmProblem again;
-  const json written = corpus::to_json(problem);
+  const Json written = corpus::to_json(problem);
   if (!accepted([&] { again = gemm_problem_of(written, "x"); })) fail("a problem that its own JSON refuses");
   if (corpus::to_json(again) != written || name_of(again) != name_of(problem))
     fail("another problem by its own JSON: " + name_of(problem));
@@ -131,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const std::uint64_t k = bytes.byte();
       if (const auto plan = gemm_plan_in(bytes.text())) check_plan_alone(*plan, k);
     } else if (what == 3) {
-      const json both = parsed(bytes.text());
+      const Json both = parsed(bytes.text());
       if (!both.is_object() || !both.contains("problem") || !both.contains("call")) return;
       const GemmProblem problem = gemm_problem_of(both["problem"], "x");
       check_problem(problem);

@@ -1,11 +1,11 @@
 // Bytes as the journal of a small campaign. The first byte says whether the header and the checksums of lines
 // are made right first, and which shard reads it. A journal that is accepted is the same read again, and its
 // result is one that a reader accepts.
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "mmaudit/campaign/result.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/json.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
@@ -38,12 +38,11 @@ std::string sealed_lines(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::string out;
   for (std::string line; std::getline(in, line);) {
-    nlohmann::json entry = nlohmann::json::parse(line, nullptr, false);
-    if (entry.is_object()) {
+    Json entry;
+    if (accepted([&] { entry = parse_json(line).sorted(); }) && entry.is_object()) {
       entry.erase("checksum");
-      entry["checksum"] =
-          corpus::checksum_of(entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-      line = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      entry["checksum"] = corpus::checksum_of(entry.dump());
+      line = entry.dump();
     }
     out += line;
     if (!in.eof()) out += '\n';

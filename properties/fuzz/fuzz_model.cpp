@@ -1,9 +1,9 @@
 // Bytes as a file for --model. A model that is accepted comes back from its own JSON, and its arithmetic is
 // the reference's on a tile that the same bytes spell.
-#include <nlohmann/json.hpp>
 
 #include "against_reference.hpp"
 #include "mmaudit/corpus/user_model.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::fuzz {

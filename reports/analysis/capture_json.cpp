@@ -1,15 +1,12 @@
 // The audit of a network as JSON, and the layer recipes that follow from it.
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "gemm/audit_tables.hpp"
-#include "json_text.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 
 namespace mmaudit::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// As mmaudit.torch.Recipe names its fields.
 Json recipe_of(const GemmAuditRow& row) {
@@ -19,7 +16,7 @@ Json recipe_of(const GemmAuditRow& row) {
           {"policy", row.accumulation}};
 }
 
-Json number(double value, bool any) { return any && std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value, bool any) { return any ? Json(value) : Json(nullptr); }
 
 /// What `choices` take, but for layers that take the same in `before`.
 Json layers_of(const std::vector<LayerChoice>& choices, const std::vector<LayerChoice>* before = nullptr) {
@@ -56,7 +53,7 @@ Json cost_json(const CaptureAudit& audit) {
 
 }  // namespace
 
-std::string layer_recipes_of(const CaptureAudit& audit) { return text_of(recipes_json(audit)); }
+std::string layer_recipes_of(const CaptureAudit& audit) { return ordered_document(recipes_json(audit)); }
 
 std::string to_json(const CaptureAudit& audit) {
   Json products = Json::array();
@@ -90,17 +87,18 @@ std::string to_json(const CaptureAudit& audit) {
   Json limit = nullptr;
   if (!audit.products.empty() && audit.products.front().audit.limit)
     limit = *audit.products.front().audit.limit;
-  return text_of({{"schema", "mmaudit.audit.capture/1"},
-                  {"version", origin.version},
-                  {"git_revision", origin.revision},
-                  {"date", origin.date},
-                  {"inputs", inputs},
-                  {"max_rel_fro", limit},
-                  {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
-                  {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
-                  {"products", products},
-                  {"cost", cost_json(audit)},
-                  {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : recipes_json(audit)}});
+  return ordered_document(
+      {{"schema", "mmaudit.audit.capture/1"},
+       {"version", origin.version},
+       {"git_revision", origin.revision},
+       {"date", origin.date},
+       {"inputs", inputs},
+       {"max_rel_fro", limit},
+       {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
+       {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
+       {"products", products},
+       {"cost", cost_json(audit)},
+       {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : recipes_json(audit)}});
 }
 
 }  // namespace mmaudit::report

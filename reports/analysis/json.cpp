@@ -1,27 +1,19 @@
-// The typed results as JSON. nlohmann finds to_json() by the type, also for the elements of a list; fields
-// keep the order in which they are written here.
+// The typed results as JSON. Json finds to_json() by the type, also for the elements of a list; fields keep
+// the order in which they are written here.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "gemm/audit_tables.hpp"
-#include "json_text.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 
 namespace mmaudit::report {
 
-using Json = nlohmann::ordered_json;
-
 /// A field under the name of its member.
 #define MMAUDIT_FIELD(member) \
   { #member, from.member }
-
-template <class Value>
-static Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 // What both audits have.
 
@@ -30,9 +22,8 @@ static void to_json(Json& out, const InputFacts& from) {
 }
 
 static void to_json(Json& out, const ModelRow& from) {
-  out = {MMAUDIT_FIELD(architecture), MMAUDIT_FIELD(instruction),
-         MMAUDIT_FIELD(accumulator),  MMAUDIT_FIELD(evidence),
-         MMAUDIT_FIELD(source),       {"rules", Json::parse(from.rules, nullptr, false)}};
+  out = {MMAUDIT_FIELD(architecture), MMAUDIT_FIELD(instruction), MMAUDIT_FIELD(accumulator),
+         MMAUDIT_FIELD(evidence),     MMAUDIT_FIELD(source),      {"rules", parse_json(from.rules)}};
 }
 
 static void to_json(Json& out, const Origin& from) {
@@ -54,12 +45,9 @@ static void to_json(Json& out, const CastCounts& from) {
 
 static void to_json(Json& out, const RowError& from) { out = {MMAUDIT_FIELD(row), MMAUDIT_FIELD(error)}; }
 
-/// A number that does not exist or is infinite is null.
+/// A number that does not exist is null, and so is one that is infinite or NaN, as JSON is written.
 static void to_json(Json& out, const GemmErrors& from) {
-  const auto number = [any = has_figures(from)](double x) {
-    return any && std::isfinite(x) ? Json(x) : Json(nullptr);
-  };
-  const bool bounded = from.bound.has_value();
+  const auto number = [any = has_figures(from)](double x) { return any ? Json(x) : Json(nullptr); };
   out = {
       MMAUDIT_FIELD(elements),
       MMAUDIT_FIELD(compared),
@@ -75,8 +63,8 @@ static void to_json(Json& out, const GemmErrors& from) {
       {"bias", number(from.bias)},
       {"magnitude_bias", number(from.magnitude_bias)},
       {"accumulation_drift", number(from.accumulation_drift)},
-      {"accumulation_bound", bounded ? number(*from.bound) : Json(nullptr)},
-      {"largest_of_bound", bounded ? number(from.of_bound) : Json(nullptr)},
+      {"accumulation_bound", number(from.bound.value_or(NAN))},
+      {"largest_of_bound", number(from.bound ? from.of_bound : NAN)},
       {"worst",
        {{"row", from.worst_row},
         {"column", from.worst_column},
@@ -119,13 +107,13 @@ static void to_json(Json& out, const ProfileCell& from) {
 }
 
 static void to_json(Json& out, const ChainPoint& from) {
-  out = {MMAUDIT_FIELD(length), {"error", or_null(from.error)}, MMAUDIT_FIELD(rounds_not_finite)};
+  out = {MMAUDIT_FIELD(length), {"error", from.error}, MMAUDIT_FIELD(rounds_not_finite)};
 }
 
 static void to_json(Json& out, const ChainCurve& from) {
   out = {{"dtype", name_of(from.dtype)}, MMAUDIT_FIELD(instruction),
          {"inputs", name_of(from.init)}, MMAUDIT_FIELD(rounds),
-         {"draws", name_of(from.draws)}, {"first_infinity", or_null(from.first_infinity)},
+         {"draws", name_of(from.draws)}, {"first_infinity", from.first_infinity},
          MMAUDIT_FIELD(points)};
 }
 
@@ -168,21 +156,21 @@ static void to_json(Json& out, const GemmStudy& from) {
 }
 
 std::string to_json(const AuditResult& from) {
-  return text_of({{"schema", "mmaudit.audit/2"},
-                  MMAUDIT_FIELD(provenance),
-                  MMAUDIT_FIELD(verification),
-                  {"published_agreement",
-                   {{"cells", from.published_cells()},
-                    {"same_digits", from.count(Agreement::same_digits)},
-                    {"explained", from.count(Agreement::explained)},
-                    {"differs", from.count(Agreement::differs)}}},
-                  MMAUDIT_FIELD(dtypes),
-                  MMAUDIT_FIELD(cells),
-                  MMAUDIT_FIELD(chain_method),
-                  MMAUDIT_FIELD(chains),
-                  MMAUDIT_FIELD(gemm),
-                  MMAUDIT_FIELD(formats),
-                  MMAUDIT_FIELD(not_covered)});
+  return ordered_document({{"schema", "mmaudit.audit/2"},
+                           MMAUDIT_FIELD(provenance),
+                           MMAUDIT_FIELD(verification),
+                           {"published_agreement",
+                            {{"cells", from.published_cells()},
+                             {"same_digits", from.count(Agreement::same_digits)},
+                             {"explained", from.count(Agreement::explained)},
+                             {"differs", from.count(Agreement::differs)}}},
+                           MMAUDIT_FIELD(dtypes),
+                           MMAUDIT_FIELD(cells),
+                           MMAUDIT_FIELD(chain_method),
+                           MMAUDIT_FIELD(chains),
+                           MMAUDIT_FIELD(gemm),
+                           MMAUDIT_FIELD(formats),
+                           MMAUDIT_FIELD(not_covered)});
 }
 
 // The audit of tensors.
@@ -216,7 +204,7 @@ static void to_json(Json& out, const ChannelStudy& from) {
   out = {{"largest", from.channels},
          {"stand_out", from.wide},
          {"share", from.wide_share},
-         {"quantization_with_them_in_bf16", or_null(from.kept)}};
+         {"quantization_with_them_in_bf16", from.kept}};
 }
 
 static void to_json(Json& out, const ErrorMap& from) {
@@ -242,9 +230,7 @@ static void to_json(Json& out, const GemmAuditRow& from) {
   out["cast_a"]["bits_lost"] = from.cast_a.bits_lost;
   out["cast_b"]["bits_lost"] = from.cast_b.bits_lost;
   out.update(Json(from.errors));
-  const auto number = [&](double x) {
-    return has_figures(from.errors) && std::isfinite(x) ? Json(x) : Json(nullptr);
-  };
+  const auto number = [any = has_figures(from.errors)](double x) { return any ? Json(x) : Json(nullptr); };
   out["sqnr_db"] = number(from.errors.sqnr());
   out["cosine"] = number(from.errors.cosine);
   out["by_row"] = {{"middle", number(from.errors.middle_row)}, {"largest", from.errors.rows}};
@@ -258,7 +244,7 @@ std::string to_json(const GemmAudit& from) {
   for (std::size_t i = 0; i < from.rows_of.size(); ++i) {
     const GemmErrors& errors = from.rows_of[i].errors;
     const double times = from.reference.value_or(0) > 0 ? errors.total / *from.reference : NAN;
-    rows[i]["times_bf16"] = has_figures(errors) && std::isfinite(times) ? Json(times) : Json(nullptr);
+    rows[i]["times_bf16"] = has_figures(errors) ? Json(times) : Json(nullptr);
   }
   Json use = Json::array();
   for (const GemmAuditRow* row : to_use(from))
@@ -266,25 +252,25 @@ std::string to_json(const GemmAudit& from) {
                    {"dtype", row->dtype},
                    {"scaling", row->scaling},
                    {"accumulation", row->accumulation}});
-  return text_of({{"schema", "mmaudit.audit.gemm/1"},
-                  MMAUDIT_FIELD(provenance),
-                  MMAUDIT_FIELD(m),
-                  MMAUDIT_FIELD(n),
-                  MMAUDIT_FIELD(k),
-                  {"sampled_rows", from.rows},
-                  {"sampled_columns", from.columns},
-                  MMAUDIT_FIELD(seed),
-                  {"limit", or_null(from.limit)},
-                  {"passes", from.limit ? Json(from.passes()) : Json(nullptr)},
-                  {"headline", headline(from)},
-                  {"use", use},
-                  {"bf16_total", or_null(from.reference)},
-                  MMAUDIT_FIELD(method),
-                  MMAUDIT_FIELD(tensors),
-                  {"rows", std::move(rows)},
-                  {"findings", findings(from)},
-                  MMAUDIT_FIELD(remarks),
-                  MMAUDIT_FIELD(left_out)});
+  return ordered_document({{"schema", "mmaudit.audit.gemm/1"},
+                           MMAUDIT_FIELD(provenance),
+                           MMAUDIT_FIELD(m),
+                           MMAUDIT_FIELD(n),
+                           MMAUDIT_FIELD(k),
+                           {"sampled_rows", from.rows},
+                           {"sampled_columns", from.columns},
+                           MMAUDIT_FIELD(seed),
+                           {"limit", from.limit},
+                           {"passes", from.limit ? Json(from.passes()) : Json(nullptr)},
+                           {"headline", headline(from)},
+                           {"use", use},
+                           {"bf16_total", from.reference},
+                           MMAUDIT_FIELD(method),
+                           MMAUDIT_FIELD(tensors),
+                           {"rows", std::move(rows)},
+                           {"findings", findings(from)},
+                           MMAUDIT_FIELD(remarks),
+                           MMAUDIT_FIELD(left_out)});
 }
 
 }  // namespace mmaudit::report

@@ -2,18 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "baseline.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/json_fields.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string hex_of(const std::vector<std::byte>& bytes) {
   std::string out;
@@ -22,64 +20,15 @@ std::string hex_of(const std::vector<std::byte>& bytes) {
   return out;
 }
 
-constexpr std::size_t kMostShown = 80;  ///< bytes of what a file holds, in a refusal
-
-/// What a reader refuses, with the way to it.
-class Reader {
- public:
-  Reader(const nlohmann::json& value, std::string where) : value_(value), where_(std::move(where)) {}
-
-  [[nodiscard]] Reader at(std::string_view name) const {
-    const std::string key(name);
-    if (!value_.is_object() || !value_.contains(key)) refuse(key.c_str(), "nothing", "a value");
-    return {value_.at(key), fmt::format("{}{}{}", where_, where_.ends_with(": ") ? "" : ".", key)};
-  }
-  [[nodiscard]] bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
-  [[nodiscard]] std::string text() const {
-    if (!value_.is_string()) refuse(nullptr, value_.type_name(), "text");
-    return value_.get<std::string>();
-  }
-  [[nodiscard]] std::uint64_t count(std::uint64_t most) const {
-    if (!value_.is_number_unsigned() || value_.get<std::uint64_t>() > most)
-      refuse(nullptr, value_.dump().substr(0, 40), fmt::format("an integer from 0 to {}", most));
-    return value_.get<std::uint64_t>();
-  }
-  [[nodiscard]] std::vector<Reader> list() const {
-    if (!value_.is_array()) refuse(nullptr, value_.type_name(), "a list");
-    std::vector<Reader> out;
-    for (std::size_t i = 0; i < value_.size(); ++i)
-      out.emplace_back(value_[i], fmt::format("{}[{}]", where_, i));
-    return out;
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> numbers() const {
-    if (!value_.is_object()) refuse(nullptr, value_.type_name(), "names with integers");
-    std::vector<std::pair<std::string, std::int64_t>> out;
-    for (const auto& [name, value] : value_.items()) {
-      if (!value.is_number_integer()) refuse(name.c_str(), value.type_name(), "an integer");
-      out.emplace_back(name, value.get<std::int64_t>());
-    }
-    return out;
-  }
-  [[noreturn]] void refuse(const char* key, std::string_view found, std::string_view allowed) const {
-    throw InputError(fmt::format(
-        "{}{}{}: found {}, allowed: {}", where_, key == nullptr || where_.ends_with(": ") ? "" : ".",
-        key == nullptr ? "" : printable(key, kMostShown), printable(found, kMostShown), allowed));
-  }
-
- private:
-  const nlohmann::json& value_;
-  std::string where_;
-};
-
-std::vector<std::byte> bytes_of_hex(const Reader& reader, std::size_t count) {
+std::vector<std::byte> bytes_of_hex(const JsonNode& reader, std::size_t count) {
   const std::string text = reader.text();
   if (text.size() != 2 * count)
-    reader.refuse(nullptr, fmt::format("{} digits", text.size()), fmt::format("{}", 2 * count));
+    reader.refuse(fmt::format("{} digits", text.size()), fmt::format("{}", 2 * count));
   std::vector<std::byte> out(count);
   const auto digit = [&](char c) {
     if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
     if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-    reader.refuse(nullptr, "another character", "0-9 and a-f");
+    reader.refuse("another character", "0-9 and a-f");
   };
   for (std::size_t i = 0; i < count; ++i)
     out[i] = static_cast<std::byte>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
@@ -87,14 +36,14 @@ std::vector<std::byte> bytes_of_hex(const Reader& reader, std::size_t count) {
 }
 
 /// The bits of D, of which there are `bytes`.
-BaselineBits bits_of(const Reader& reader, std::size_t bytes) {
+BaselineBits bits_of(const JsonNode& reader, std::size_t bytes) {
   BaselineBits out{reader.at("inputs").text(), reader.at("hash").text(), bytes_of_hex(reader.at("d"), bytes)};
   if (const std::string sum = corpus::checksum_of(out.d); out.hash != sum)
-    reader.at("hash").refuse(nullptr, "the hash of other bits", sum);
+    reader.at("hash").refuse("the hash of other bits", sum);
   return out;
 }
 
-BaselineFamily family_of(const Reader& reader, const Instruction& instruction, std::uint64_t tiles) {
+BaselineFamily family_of(const JsonNode& reader, const Instruction& instruction, std::uint64_t tiles) {
   const auto area = static_cast<std::size_t>(instruction.m) * static_cast<std::size_t>(instruction.n);
   std::string family = reader.at("family").text();
   return {bits_of(reader, tiles * area * spec_of(instruction.d).storage_bytes()), std::move(family)};
@@ -114,10 +63,10 @@ Json json_of(const BaselineProduct& product) {
           {"plan", product.plan}};
 }
 
-BaselineProduct product_of(const Reader& reader) {
+BaselineProduct product_of(const JsonNode& reader) {
   std::string problem = reader.at("problem").text();
-  auto algorithm = reader.at("algorithm").numbers();
-  std::string plan = reader.has("plan") ? reader.at("plan").text() : "";
+  auto algorithm = reader.at("algorithm").integers();
+  std::string plan = reader["plan"].given() ? reader.at("plan").text() : "";
   return {bits_of(reader, reader.at("d").text().size() / 2), std::move(problem), std::move(plan),
           std::move(algorithm), reader.at("element_bytes").count(8)};
 }
@@ -140,62 +89,62 @@ std::string to_json(const Baseline& baseline) {
   Json provenance = {{"on", baseline.on}, {"architecture", baseline.architecture}};
   for (const ProvenanceKey& key : kProvenanceKeys)
     provenance[std::string(key.key)] = text_of(baseline.provenance, key);
-  const Json out = {{"schema", kBaselineSchema},
-                    {"provenance", std::move(provenance)},
-                    {"generator", baseline.generator},
-                    {"seed", baseline.provenance.seed},
-                    {"tiles", baseline.tiles},
-                    {"instructions", std::move(instructions)},
-                    {"cublaslt",
-                     {{"version", baseline.cublaslt},
-                      {"why_not", baseline.why_no_products},
-                      {"products", std::move(products)}}},
-                    {"left_out", baseline.left_out}};
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ordered_document({{"schema", kBaselineSchema},
+                           {"provenance", std::move(provenance)},
+                           {"generator", baseline.generator},
+                           {"seed", baseline.provenance.seed},
+                           {"tiles", baseline.tiles},
+                           {"instructions", std::move(instructions)},
+                           {"cublaslt",
+                            {{"version", baseline.cublaslt},
+                             {"why_not", baseline.why_no_products},
+                             {"products", std::move(products)}}},
+                           {"left_out", baseline.left_out}},
+                          1);
 }
 
 Baseline baseline_of_json(std::string_view text, const std::string& file) {
-  const nlohmann::json json = corpus::parse_bounded(text, file, "what `mmaudit baseline record` writes");
-  const Reader top(json, file + ": ");
+  const Json json = corpus::parse_bounded(text, file, "what `mmaudit baseline record` writes");
+  const JsonNode top(json, file + ": ", {.separator = ".", .types = true, .most = 80});
   if (const std::string schema = top.at("schema").text(); schema != kBaselineSchema)
-    top.at("schema").refuse(nullptr, schema, kBaselineSchema);
+    top.at("schema").refuse(schema, kBaselineSchema);
   Baseline out;
-  const Reader from = top.at("provenance");
+  const JsonNode from = top.at("provenance");
   out.on = from.at("on").text();
   out.architecture = from.at("architecture").text();
   for (const ProvenanceKey& key : kProvenanceKeys) {
-    const Reader field = from.at(key.key);
+    const JsonNode field = from.at(key.key);
     const std::string found = field.text();
     if (const std::string_view allowed = set_text(out.provenance, key, found); !allowed.empty())
-      field.refuse(nullptr, found.substr(0, 40), allowed);
+      field.refuse(found.substr(0, 40), allowed);
   }
   out.generator = top.at("generator").text();
   out.provenance.seed = top.at("seed").count(UINT64_MAX);
   out.tiles = top.at("tiles").count(kMostBaselineTiles);
-  for (const Reader& each : top.at("instructions").list()) {
+  for (const JsonNode& each : top.at("instructions").list()) {
     const std::string name = each.at("instruction").text();
     const auto instruction = find_instruction(name);
-    if (!instruction) each.at("instruction").refuse(nullptr, name, "a name of `mmaudit list`");
+    if (!instruction) each.at("instruction").refuse(name, "a name of `mmaudit list`");
     BaselineInstruction one{*instruction, {}};
     const std::string found = name_of(*instruction);
     if (std::any_of(out.instructions.begin(), out.instructions.end(),
                     [&](const BaselineInstruction& other) { return name_of(other.instruction) == found; }))
-      each.at("instruction").refuse(nullptr, found + " twice", "every instruction once");
-    for (const Reader& family : each.at("families").list()) {
+      each.at("instruction").refuse(found + " twice", "every instruction once");
+    for (const JsonNode& family : each.at("families").list()) {
       one.families.push_back(family_of(family, *instruction, out.tiles));
       const std::string& last = one.families.back().family;
       if (std::any_of(one.families.begin(), one.families.end() - 1,
                       [&](const BaselineFamily& other) { return other.family == last; }))
-        family.at("family").refuse(nullptr, last + " twice", "every input class once");
+        family.at("family").refuse(last + " twice", "every input class once");
     }
-    if (one.families.empty()) each.at("families").refuse(nullptr, "nothing", "an input class or more");
+    if (one.families.empty()) each.at("families").refuse("nothing", "an input class or more");
     out.instructions.push_back(std::move(one));
   }
-  const Reader library = top.at("cublaslt");
+  const JsonNode library = top.at("cublaslt");
   out.cublaslt = library.at("version").text();
   out.why_no_products = library.at("why_not").text();
-  for (const Reader& each : library.at("products").list()) out.products.push_back(product_of(each));
-  for (const Reader& line : top.at("left_out").list()) out.left_out.push_back(line.text());
+  for (const JsonNode& each : library.at("products").list()) out.products.push_back(product_of(each));
+  for (const JsonNode& line : top.at("left_out").list()) out.left_out.push_back(line.text());
   return out;
 }
 
@@ -228,18 +177,17 @@ std::string to_json(const BaselineDiff& diff) {
                         {"plan", each.plan},
                         {"elements", each.elements},
                         {"differing", each.differing}});
-  const Json out = {{"schema", "mmaudit.baseline.diff/1"},
-                    {"same", diff.same()},
-                    {"instructions", diff.instructions},
-                    {"dots", diff.dots},
-                    {"products", diff.products},
-                    {"provenance", diff.provenance},
-                    {"gone", diff.gone},
-                    {"added", diff.added},
-                    {"causes", std::move(causes)},
-                    {"changes", std::move(changes)},
-                    {"product_changes", std::move(products)}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ordered_document({{"schema", "mmaudit.baseline.diff/1"},
+                           {"same", diff.same()},
+                           {"instructions", diff.instructions},
+                           {"dots", diff.dots},
+                           {"products", diff.products},
+                           {"provenance", diff.provenance},
+                           {"gone", diff.gone},
+                           {"added", diff.added},
+                           {"causes", std::move(causes)},
+                           {"changes", std::move(changes)},
+                           {"product_changes", std::move(products)}});
 }
 
 }  // namespace mmaudit::checks

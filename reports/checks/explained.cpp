@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/oracles/exact.hpp"
 #include "mmaudit/report/table.hpp"
 #include "mmaudit/value_text.hpp"
@@ -227,12 +227,11 @@ std::string trace_text(const Explained& one, bool all) {
   return text + fmt::format("D = {}\n", hex_value(trace.result, output)) + exact_line(one, output);
 }
 
-nlohmann::json trace_json(const Explained& one, const Architecture& architecture,
-                          const DatapathEntry& entry) {
+Json trace_json(const Explained& one, const Architecture& architecture, const DatapathEntry& entry) {
   const auto& [instruction, dot, trace] = one;
   const FormatSpec output = spec_of(instruction.d);
   const oracle::ExactDot exact = oracle::exact_dot(instruction, dot);
-  nlohmann::json out = nlohmann::json::parse(mmaudit::trace_json(trace));
+  Json out = parse_json(mmaudit::trace_json(trace));
   out["architecture"] = architecture.name;
   out["row"] = corpus::to_json(instruction, entry);
   out["exact"] = exact.decimal;
@@ -245,8 +244,8 @@ nlohmann::json trace_json(const Explained& one, const Architecture& architecture
   const double nan = std::nan("");
   const double relative = distance ? oracle::relative_error(exact, d) : nan;
   const double ulps = distance ? oracle::error_in_ulps(exact, trace.result, instruction.d) : nan;
-  out["relative_error"] = std::isfinite(relative) ? nlohmann::json(relative) : nlohmann::json();
-  out["error_ulps"] = std::isfinite(ulps) ? nlohmann::json(ulps) : nlohmann::json();
+  out["relative_error"] = relative;
+  out["error_ulps"] = ulps;
   return out;
 }
 

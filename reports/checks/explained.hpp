@@ -1,10 +1,10 @@
 #pragma once
 // One dot product on one architecture, step by step, as text and as JSON.
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "mmaudit/dot_case.hpp"
 #include "mmaudit/explain.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/model/architecture.hpp"
 
 namespace mmaudit::checks {
@@ -19,6 +19,6 @@ Explained explain(const Instruction& instruction, const DatapathEntry& entry, co
 
 /// Every step with what alignment loses, D, and D beside the exact sum. `all`: zero products too.
 std::string trace_text(const Explained& one, bool all);
-nlohmann::json trace_json(const Explained& one, const Architecture& architecture, const DatapathEntry& entry);
+Json trace_json(const Explained& one, const Architecture& architecture, const DatapathEntry& entry);
 
 }  // namespace mmaudit::checks

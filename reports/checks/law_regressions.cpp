@@ -4,19 +4,17 @@
 
 #include <charconv>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
 namespace {
-
-using Json = nlohmann::json;
 
 std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
                                     const std::string& where) {
@@ -109,7 +107,7 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
        {std::pair{"scale_a", &failure.dot.scale_a}, {"scale_b", &failure.dot.scale_b}})
     if (!scales->empty())
       line[field] = hex_texts(std::vector<std::uint64_t>(scales->begin(), scales->end()), Format::u8);
-  const std::string text = line.dump() + "\n";
+  const std::string text = line.sorted().dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;
   changed_ = true;

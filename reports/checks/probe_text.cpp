@@ -4,18 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/user_model.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using probe::Alternative;
 using probe::Claim;
 using probe::Finding;
@@ -188,20 +187,18 @@ std::string to_json(const Finding& finding) {
     out["example"] = {{"inputs", inputs_json(inst, finding.example->dot)},
                       {"d", hex_text(finding.example->expected, spec_of(inst.d).storage_bits)},
                       {"datapath_gives", hex_text(finding.example->found, spec_of(inst.d).storage_bits)}};
-  out["model"] = Json::parse(model_json(finding, "probed"));
-  return out.dump(2) + "\n";
+  out["model"] = parse_json(model_json(finding, "probed"));
+  return ordered_document(out);
 }
 
 std::string model_json(const Finding& finding, const std::string& name) {
   const Instruction& inst = finding.instruction;
   DatapathEntry entry{inst.unit, inst.d, finding.datapath, Evidence::user, "mmaudit probe", inst.c};
-  Json row = Json::parse(corpus::to_json(entry).dump());
+  Json row = corpus::to_json(entry);
   row.erase("source");
-  return Json{{"name", name},
-              {"compute_capability", std::max<int>(inst.min_compute_capability, 70)},
-              {"rows", Json::array({row})}}
-             .dump(2) +
-         "\n";
+  return ordered_document({{"name", name},
+                           {"compute_capability", std::max<int>(inst.min_compute_capability, 70)},
+                           {"rows", Json::array({row})}});
 }
 
 std::string to_text(const probe::GemmFinding& finding, const probe::UnknownGemm& gemm) {
@@ -263,9 +260,9 @@ std::string to_json(const probe::GemmFinding& finding, const probe::UnknownGemm&
               {"other_nans", finding.other_nans}};
   if (finding.plan) {
     out["plan"] = text_of(*finding.plan);
-    out["plan_fields"] = corpus::to_json(*finding.plan);
+    out["plan_fields"] = corpus::to_json(*finding.plan).sorted();
   }
-  return out.dump(2) + "\n";
+  return ordered_document(out);
 }
 
 }  // namespace mmaudit::checks

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "mmaudit/json.hpp"
 #include "mmaudit/model/ocp.hpp"
 
 namespace mmaudit::cli {
@@ -162,20 +162,20 @@ std::string not_in_the_model() {
 
 std::string capability_json(std::span<const Architecture* const> architectures) {
   const Matrix matrix = matrix_of(architectures);
-  nlohmann::json out = {{"schema", "mmaudit.capabilities/1"}, {"rows", nlohmann::json::array()}};
+  Json out = {{"schema", "mmaudit.capabilities/1"}, {"rows", Json::array()}};
   for (const Key& key : matrix.keys) {
     const Line& line = matrix.lines.at(key);
-    nlohmann::json row = {{"types", key.first},
-                          {"instruction", key.second},
-                          {"asynchronous", line.asynchronous},
-                          {"ocp", ocp_names(line)},
-                          {"results", nlohmann::json::object()}};
+    Json row = {{"types", key.first},
+                {"instruction", key.second},
+                {"asynchronous", line.asynchronous},
+                {"ocp", ocp_names(line)},
+                {"results", Json::object()}};
     for (const auto& [architecture, cell] : line.cells)
       for (const auto& [format, evidence] : cell)
         row["results"][std::string(architecture->name)][format] = name_of(evidence);
     out["rows"].push_back(row);
   }
-  return out.dump(2) + "\n";
+  return document(out);
 }
 
 }  // namespace mmaudit::cli

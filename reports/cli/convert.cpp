@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/cvt.hpp"
 #include "mmaudit/fast_cast.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
 
@@ -30,7 +30,7 @@ struct Counts {
     count_outcome(x, *this);
   }
 
-  [[nodiscard]] nlohmann::json json() const {
+  [[nodiscard]] Json json() const {
     return {{"total", total},        {"exact", exact}, {"inexact", inexact},
             {"overflow", overflow},  {"nan", nan},     {"underflow_to_zero", underflow},
             {"subnormal", subnormal}};
@@ -46,7 +46,7 @@ struct Counts {
 };
 
 /// What the JSON of values and of files has in common.
-nlohmann::json json_of(const ConvertOptions& options, const FormatSpec& to, const Counts& counts) {
+Json json_of(const ConvertOptions& options, const FormatSpec& to, const Counts& counts) {
   return {{"schema", "mmaudit.convert/1"},
           {"to", name_of(to.id)},
           {"round", options.rounding},
@@ -93,7 +93,7 @@ double read_value(const std::string& text, const FormatSpec& from) {
 int convert_values(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   const FormatSpec from = options.from.empty() ? FormatSpec{} : require_format("--from", options.from);
   Counts counts;
-  nlohmann::json values = nlohmann::json::array();
+  Json values = Json::array();
   std::string text =
       fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", "source", name_of(to.id), "value", "error/ulp");
   for (const std::string& item : split_list(options.values)) {
@@ -107,9 +107,9 @@ int convert_values(const ConvertOptions& options, const FormatSpec& to, const Ca
         {{"source", item}, {"bits", hex}, {"value", value_text(bits, to)}, {"error_ulps", error}});
   }
   if (options.json) {
-    nlohmann::json out = json_of(options, to, counts);
+    Json out = json_of(options, to, counts);
     out["values"] = values;
-    emit("-", out.dump(2) + "\n");
+    emit("-", document(out));
   } else {
     emit("-", text + counts.text(overflow_text(to, rule)));
   }
@@ -151,12 +151,12 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
       [&](double value, std::uint64_t bits) { counts.add(outcome_of_cast(value, bits, to, rule)); });
   corpus::save_tensor(options.out, result);
   if (options.json) {
-    nlohmann::json out = json_of(options, to, counts);
+    Json out = json_of(options, to, counts);
     out["from"] = name_of(from.id);
     out["shape"] = result.shape;
     out["out"] = options.out;
     out["dtype"] = corpus::safetensors_name(result.dtype);
-    emit("-", out.dump(2) + "\n");
+    emit("-", document(out));
   } else {
     emit("-", fmt::format("{} to {} ({}{}) -> {} ({} {})\n{}", name_of(from.id), name_of(to.id),
                           options.rounding, options.saturate ? ", saturated" : "", options.out,

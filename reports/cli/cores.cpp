@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "capabilities.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -83,23 +83,22 @@ report::Table core_table(const std::vector<CoreLine>& lines) {
 }
 
 std::string core_json(const std::vector<CoreLine>& lines) {
-  const auto ratio = [](double value) { return value == 0 ? nlohmann::json() : nlohmann::json(value); };
-  nlohmann::json out = {{"schema", "mmaudit.cores/1"}, {"rows", nlohmann::json::array()}};
+  const auto ratio = [](double value) { return value == 0 ? Json() : Json(value); };
+  Json out = {{"schema", "mmaudit.cores/1"}, {"rows", Json::array()}};
   for (const CoreLine& line : lines)
-    out["rows"].push_back(
-        {{"architecture", line.cores->architecture},
-         {"types", line.types},
-         {"instruction", interface_of(line.inst)},
-         {"cores_per_sm", line.cores->per_sm},
-         {"m", line.cores->m},
-         {"n", line.cores->n},
-         {"k", line.k},
-         {"fma_per_clock_per_sm", line.fma},
-         {"ratio_to_f16", ratio(line.to_f16)},
-         {"before", line.cores->before.empty() ? nlohmann::json() : nlohmann::json(line.cores->before)},
-         {"ratio_to_before", ratio(line.to_before)},
-         {"source", line.cores->source}});
-  return out.dump(2) + "\n";
+    out["rows"].push_back({{"architecture", line.cores->architecture},
+                           {"types", line.types},
+                           {"instruction", interface_of(line.inst)},
+                           {"cores_per_sm", line.cores->per_sm},
+                           {"m", line.cores->m},
+                           {"n", line.cores->n},
+                           {"k", line.k},
+                           {"fma_per_clock_per_sm", line.fma},
+                           {"ratio_to_f16", ratio(line.to_f16)},
+                           {"before", line.cores->before.empty() ? Json() : Json(line.cores->before)},
+                           {"ratio_to_before", ratio(line.to_before)},
+                           {"source", line.cores->source}});
+  return document(out);
 }
 
 }  // namespace mmaudit::cli

@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "common.hpp"
 #include "mmaudit/device/gpu_libraries.hpp"
 #include "mmaudit/fast.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/version.hpp"
 
 namespace mmaudit::cli {
@@ -97,8 +97,7 @@ Section library_section() {
            {"GMP", gmp_version},
            {"Boost", boost},
            {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-           {"nlohmann json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                         NLOHMANN_JSON_VERSION_PATCH)},
+           {"nlohmann json", json_library_version()},
            {"xxHash", fmt::format("{}.{}.{}", XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100,
                                   XXH_versionNumber() % 100)},
            {"zstd", ZSTD_versionString()},
@@ -142,12 +141,12 @@ int doctor(bool json) {
     notes.emplace_back("Not a Release build: slower than it could be.");
   sections.push_back(data_section(notes));
   if (json) {
-    nlohmann::ordered_json out = {{"schema", "mmaudit.doctor/1"}};
+    Json out = {{"schema", "mmaudit.doctor/1"}};
     for (const Section& section : sections)
       for (const Fact& fact : section.facts) out[section.name][fact.name] = fact.value;
     out["gpu_count"] = gpus.size();
     out["notes"] = notes;
-    emit("-", out.dump(2) + "\n");
+    emit("-", ordered_document(out));
     return kAllGood;
   }
   std::string text;

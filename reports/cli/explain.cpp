@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "common.hpp"
 #include "explained.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/dot_picture.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mmaudit/whole_number.hpp"
@@ -154,7 +154,7 @@ int explain_command(const ExplainOptions& options, const Context& context) {
   const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());
-  nlohmann::json traces = nlohmann::json::array();
+  Json traces = Json::array();
   std::string text, summary;
   std::vector<report::DotPicture> pictures;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -174,10 +174,10 @@ int explain_command(const ExplainOptions& options, const Context& context) {
   if (names.size() > 1) text += "side by side: " + summary + "\n";
   if (!asked.recorded.empty()) text += fmt::format("recorded 0x{}\n", asked.recorded);
   if (options.json) {
-    nlohmann::json out = {
+    Json out = {
         {"schema", "mmaudit.explain/1"}, {"instruction", name_of(asked.instruction)}, {"traces", traces}};
     if (!asked.recorded.empty()) out["recorded"] = asked.recorded;
-    text = out.dump(2) + "\n";
+    text = document(out);
   }
   if (!options.svg.empty()) emit(options.svg, report::dot_svg(pictures));
   if (options.svg != "-") emit("-", text);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "gemm/compare.hpp"
@@ -17,6 +16,7 @@
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/table.hpp"
 #include "problem_file.hpp"
 
@@ -257,7 +257,7 @@ std::vector<std::uint64_t> sizes_of(const std::string& text) {
 
 int invariant(const LayerOptions& options, const Context& context) {
   try_outputs({{"--json", options.json}, {"--svg", options.svg}}, {});
-  const nlohmann::json json = {
+  const Json json = {
       {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
       {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
   const GemmProblem layer = corpus::gemm_problem_of(json, "gemm invariant");

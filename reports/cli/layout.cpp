@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "layout_operands.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/device/fragment_probe.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -62,9 +62,8 @@ int layout(const LayoutOptions& options, const Context& context) {
   const Layout found = layout_of(options, context, inst);
   std::vector<report::FragmentPicture> pictures;
   std::string text;
-  nlohmann::json out = {{"schema", "mmaudit.layout/1"},
-                        {"instruction", mmaudit::name_of(inst)},
-                        {"operands", nlohmann::json::array()}};
+  Json out = {
+      {"schema", "mmaudit.layout/1"}, {"instruction", mmaudit::name_of(inst)}, {"operands", Json::array()}};
   for (const LayoutOperand& operand : found.operands) {
     pictures.push_back(picture_of(inst, operand));
     if (operand.map.lanes == 0) {
@@ -92,7 +91,7 @@ int layout(const LayoutOptions& options, const Context& context) {
     code = seen.agrees ? kAllGood : kMismatch;
   }
   if (!options.svg.empty()) emit(options.svg, report::picture_svg(pictures));
-  if (options.svg != "-") emit("-", options.json ? out.dump() + "\n" : text);
+  if (options.svg != "-") emit("-", options.json ? out.sorted().dump() + "\n" : text);
   return code;
 }
 

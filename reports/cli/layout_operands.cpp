@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "common.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/wmma_fragments.hpp"
 
 namespace mmaudit::cli {
@@ -132,11 +133,11 @@ report::FragmentPicture picture_of(const Instruction& instruction, const LayoutO
   return picture;
 }
 
-nlohmann::json to_json(const Instruction& instruction, const LayoutOperand& operand) {
+Json to_json(const Instruction& instruction, const LayoutOperand& operand) {
   const device::WmmaFragment& map = operand.map;
-  nlohmann::json lanes = nlohmann::json::array();
+  Json lanes = Json::array();
   for (int slot = 0; slot < map.lanes * map.values; ++slot) {
-    if (slot % map.values == 0) lanes.push_back(nlohmann::json::array());
+    if (slot % map.values == 0) lanes.push_back(Json::array());
     const std::int32_t element = map.element[static_cast<std::size_t>(slot)];
     if (element == device::WmmaFragment::kNone)
       lanes.back().push_back(nullptr);

@@ -1,10 +1,10 @@
 #pragma once
 // The operands that `mmaudit layout` shows, wherever their maps come from.
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "mmaudit/device/wmma_fragment.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/report/fragment_picture.hpp"
 
@@ -41,6 +41,6 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
 Layout discovered_wmma_layout(const Instruction& instruction, const LayoutChoice& choice);
 
 report::FragmentPicture picture_of(const Instruction& instruction, const LayoutOperand& operand);
-nlohmann::json to_json(const Instruction& instruction, const LayoutOperand& operand);
+Json to_json(const Instruction& instruction, const LayoutOperand& operand);
 
 }  // namespace mmaudit::cli

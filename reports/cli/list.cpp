@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "capabilities.hpp"
 #include "common.hpp"
@@ -12,6 +11,7 @@
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/table.hpp"
 
 namespace mmaudit::cli {
@@ -196,10 +196,10 @@ int list(const ListOptions& options, const Context& context) {
   if (options.capabilities) return list_capabilities(options, chosen);
   if (options.cores) return list_cores(options, chosen);
   if (options.json) {
-    nlohmann::json out = {{"schema", "mmaudit.list/1"}, {"architectures", nlohmann::json::array()}};
+    Json out = {{"schema", "mmaudit.list/1"}, {"architectures", Json::array()}};
     for (const Architecture* architecture : chosen)
       out["architectures"].push_back(corpus::to_json(*architecture));
-    emit("-", out.dump(2) + "\n");
+    emit("-", document(out));
     return kAllGood;
   }
   if (options.architecture.empty() && options.instructions.empty() && !options.all && !options.markdown) {

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::cli {
@@ -108,15 +108,14 @@ void report(const MatmulOptions& options, const Instruction& instruction, const 
             const corpus::Tensor& d, bool fast, const Timing& timing) {
   const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
   if (options.json) {
-    const nlohmann::json out = {{"schema", "mmaudit.matmul/1"},
-                                {"instruction", name_of(instruction)},
-                                {"architecture", architecture.name},
-                                {"shape", d.shape},
-                                {"dtype", corpus::safetensors_name(d.dtype)},
-                                {"fast", fast},
-                                {"seconds", timing.seconds},
-                                {"out", options.out}};
-    emit("-", out.dump(2) + "\n");
+    emit("-", document({{"schema", "mmaudit.matmul/1"},
+                        {"instruction", name_of(instruction)},
+                        {"architecture", architecture.name},
+                        {"shape", d.shape},
+                        {"dtype", corpus::safetensors_name(d.dtype)},
+                        {"fast", fast},
+                        {"seconds", timing.seconds},
+                        {"out", options.out}}));
     return;
   }
   emit("-", fmt::format("{} by the {} model{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds per second\n",

@@ -3,11 +3,11 @@
 
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/sparse_pack.hpp"
 
 namespace mmaudit::cli {
@@ -56,10 +56,12 @@ int execute(const PackOptions& options) {
   corpus::save_tensor(options.out, stored);
   corpus::save_tensor(options.metadata, metadata);
   if (options.json) {
-    const nlohmann::json out = {{"schema", "mmaudit.pack/1"}, {"instruction", name_of(inst)},
-                                {"shape", stored.shape},      {"pruned", packed.pruned},
-                                {"out", options.out},         {"metadata", options.metadata}};
-    emit("-", out.dump(2) + "\n");
+    emit("-", document({{"schema", "mmaudit.pack/1"},
+                        {"instruction", name_of(inst)},
+                        {"shape", stored.shape},
+                        {"pruned", packed.pruned},
+                        {"out", options.out},
+                        {"metadata", options.metadata}}));
     return kAllGood;
   }
   emit("-",

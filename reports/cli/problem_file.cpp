@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::cli {
@@ -30,7 +30,7 @@ std::vector<GemmProblem> problems_of_file(const std::string& file) {
 GemmProblem only_problem(const std::string& file) {
   const std::string text = corpus::text_of_file(file);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] == '{' && nlohmann::json::accept(text))
+  if (first != std::string::npos && text[first] == '{' && is_json(text))
     return corpus::gemm_problem_of(corpus::parse_bounded(text, file, "a JSON object"), file);
   const std::vector<GemmProblem> found = problems_of_text(text, file);
   if (found.size() != 1) refuse("{}: found {} products, allowed: one", file, found.size());

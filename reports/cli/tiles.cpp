@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 
@@ -13,6 +12,7 @@
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::cli {
@@ -66,13 +66,12 @@ std::string difference_text(const Mismatch& one, const FormatSpec& format) {
 int report_comparison(const TilesOptions& options, const Comparison& found, const device::DeviceInfo& gpu,
                       const Backend& model) {
   if (options.json) {
-    const nlohmann::json out = {{"schema", "mmaudit.compare/1"},
-                                {"instruction", name_of(found.instruction)},
-                                {"device", gpu.name},
-                                {"driver", gpu.driver},
-                                {"dots", found.dots()},
-                                {"mismatches", found.mismatches()}};
-    emit("-", out.dump(2) + "\n");
+    emit("-", document({{"schema", "mmaudit.compare/1"},
+                        {"instruction", name_of(found.instruction)},
+                        {"device", gpu.name},
+                        {"driver", gpu.driver},
+                        {"dots", found.dots()},
+                        {"mismatches", found.mismatches()}}));
   } else {
     std::string text = fmt::format("{} on {} (driver {}) against the {}: {} dot products, {} mismatches\n",
                                    name_of(found.instruction), gpu.name, gpu.driver, model.name, found.dots(),
@@ -125,14 +124,13 @@ int execute(const TilesOptions& options, What what, const Context& context) {
     return report_comparison(options, found, gpu, *model);
   }
   if (options.json) {
-    const nlohmann::json out = {{"schema", "mmaudit.tiles/1"},
-                                {"instruction", name_of(inst)},
-                                {"by", first.name},
-                                {"tiles", operands.tiles},
-                                {"shape", result.shape},
-                                {"dtype", corpus::safetensors_name(result.dtype)},
-                                {"out", options.out}};
-    emit("-", out.dump(2) + "\n");
+    emit("-", document({{"schema", "mmaudit.tiles/1"},
+                        {"instruction", name_of(inst)},
+                        {"by", first.name},
+                        {"tiles", operands.tiles},
+                        {"shape", result.shape},
+                        {"dtype", corpus::safetensors_name(result.dtype)},
+                        {"out", options.out}}));
   } else {
     emit("-", fmt::format("{}: {} tile{} by the {} -> {} ({} {})\n", name_of(inst), operands.tiles,
                           operands.tiles == 1 ? "" : "s", first.name, options.out,

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "common.hpp"
 #include "mmaudit/comparison.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/report/report.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mutation_score.hpp"
@@ -41,20 +41,20 @@ std::string report_text(const VerifyReport& report, bool families) {
                             report.dots(), report.mismatches());
 }
 
-nlohmann::json example_json(const Mismatch& example, const Instruction& instruction) {
+Json example_json(const Mismatch& example, const Instruction& instruction) {
   const FormatSpec d = spec_of(instruction.d);
   const DotCase& dot = example.dot;
-  nlohmann::json out = {{"family", dot.input_class},
-                        {"tile", dot.tile},
-                        {"row", dot.row},
-                        {"column", dot.column},
-                        {"modifiers", dot.modifiers},
-                        {"a", hex_texts(dot.a, instruction.a)},
-                        {"b", hex_texts(dot.b, instruction.b)},
-                        {"c", hex_text(dot.c, spec_of(instruction.c).storage_bits)},
-                        {"expected", hex_text(example.expected, d.storage_bits)},
-                        {"model", hex_text(example.found, d.storage_bits)},
-                        {"ulps", ulps_text(example.expected, example.found, d)}};
+  Json out = {{"family", dot.input_class},
+              {"tile", dot.tile},
+              {"row", dot.row},
+              {"column", dot.column},
+              {"modifiers", dot.modifiers},
+              {"a", hex_texts(dot.a, instruction.a)},
+              {"b", hex_texts(dot.b, instruction.b)},
+              {"c", hex_text(dot.c, spec_of(instruction.c).storage_bits)},
+              {"expected", hex_text(example.expected, d.storage_bits)},
+              {"model", hex_text(example.found, d.storage_bits)},
+              {"ulps", ulps_text(example.expected, example.found, d)}};
   if (!dot.metadata.empty()) out["metadata"] = dot.metadata;
   for (const auto& [key, scales] : {std::pair{"scale_a", &dot.scale_a}, {"scale_b", &dot.scale_b}})
     if (!scales->empty()) out[key] = hex_texts({scales->begin(), scales->end()}, instruction.scale);
@@ -62,14 +62,14 @@ nlohmann::json example_json(const Mismatch& example, const Instruction& instruct
 }
 
 std::string report_json(const VerifyReport& report) {
-  nlohmann::json rows = nlohmann::json::array();
+  Json rows = Json::array();
   for (const VerifiedInstruction& one : report.instructions) {
-    nlohmann::json families = nlohmann::json::array();
+    Json families = Json::array();
     for (const ClassCount& one_class : one.classes)
       families.push_back({{"family", one_class.input_class},
                           {"dots", one_class.dots},
                           {"mismatches", one_class.mismatches}});
-    nlohmann::json examples = nlohmann::json::array();
+    Json examples = Json::array();
     for (const Mismatch& example : one.examples) examples.push_back(example_json(example, one.instruction));
     rows.push_back({{"instruction", name_of(one.instruction)},
                     {"source", one.source},
@@ -79,13 +79,11 @@ std::string report_json(const VerifyReport& report) {
                     {"families", families},
                     {"examples", examples}});
   }
-  return nlohmann::json({{"schema", "mmaudit.verify/1"},
-                         {"against", report.against},
-                         {"dots", report.dots()},
-                         {"mismatches", report.mismatches()},
-                         {"instructions", rows}})
-             .dump(2) +
-         "\n";
+  return document({{"schema", "mmaudit.verify/1"},
+                   {"against", report.against},
+                   {"dots", report.dots()},
+                   {"mismatches", report.mismatches()},
+                   {"instructions", rows}});
 }
 
 /// One test case per instruction, as CI systems read it.

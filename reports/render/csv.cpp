@@ -1,37 +1,16 @@
+#include "mmaudit/csv.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
-namespace {
-
-/// Quoted where a comma, a quote or the end of a line would end the field.
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
-}  // namespace
-
 std::string to_csv(const Table& table) {
-  std::string out;
-  std::string_view separator;
-  const auto put = [&](const std::string& text) {
-    out.append(separator).append(field(text));
-    separator = ",";
-  };
-  const auto end_line = [&] {
-    out += "\r\n";
-    separator = "";
-  };
-  for (const Column& column : table.columns) put(column.header);
-  end_line();
+  constexpr std::string_view kEnd = "\r\n";
+  std::vector<std::string_view> head;
+  for (const Column& column : table.columns) head.emplace_back(column.header);
+  std::string out = csv::line_of(head, kEnd);
   for (const auto& row : table.rows) {
-    for (const Cell& cell : row) put(cell.text);
-    end_line();
+    std::vector<std::string_view> fields;
+    for (const Cell& cell : row) fields.emplace_back(cell.text);
+    out += csv::line_of(fields, kEnd);
   }
   return out;
 }

@@ -1,15 +1,13 @@
 // The screens of several ranks as one.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "mmaudit/json.hpp"
 #include "screen/report.hpp"
 
 namespace mmaudit::screen {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Metrics in the order of the first text: Prometheus wants the samples of a metric side by side.
 std::string metrics_together(const std::vector<std::string>& texts) {
@@ -50,7 +48,7 @@ GpuResult no_gpu(const std::string& error, int local_rank) {
 std::string part_of(const std::vector<GpuResult>& gpus, const Provenance& provenance,
                     const std::string& host) {
   const Json part{{"host", host},
-                  {"result", Json::parse(json_of(gpus, provenance))},
+                  {"result", parse_json(json_of(gpus, provenance))},
                   {"details", details_of(gpus)},
                   {"verdicts", verdicts_of(gpus)},
                   {"prometheus", prometheus_of(gpus, host)},
@@ -68,7 +66,7 @@ Together put_together(const std::vector<std::string>& parts) {
   std::string verdicts;
   std::vector<std::string> metrics;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    const Json part = Json::parse(parts[rank]);
+    const Json part = parse_json(parts[rank]);
     const auto host = part.at("host").get<std::string>();
     if (rank == 0) whole = part.at("result");
     for (const Json& gpu : part.at("result").at("gpus")) {
@@ -88,7 +86,7 @@ Together put_together(const std::vector<std::string>& parts) {
   all.prometheus = metrics_together(metrics);
   whole["passed"] = all.passed;
   whole["gpus"] = std::move(gpus);
-  all.json = whole.dump(1) + "\n";
+  all.json = ordered_document(whole, 1);
   return all;
 }
 

@@ -7,14 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/comparison.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::screen {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostShown = 5;
 
@@ -266,7 +264,7 @@ std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& proven
             {"cuda", provenance.cuda},       {"command", provenance.command},
             {"passed", passed(gpus)},        {"gpus", Json::array()}};
   for (const GpuResult& gpu : gpus) json["gpus"].push_back(gpu_json(gpu));
-  return json.dump(1) + "\n";
+  return ordered_document(json, 1);
 }
 
 std::string prometheus_of(const std::vector<GpuResult>& gpus, const std::string& host) {

@@ -1,19 +1,15 @@
 // A finding as a stand-alone CUDA file, and findings read back from the JSON of a screen.
 #include <fmt/format.h>
 
-#include <charconv>
-#include <nlohmann/json.hpp>
-
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json_fields.hpp"
 #include "mmaudit/laws/cuda_program.hpp"
 #include "mmaudit/screen/images.hpp"
 #include "screen/report.hpp"
 
 namespace mmaudit::screen {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kRuns = 1'000'000;
 
@@ -26,44 +22,9 @@ std::vector<std::uint64_t> words_of(const std::vector<std::byte>& image, int til
   return words;
 }
 
-/// A field of a JSON object, with its place for messages.
-struct Field {
-  const Json* json;
-  std::string where;
+constexpr JsonWording kWording = {.quoted = true, .most = 80, .missing = "none"};
 
-  [[noreturn]] void refuse(const std::string& allowed) const {
-    constexpr std::size_t kMostText = 80;
-    std::string found = json == nullptr ? "none" : json->dump(-1, ' ', true);  // ASCII: cut anywhere
-    if (found.size() > kMostText) found = found.substr(0, kMostText) + "...";
-    mmaudit::refuse("{}: found {}, allowed: {}", where, found, allowed);
-  }
-  [[nodiscard]] Field operator[](const char* name) const {
-    const bool has = json != nullptr && json->is_object() && json->contains(name);
-    return {has ? &json->at(name) : nullptr, fmt::format("{}: {}", where, name)};
-  }
-  [[nodiscard]] int number(int least, int most) const {
-    if (json == nullptr || !json->is_number_integer() || json->get<std::int64_t>() < least ||
-        json->get<std::int64_t>() > most)
-      refuse(fmt::format("{} to {}", least, most));
-    return json->get<int>();
-  }
-  [[nodiscard]] std::string text(const std::string& allowed) const {
-    if (json == nullptr || !json->is_string()) refuse(allowed);
-    return json->get<std::string>();
-  }
-  [[nodiscard]] std::uint64_t hex() const {
-    constexpr const char* kAllowed = "hexadecimal digits after 0x";
-    const std::string digits = text(kAllowed);
-    std::uint64_t value = 0;
-    const char* end = digits.data() + digits.size();
-    if (digits.size() < 3 || digits.compare(0, 2, "0x") != 0) refuse(kAllowed);
-    const auto [read, error] = std::from_chars(digits.data() + 2, end, value, 16);
-    if (error != std::errc{} || read != end) refuse(kAllowed);
-    return value;
-  }
-};
-
-Work work_of(const Field& finding) {
+Work work_of(const JsonNode& finding) {
   const std::string name = finding["instruction"].text("one of `mmaudit screen --list`"),
                     inputs = finding["inputs"].text("the name of an input set");
   for (Work work : screened()) {
@@ -77,7 +38,7 @@ Work work_of(const Field& finding) {
   finding["instruction"].refuse("one of `mmaudit screen --list`");
 }
 
-Finding finding_of(const Field& json) {
+Finding finding_of(const JsonNode& json) {
   Finding finding;
   finding.work = work_of(json);
   finding.multiprocessor = json["sm"].number(0, 9999);
@@ -155,16 +116,15 @@ std::string first_reproducer(const std::vector<GpuResult>& gpus) {
 std::string reproducer_of_json(const std::string& text, const std::string& file) {
   constexpr const char* kAllowed = "what `mmaudit screen --json` writes";
   const Json json = corpus::parse_bounded(text, file, kAllowed);
-  const Field whole{&json, file};
+  const JsonNode whole(json, file, kWording);
   if (whole["kind"].text(kAllowed) != "mmaudit-screen") whole["kind"].refuse("\"mmaudit-screen\"");
-  const Field gpus = whole["gpus"];
-  if (gpus.json == nullptr || !gpus.json->is_array()) gpus.refuse(kAllowed);
-  for (std::size_t i = 0; i < gpus.json->size(); ++i) {
-    const Field gpu{&gpus.json->at(i), fmt::format("{}: GPU {}", file, i)};
-    const Field findings = gpu["findings"];
-    if (findings.json == nullptr || !findings.json->is_array()) findings.refuse(kAllowed);
-    if (findings.json->empty()) continue;
-    const Finding first = finding_of({&findings.json->front(), findings.where});
+  const std::vector<JsonNode> gpus = whole["gpus"].list(kAllowed);
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const JsonNode gpu(gpus[i].json(), fmt::format("{}: GPU {}", file, i), kWording);
+    const JsonNode findings = gpu["findings"];
+    const std::vector<JsonNode> found = findings.list(kAllowed);
+    if (found.empty()) continue;
+    const Finding first = finding_of(JsonNode(found.front().json(), findings.where(), kWording));
     const Architecture* architecture = find_architecture(gpu["compute_capability"].number(0, 9999));
     if (architecture == nullptr || find_datapath(*architecture, first.work.instruction) == nullptr)
       gpu["compute_capability"].refuse("of a GPU that has " + name_of(first.work.instruction));
@@ -172,7 +132,7 @@ std::string reproducer_of_json(const std::string& text, const std::string& file)
     try {
       return reproducer(first, *architecture, number);
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", findings.where, error.what()));
+      throw InputError(fmt::format("{}: {}", findings.where(), error.what()));
     }
   }
   refuse("{}: found no finding, allowed: the result of a screen that found wrong bits", file);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "mmaudit/csv.hpp"
 #include "mmaudit/sass/opcode.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/sass.hpp"
@@ -110,7 +111,7 @@ std::string census_csv(const std::vector<CensusRow>& rows) {
     std::string opcodes;
     for (const auto& [opcode, count] : row.opcodes)
       opcodes += fmt::format("{}{} {}", opcodes.empty() ? "" : "; ", count, opcode);
-    text += fmt::format("{},{},{},{},{}\n", row.target, row.subject, row.matrix(), row.verdict(), opcodes);
+    text += csv::line_of({row.target, row.subject, row.matrix(), row.verdict(), opcodes});
   }
   return text;
 }

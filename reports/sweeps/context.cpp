@@ -1,6 +1,7 @@
 // What stands beside a sweep on its page: accuracy, whole products, SASS.
 #include <fmt/format.h>
 
+#include "mmaudit/csv.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
@@ -16,11 +17,9 @@ constexpr char kAccuracyRemark[] =
 report::Table census_of_target(int compute_capability) {
   report::Table table{.title = "What the instructions become", .columns = {"instruction", "SASS", "how"}};
   const std::string target = fmt::format("sm_{}", compute_capability);
-  for (const std::string_view line : split(shipped_census(), '\n')) {
-    const std::vector<std::string_view> cells = split(line, ',');
+  for (const std::vector<std::string_view>& cells : csv::rows_of(shipped_census(), ""))
     if (cells.size() >= 4 && (cells[0] == target || cells[0] == target + "a"))
       table.rows.push_back({cells[1], cells[2], cells[3]});
-  }
   return table;
 }
 

@@ -1,17 +1,14 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr ProvenanceKey kGemmMetaKeys[] = {
     {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
@@ -25,7 +22,9 @@ constexpr ProvenanceKey kGemmDeviceKeys[] = {{"name", &Provenance::gpu},
 constexpr int kPublishedSize = 2048;
 constexpr double kGoal = 0.7;
 
-double seconds_of(const Json& point, const char* which) { return point.at("seconds").at(which); }
+double seconds_of(const Json& point, const char* which) {
+  return point.at("seconds").at(which).get<double>();
+}
 
 /// Null when it was not measured.
 const Json* measured(const Json& points, std::string_view kernel, int size) {
@@ -35,19 +34,22 @@ const Json* measured(const Json& points, std::string_view kernel, int size) {
 }
 
 std::string bits_of(const Json& bits) {
-  const std::uint64_t compared = bits.at("compared"), differing = bits.at("differing");
+  const auto compared = bits.at("compared").get<std::uint64_t>(),
+             differing = bits.at("differing").get<std::uint64_t>();
   if (compared == 0) return "not compared";
   if (differing == 0) return fmt::format("{} equal", compared);
   return fmt::format("{} of {} differ{}", differing, compared,
                      bits.at("order_known").get<bool>() ? "" : " (order of k unknown)");
 }
 
-/// A number of a point, "-" where it was not measured. `at`: a JSON pointer.
-report::Field<Json> number_field(std::string_view header, const char* at, double scale, int digits,
-                                 std::string_view unit = "") {
-  return {{header, true}, [=, pointer = Json::json_pointer(at)](const Json& point) -> std::string {
-            if (!point.contains(pointer)) return "-";
-            return fmt::format("{:.{}f}{}", scale * point.at(pointer).get<double>(), digits, unit);
+/// A number of a point, "-" where it was not measured.
+report::Field<Json> number_field(std::string_view header, std::vector<const char*> way, double scale,
+                                 int digits, std::string_view unit = "") {
+  return {{header, true}, [=](const Json& point) -> std::string {
+            const Json* number = &point;
+            for (const char* const key : way)
+              if (number = number->find(key); number == nullptr) return "-";
+            return fmt::format("{:.{}f}{}", scale * number->get<double>(), digits, unit);
           }};
 }
 
@@ -56,7 +58,7 @@ report::Table table_of(const Json& points) {
     return [key](const Json& point) { return point.at(key).get<std::string>(); };
   };
   const auto share = [&](const Json& point) -> std::string {
-    const Json* ceiling = measured(points, kCublas, point.at("size"));
+    const Json* ceiling = measured(points, kCublas, point.at("size").get<int>());
     if (ceiling == nullptr || point.contains("skipped")) return "-";
     return fmt::format("{:.1f}%", 100 * point.at("flops").get<double>() / ceiling->at("flops").get<double>());
   };
@@ -64,18 +66,18 @@ report::Table table_of(const Json& points) {
     return point.contains("skipped") ? point.at("skipped").get<std::string>() : bits_of(point.at("bits"));
   };
   const auto published = [](const Json& point) {
-    return published_gemm_cycles(point.at("kernel").get<std::string>(), point.at("size"));
+    return published_gemm_cycles(point.at("kernel").get<std::string>(), point.at("size").get<int>());
   };
   return report::table_of<Json>(
-      "Whole products, bfloat16 to binary32", points.get<std::vector<Json>>(),
+      "Whole products, bfloat16 to binary32", Json::List(points.begin(), points.end()),
       {{{"size", true}, [](const Json& point) { return std::to_string(point.at("size").get<int>()); }},
        {"kernel", text("kernel")},
-       number_field("us", "/seconds/median", 1e6, 1),
-       number_field("noise", "/seconds/noise", 100, 2, "%"),
-       number_field("cycles", "/cycles", 1, 0),
-       number_field("longest block", "/longest_block/cycles", 1, 0),
-       number_field("MHz", "/hz", 1e-6, 0),
-       number_field("TFLOPS", "/flops", 1e-12, 1),
+       number_field("us", {"seconds", "median"}, 1e6, 1),
+       number_field("noise", {"seconds", "noise"}, 100, 2, "%"),
+       number_field("cycles", {"cycles"}, 1, 0),
+       number_field("longest block", {"longest_block", "cycles"}, 1, 0),
+       number_field("MHz", {"hz"}, 1e-6, 0),
+       number_field("TFLOPS", {"flops"}, 1e-12, 1),
        {{"ceiling", true}, share},
        {"sampled bits", bits},
        {"published cycles", published},
@@ -89,14 +91,14 @@ std::vector<std::string> statements_of(const Json& points) {
   for (const char* kernel : {"Sun baseline", "Sun pipeline", "Sun permuted"})
     if (const Json* point = measured(points, kernel, kPublishedSize);
         point != nullptr && point->contains("longest_block"))
-      cycles.push_back(point->at("longest_block").at("cycles"));
+      cycles.push_back(point->at("longest_block").at("cycles").get<double>());
   if (cycles.size() == 3)
     lines.push_back(fmt::format(
         "{}  the pipeline takes fewer cycles than the baseline, the permuted layout fewer still (Sun XVI, "
         "XVII): {:.0f}, {:.0f}, {:.0f} cycles of the longest block",
         cycles[0] > cycles[1] && cycles[1] > cycles[2] ? "yes" : "no ", cycles[0], cycles[1], cycles[2]));
   for (const Json& point : points) {
-    const int size = point.at("size");
+    const int size = point.at("size").get<int>();
     const Json* best = measured(points, "wgmma TMA", size);
     if (&point != measured(points, kCublas, size) || best == nullptr) continue;
     // Against the library's fastest run.
@@ -136,13 +138,13 @@ std::string gemm_json(const GemmResult& result) {
   write_fields(result.provenance, kGemmDeviceKeys, whole["device"]);
   whole["ceiling"] = result.ceiling;
   whole["points"] = points;
-  return whole.dump(2) + "\n";
+  return ordered_document(whole);
 }
 
 report::Report gemm_report(const std::string& json, const std::string& label) {
   constexpr std::string_view kAllowed = "what `mmaudit sweep gemm --out` writes";
   try {
-    const Json whole(corpus::parse_bounded(json, label, kAllowed));
+    const Json whole = corpus::parse_bounded(json, label, kAllowed);
     if (whole.at("meta").at("schema") != kGemmSchema)
       throw InputError(fmt::format("{}: meta.schema: allowed: {}", label, kGemmSchema));
     Provenance from;
@@ -155,7 +157,7 @@ report::Report gemm_report(const std::string& json, const std::string& label) {
         fmt::format("D = A * B^T, random operands. Ceiling: {}", whole.at("ceiling").get<std::string>());
     report.sections.front().lines = statements_of(whole.at("points"));
     return report;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const JsonError&) {
     throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));
   }
 }

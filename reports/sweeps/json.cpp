@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 #include "sweeps/plausible.hpp"
 #include "sweeps/point_groups.hpp"
@@ -14,8 +14,6 @@
 
 namespace mmaudit::sweeps {
 namespace {
-
-using Json = nlohmann::ordered_json;  // fields keep the order in which they are written here
 
 constexpr ProvenanceKey kMetaKeys[] = {{"version", &Provenance::version},
                                        {"revision", &Provenance::revision},
@@ -168,7 +166,8 @@ double number_in(const Json& text, std::string_view tag, const std::string& labe
 std::vector<std::uint32_t> list_in(const Json& text, std::string_view tag, const std::string& label) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   std::vector<std::uint32_t> numbers;
-  for (const std::string_view one : split(text.get_ref<const std::string&>(), ' ')) {
+  const auto values = text.get<std::string>();
+  for (const std::string_view one : split(values, ' ')) {
     std::uint32_t number = 0;
     const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), number);
     if (error != std::errc{} || end != one.data() + one.size() || numbers.size() == kMost)
@@ -224,7 +223,7 @@ SweepResult result_in(const Json& root, const std::string& label) {
         fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, printable(schema, 40), kSchema));
   SweepResult result;
   result.interrupted = meta.at("interrupted").get<bool>();
-  result.gate = meta.value("gate", "");
+  if (const Json* const gate = meta.find("gate")) gate->get_to(result.gate);
   result.axes = axes_in(meta.at("axes"));
   for_each_number(result.rule,
                   [&rule = meta.at("rule")](const char* key, auto& number) { rule.at(key).get_to(number); });
@@ -282,14 +281,14 @@ std::string to_json(const SweepResult& result) {
   const Json root = {{"meta", std::move(meta)},
                      {"devices", Json::array({std::move(device)})},
                      {"benchmarks", benchmarks_json(result)}};
-  return root.dump(1) + "\n";
+  return ordered_document(root, 1);
 }
 
 SweepResult from_json(std::string_view text, const std::string& label) {
   constexpr std::string_view kAllowed = "a result of `mmaudit sweep`";
   try {
-    return result_in(Json(corpus::parse_bounded(text, label, kAllowed)), label);
-  } catch (const nlohmann::json::exception&) {  // a field is missing or of another type
+    return result_in(corpus::parse_bounded(text, label, kAllowed), label);
+  } catch (const JsonError&) {  // a field is missing or of another type
     throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));
   }
 }

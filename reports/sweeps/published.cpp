@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "mmaudit/csv.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
 #include "published_machine.hpp"
 
@@ -14,10 +15,16 @@ namespace {
 
 constexpr std::string_view kHead = "table,gpu,subject,point,cycles,rate,unit,mhz,watts,per_watt";
 
-PublishedRow row_of(std::string_view line) {
-  const std::vector<std::string_view> cells = split(line, ',');
-  if (cells.size() != split(kHead, ',').size())
-    throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
+/// Rows of as many columns as the head. Errors: std::logic_error, which a test would find.
+std::vector<std::vector<std::string_view>> rows_in(std::string_view file, std::string_view head) {
+  std::vector<std::vector<std::string_view>> rows = csv::rows_of(file, head);
+  for (const auto& cells : rows)
+    if (cells.size() != csv::fields_of(head).size())
+      throw std::logic_error("corpus/published: a row of other columns: " + csv::line_of(cells, ""));
+  return rows;
+}
+
+PublishedRow row_of(const std::vector<std::string_view>& cells) {
   PublishedRow row{cells[0], cells[1], split(cells[2], '|'), {}, cells[4], cells[5], cells[6], cells[7],
                    cells[8], cells[9]};
   if (!cells[3].empty())
@@ -84,8 +91,7 @@ const std::vector<PublishedRow>& published_rows() {
   static const std::vector<PublishedRow> all = [] {
     std::vector<PublishedRow> rows;
     for (const std::string_view file : published_files())
-      for (const std::string_view line : split(file, '\n'))
-        if (!line.empty() && !line.starts_with('#') && line != kHead) rows.push_back(row_of(line));
+      for (const auto& cells : rows_in(file, kHead)) rows.push_back(row_of(cells));
     return rows;
   }();
   return all;
@@ -94,13 +100,8 @@ const std::vector<PublishedRow>& published_rows() {
 const std::vector<PublishedFact>& published_facts() {
   static const std::vector<PublishedFact> all = [] {
     std::vector<PublishedFact> facts;
-    for (const std::string_view line : split(kLuo2025Machine, '\n')) {
-      if (line.empty() || line.starts_with('#') || line == "table,gpu,what,value,unit") continue;
-      const std::vector<std::string_view> cells = split(line, ',');
-      if (cells.size() != 5)
-        throw std::logic_error("corpus/published: a row of other columns: " + std::string(line));
+    for (const auto& cells : rows_in(kLuo2025Machine, "table,gpu,what,value,unit"))
       facts.push_back({cells[0], cells[1], cells[2], cells[3], cells[4]});
-    }
     return facts;
   }();
   return all;

@@ -8,10 +8,9 @@
 #include "campaign/json.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::campaign {
-
-using nlohmann::json;
 
 Count& Count::operator+=(const Count& other) {
   dots += other.dots;
@@ -39,7 +38,7 @@ void for_each_field(Item& item, Of& count, const Visit& visit) {
 }  // namespace
 
 std::string journal_header(const Schedule& schedule, const Shard& shard) {
-  json header = {{"schema", "mmaudit.campaign-journal/2"},
+  Json header = {{"schema", "mmaudit.campaign-journal/2"},
                  {"plan", schedule.identity()},
                  {"seed", schedule.seed},
                  {"dots", schedule.dots}};
@@ -47,12 +46,12 @@ std::string journal_header(const Schedule& schedule, const Shard& shard) {
     header["part"] = shard.index;
     header["parts"] = shard.of;
   }
-  return header.dump();
+  return header.sorted().dump();
 }
 
 void Tally::take(const std::string& line, const std::string& where) {
   try {
-    json entry = corpus::parse_bounded(line, where, kAllowed);
+    Json entry = corpus::parse_bounded(line, where, kAllowed);
     const auto sum = entry.at("checksum").get<std::string>();
     entry.erase("checksum");
     if (checksum_of(entry) != sum)
@@ -71,7 +70,7 @@ void Tally::take(const std::string& line, const std::string& where) {
     if (count.dots != dots_of(schedule_, item))
       throw InputError(fmt::format("{}: dots: found {}, allowed: {}, as many as its batches have", where,
                                    count.dots, dots_of(schedule_, item)));
-    const json& written = entry.at("examples");
+    const Json& written = entry.at("examples");
     const std::size_t least = std::min<std::uint64_t>(count.mismatches, 1);
     const std::size_t most = std::min<std::uint64_t>(count.mismatches, kMostExamples);
     if (count.mismatches > count.dots || !(count.seconds >= 0) || written.size() < least ||
@@ -80,10 +79,10 @@ void Tally::take(const std::string& line, const std::string& where) {
           "{}: mismatches, seconds, examples: found {}, {}, {}, allowed: up to {}, 0 or more, {} to {}",
           where, count.mismatches, count.seconds, written.size(), count.dots, least, most));
     std::vector<Mismatch> examples;
-    for (const json& one : written)
+    for (const Json& one : written)
       examples.push_back(mismatch_from(one, schedule_.instructions[item.instruction].instruction, where));
     add(item, count, examples);
-  } catch (const json::exception&) {
+  } catch (const JsonError&) {
     throw InputError(fmt::format("{}: found no entry of a journal, allowed: {}", where, kAllowed));
   }
 }
@@ -145,13 +144,14 @@ Journal::Journal(const std::filesystem::path& file, const Schedule& schedule, co
 }
 
 void Journal::add(const WorkItem& item, const Count& count, const std::vector<Mismatch>& examples) {
-  json entry;
+  Json entry;
   for_each_field(item, count, [&](const char* key, const auto& value) { entry[key] = value; });
-  entry["examples"] = json::array();
+  entry["examples"] = Json::array();
   for (std::size_t i = 0; i < std::min(examples.size(), kMostExamples); ++i)
     entry["examples"].push_back(to_json(examples[i]));
   entry["checksum"] = checksum_of(entry);
-  out_ << entry.dump() << '\n' << std::flush;  // the system now has it, whatever happens to this process
+  out_ << entry.sorted().dump() << '\n'
+       << std::flush;  // the system now has it, whatever happens to this process
   if (!out_) throw EnvironmentError("the journal: cannot write");
   tally_.add(item, count, examples);
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/dot_case.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::campaign {
@@ -18,8 +18,8 @@ namespace mmaudit::campaign {
 inline constexpr std::size_t kMostElements = 4096;  ///< of a list of an example
 inline constexpr std::size_t kMostExamples = 16;    ///< kept of a work item, a journal, a result
 
-inline std::string checksum_of(const nlohmann::json& object) {
-  return corpus::checksum_of(std::string_view(object.dump()));
+inline std::string checksum_of(const Json& object) {
+  return corpus::checksum_of(std::string_view(object.sorted().dump()));
 }
 
 /// Calls visit(key, value) for every field of a mismatch, for writers and readers alike.
@@ -38,19 +38,19 @@ void for_each_field(Of& one, const Visit& visit) {
   visit("model", one.found);
 }
 
-inline nlohmann::json to_json(const Mismatch& one) {
-  nlohmann::json json;
+inline Json to_json(const Mismatch& one) {
+  Json json;
   for_each_field(one, [&](const char* key, const auto& value) { json[key] = value; });
   return json;
 }
 
 /// Like get_to(), which takes -1 for 2^64 - 1, 1.5 for 1 and 256 for 0. Errors: InputError.
 template <typename T>
-void read_exactly(const nlohmann::json& json, T& to, const std::string& where) {
+void read_exactly(const Json& json, T& to, const std::string& where) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     if (!json.is_number_unsigned() || !std::in_range<T>(json.get<std::uint64_t>()))
       throw InputError(fmt::format("{}: found {}, allowed: an integer from 0 to {}", where,
-                                   printable(json.dump(-1, ' ', true), 40), std::numeric_limits<T>::max()));
+                                   printable(json.ascii(), 40), std::numeric_limits<T>::max()));
     to = static_cast<T>(json.get<std::uint64_t>());
   } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
     if (!json.is_array() || json.size() > kMostElements)
@@ -63,9 +63,9 @@ void read_exactly(const nlohmann::json& json, T& to, const std::string& where) {
   }
 }
 
-/// A mismatch of `instruction`. Errors: InputError, json::exception where a field is missing.
-inline Mismatch mismatch_from(nlohmann::json json, const Instruction& instruction, const std::string& where) {
-  json.emplace("modifiers", 0);  // old results lack it
+/// A mismatch of `instruction`. Errors: InputError, JsonError where a field is missing.
+inline Mismatch mismatch_from(Json json, const Instruction& instruction, const std::string& where) {
+  if (!json.contains("modifiers")) json["modifiers"] = 0;  // old results lack it
   Mismatch one;
   for_each_field(one, [&](const char* key, auto& value) {
     read_exactly(json.at(key), value, fmt::format("{}: examples: {}", where, key));
@@ -79,8 +79,8 @@ inline Mismatch mismatch_from(nlohmann::json json, const Instruction& instructio
 }
 
 /// What is `key` of an object, as text without quotes.
-inline std::string text_at(const nlohmann::json& object, const char* key) {
-  const nlohmann::json& value = object.at(key);
+inline std::string text_at(const Json& object, const char* key) {
+  const Json& value = object.at(key);
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

@@ -8,11 +8,10 @@
 #include "campaign/json.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::campaign {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kAllowedFiles = "what `mmaudit campaign` wrote";
 constexpr std::string_view kSchema = "mmaudit.campaign/1";
@@ -21,9 +20,9 @@ constexpr ProvenanceKey kProvenanceKeys[] = {
     {"version", &Provenance::version}, {"revision", &Provenance::revision}, {"date", &Provenance::date}};
 
 /// Per shard of the schedule: how much it is and how much is done; "here": this result has its counts.
-json shards_of(const Schedule& schedule, const Tally& tally, const Shard& shard) {
+Json shards_of(const Schedule& schedule, const Tally& tally, const Shard& shard) {
   const std::vector<WorkItem> items = items_of(schedule);
-  json shards = json::array();
+  Json shards = Json::array();
   for (std::size_t s = 0; s < shard.of; ++s) {
     const bool here = s == shard.index;
     std::uint64_t count = 0, done = 0, dots = 0, dots_done = 0;
@@ -38,7 +37,7 @@ json shards_of(const Schedule& schedule, const Tally& tally, const Shard& shard)
         first = &items[i];
       }
     }
-    json one = {{"here", here},           {"stretches", count},
+    Json one = {{"here", here},           {"stretches", count},
                 {"stretches_done", done}, {"dots", dots},
                 {"dots_done", dots_done}, {"ended", here ? "stopped" : "no result of this part"}};
     if (first != nullptr) {
@@ -52,11 +51,11 @@ json shards_of(const Schedule& schedule, const Tally& tally, const Shard& shard)
 }
 
 /// Derives "complete" and "not_done" from "parts".
-void list_not_done(json& result) {
-  json missing = json::array();
+void list_not_done(Json& result) {
+  Json missing = Json::array();
   const std::size_t of = result.at("parts").size();
   for (std::size_t s = 0; s < of; ++s) {
-    json& shard = result.at("parts").at(s);
+    Json& shard = result.at("parts").at(s);
     const auto left = [&](const char* all, const char* done) {
       return shard.at(all).get<std::uint64_t>() - shard.at(done).get<std::uint64_t>();
     };
@@ -78,13 +77,13 @@ void list_not_done(json& result) {
   result["not_done"] = std::move(missing);
 }
 
-std::string sealed(json result) {
+std::string sealed(Json result) {
   list_not_done(result);
   result["checksum"] = checksum_of(result);
-  return result.dump(1) + "\n";
+  return document(result, 1);
 }
 
-Mismatch example_from(const json& one, const std::string& file) {
+Mismatch example_from(const Json& one, const std::string& file) {
   const auto name = one.at("instruction").get<std::string>();
   const auto instruction = find_instruction(name);
   if (!instruction)
@@ -93,8 +92,8 @@ Mismatch example_from(const json& one, const std::string& file) {
 }
 
 /// Refuses counts that are not the sums of their parts: a checksum finds damage, not a file that was made.
-void check(const json& result, const std::string& file) {
-  const auto count = [&](const json& of, const char* key) {
+void check(const Json& result, const std::string& file) {
+  const auto count = [&](const Json& of, const char* key) {
     std::uint64_t value = 0;
     read_exactly(of.at(key), value, fmt::format("{}: {}", file, key));
     return value;
@@ -104,26 +103,30 @@ void check(const json& result, const std::string& file) {
       throw InputError(fmt::format("{}: {}: found {}, allowed: {} to {}", file, field, found, least, most));
   };
   /// The counts of `of` are the sums over `parts`.
-  const auto require_sums = [&](const json& of, const json& parts) {
+  const auto require_sums = [&](const Json& of, const Json& parts) {
     for (const char* key : {"dots", "mismatches"}) {
       std::uint64_t sum = 0;
-      for (const json& part : parts) {
+      const auto add_part = [&](const Json& part) {
         require(key, count(part, key), 0, count(of, key) - sum);
         sum += count(part, key);
-      }
+      };
+      if (parts.is_object())
+        for (const auto& [name, part] : parts.items()) add_part(part);
+      else
+        for (const Json& part : parts) add_part(part);
       require(key, sum, count(of, key), count(of, key));
     }
     require("mismatches", count(of, "mismatches"), 0, count(of, "dots"));
   };
   require_sums(result, result.at("instructions"));
-  for (const json& one : result.at("instructions")) require_sums(one, one.at("families"));
+  for (const Json& one : result.at("instructions")) require_sums(one, one.at("families"));
   require("examples", result.at("examples").size(), count(result, "mismatches") == 0 ? 0 : 1,
           std::min<std::uint64_t>(count(result, "mismatches"), kMostExamples));
-  for (const json& one : result.at("examples")) static_cast<void>(example_from(one, file));
+  for (const Json& one : result.at("examples")) static_cast<void>(example_from(one, file));
   const auto complete = result.at("complete").get<bool>();
   if (!result.contains("parts")) return;  // old results
   std::uint64_t left = 0;
-  for (const json& part : result.at("parts")) {
+  for (const Json& part : result.at("parts")) {
     require("parts: stretches_done", count(part, "stretches_done"), 0, count(part, "stretches"));
     require("parts: dots_done", count(part, "dots_done"), 0, count(part, "dots"));
     left += count(part, "stretches") == count(part, "stretches_done") ? 0 : 1;
@@ -137,7 +140,7 @@ void check(const json& result, const std::string& file) {
 template <typename Use>
 auto with_result(const std::string& text, const std::string& file, const Use& use) {
   try {
-    json result = corpus::parse_bounded(text, file, kAllowedFiles);
+    Json result = corpus::parse_bounded(text, file, kAllowedFiles);
     if (result.at("schema") != kSchema)
       throw InputError(fmt::format("{}: schema: found {}, allowed: \"{}\"", file,
                                    printable(result.at("schema").dump(), 40), kSchema));
@@ -148,27 +151,27 @@ auto with_result(const std::string& text, const std::string& file, const Use& us
                                    printable(sum, 40), checksum_of(result)));
     check(result, file);
     return use(std::move(result));
-  } catch (const json::exception&) {
+  } catch (const JsonError&) {
     throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowedFiles));
   }
 }
 
-void add(json& to, const json& from, std::initializer_list<const char*> counts) {
+void add(Json& to, const Json& from, std::initializer_list<const char*> counts) {
   for (const char* count : counts)
     to.at(count) = to.at(count).get<std::uint64_t>() + from.at(count).get<std::uint64_t>();
 }
 
 /// Lists different answers side by side: shards may have run on different machines.
-void join(json& to, const json& from) {
+void join(Json& to, const Json& from) {
   const auto text = to.get<std::string>(), other = from.get<std::string>();
   if ((", " + text + ", ").find(", " + other + ", ") == std::string::npos) to = text + ", " + other;
 }
 
-void add_instruction(json& to, const json& from) {
+void add_instruction(Json& to, const Json& from) {
   add(to, from, {"dots", "mismatches"});
   to.at("seconds") = to.at("seconds").get<double>() + from.at("seconds").get<double>();
   for (const auto& [name, counts] : from.at("families").items()) {
-    json& into = to.at("families")[name];
+    Json& into = to.at("families")[name];
     if (into.is_null())
       into = counts;
     else
@@ -177,16 +180,16 @@ void add_instruction(json& to, const json& from) {
 }
 
 /// Adds one result to another of the same schedule.
-void merge(json& to, const json& from, const std::string& file) {
-  const auto refuse = [&](const char* field, const json& found, const json& allowed) {
+void merge(Json& to, const Json& from, const std::string& file) {
+  const auto refuse = [&](const char* field, const Json& found, const Json& allowed) {
     return InputError(fmt::format("{}: {}: found {}, allowed: {}, as the first file has", file, field,
                                   found.dump(), allowed.dump()));
   };
   if (from.at("plan") != to.at("plan")) throw refuse("plan", from.at("plan"), to.at("plan"));
-  json& shards = to.at("parts");
+  Json& shards = to.at("parts");
   if (from.at("parts").size() != shards.size()) throw refuse("parts", from.at("parts").size(), shards.size());
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const json& shard = from.at("parts").at(s);
+    const Json& shard = from.at("parts").at(s);
     if (!shard.at("here").get<bool>()) continue;
     if (shards[s].at("here").get<bool>())
       throw InputError(fmt::format("{}: part: found {} of {}, allowed: one that no other file has", file, s,
@@ -196,18 +199,19 @@ void merge(json& to, const json& from, const std::string& file) {
   add(to, from, {"dots", "mismatches", "gpus"});
   for (const char* fact : {"gpu", "driver", "cuda", "version", "revision"}) join(to.at(fact), from.at(fact));
   to.at("date") = std::max(to.at("date").get<std::string>(), from.at("date").get<std::string>());
-  json& instructions = to.at("instructions");
+  Json& instructions = to.at("instructions");
   if (instructions.size() != from.at("instructions").size())
     throw refuse("instructions", from.at("instructions").size(), instructions.size());
   for (std::size_t i = 0; i < instructions.size(); ++i)
     add_instruction(instructions[i], from.at("instructions")[i]);
-  for (const json& example : from.at("examples"))
+  for (const Json& example : from.at("examples"))
     if (to.at("examples").size() < kMostExamples) to.at("examples").push_back(example);
 }
 
-std::string not_done_text(const json& result) {
+std::string not_done_text(const Json& result) {
   std::string text;
-  for (const json& one : result.value("not_done", json::array())) {
+  if (!result.contains("not_done")) return text;
+  for (const Json& one : result.at("not_done")) {
     const auto word = [&](const char* key) { return text_at(one, key); };
     text += fmt::format(
         "not done: shard {} of {}: {} of {} work items, {} dot products, from work item {} ({}, {}) on: {}\n",
@@ -221,9 +225,9 @@ std::string not_done_text(const json& result) {
 
 std::string campaign_json(const Schedule& schedule, const Tally& tally, const Provenance& provenance,
                           std::size_t gpus, const Shard& shard) {
-  json instructions = json::array();
+  Json instructions = Json::array();
   for (std::size_t i = 0; i < schedule.instructions.size(); ++i) {
-    json input_classes = json::object();
+    Json input_classes = Json::object();
     Count sum;
     for (std::size_t c = 0; c < schedule.input_classes.size(); ++c) {
       const auto found = tally.counts().find({i, c});
@@ -240,13 +244,13 @@ std::string campaign_json(const Schedule& schedule, const Tally& tally, const Pr
                             {"seconds", sum.seconds},
                             {"families", input_classes}});
   }
-  json examples = json::array();
+  Json examples = Json::array();
   for (const auto& [instruction, example] : tally.examples()) {
     examples.push_back(to_json(example));
     examples.back()["instruction"] = name_of(schedule.instructions[instruction].instruction);
   }
   const Count total = tally.total();
-  json result = {{"schema", kSchema},
+  Json result = {{"schema", kSchema},
                  {"on", schedule.on()},
                  {"seed", schedule.seed},
                  {"generator", gen::kGeneratorVersion},
@@ -264,9 +268,9 @@ std::string campaign_json(const Schedule& schedule, const Tally& tally, const Pr
 }
 
 std::string merge_campaigns(const std::vector<std::pair<std::string, std::string>>& files) {
-  std::optional<json> all;
+  std::optional<Json> all;
   for (const auto& [file, text] : files)
-    with_result(text, file, [&, &file = file](json one) {
+    with_result(text, file, [&, &file = file](Json one) {
       if (!one.contains("parts"))
         throw InputError(
             fmt::format("{}: parts: found none, allowed: a result of `mmaudit campaign --part`", file));
@@ -280,11 +284,11 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
 }
 
 CampaignVerdict campaign_verdict(const std::string& text, const std::string& file) {
-  return with_result(text, file, [&file](const json& result) {
+  return with_result(text, file, [&file](const Json& result) {
     CampaignVerdict verdict{
         result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
     if (!result.at("examples").empty()) {
-      const json& first = result.at("examples").at(0);
+      const Json& first = result.at("examples").at(0);
       verdict.example = {first.at("instruction").get<std::string>(), example_from(first, file)};
     }
     return verdict;
@@ -292,9 +296,9 @@ CampaignVerdict campaign_verdict(const std::string& text, const std::string& fil
 }
 
 std::string campaign_text(const std::string& text, const std::string& file) {
-  return with_result(text, file, [](const json& result) {
+  return with_result(text, file, [](const Json& result) {
     const auto word = [&](const char* key) { return text_at(result, key); };
-    std::string out = result.value("on", "hardware") == "model"
+    std::string out = result.contains("on") && result.at("on") == "model"
                           ? fmt::format("MODEL AGAINST ITSELF, no hardware: {}", word("architecture"))
                           : fmt::format("{} on {}, driver {}, CUDA {}", word("architecture"), word("gpu"),
                                         word("driver"), word("cuda"));
@@ -302,7 +306,7 @@ std::string campaign_text(const std::string& text, const std::string& file) {
                        result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
     constexpr const char* kLine = "  {:44} {:9} {:>20} {:>12}\n";
     out += fmt::format(kLine, "instruction", "engine", "dot products", "mismatches");
-    for (const json& one : result.at("instructions"))
+    for (const Json& one : result.at("instructions"))
       out += fmt::format(kLine, text_at(one, "instruction"), text_at(one, "engine"), text_at(one, "dots"),
                          text_at(one, "mismatches"));
     return out + "\n" + not_done_text(result) +

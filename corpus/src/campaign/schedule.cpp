@@ -6,6 +6,7 @@
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::campaign {
@@ -38,20 +39,20 @@ std::string_view Schedule::on() const {
 }
 
 std::string Schedule::identity() const {
-  nlohmann::json all = {{"seed", seed},
-                        {"dots", dots},
-                        {"architecture", architecture},
-                        {"generator", gen::kGeneratorVersion},
-                        {"cut", kCutVersion}};
+  Json all = {{"seed", seed},
+              {"dots", dots},
+              {"architecture", architecture},
+              {"generator", gen::kGeneratorVersion},
+              {"cut", kCutVersion}};
   if (on() == "hardware")
     all["squares"] = batches_version;
   else
     all["on"] = on();
   for (const ScheduledInstruction& one : instructions) {
-    nlohmann::json entry = {{"name", name_of(one.instruction)},
-                            {"engine", one.engine},
-                            {"chunk", one.batch_dots},
-                            {"row", corpus::to_json(one.instruction, *one.entry)}};
+    Json entry = {{"name", name_of(one.instruction)},
+                  {"engine", one.engine},
+                  {"chunk", one.batch_dots},
+                  {"row", corpus::to_json(one.instruction, *one.entry)}};
     if (one.reference != nullptr) entry["plays"] = corpus::to_json(one.instruction, *one.reference);
     all["instructions"].push_back(std::move(entry));
   }

@@ -42,7 +42,7 @@ std::string text_of(const Provenance& from, const ProvenanceKey& key);
 /// The inverse of text_of(). Returns what is allowed when `text` is not what text_of() gives; empty: it is.
 std::string_view set_text(Provenance& to, const ProvenanceKey& key, std::string_view text);
 
-/// Adds the fields to a JSON object, in order. Json: nlohmann's.
+/// Adds the fields to a JSON object, in order.
 template <typename Json>
 void write_fields(const Provenance& from, std::span<const ProvenanceKey> keys, Json& to) {
   for (const ProvenanceKey& key : keys)

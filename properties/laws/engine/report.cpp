@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/comparison.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::laws {
 
@@ -52,9 +52,9 @@ std::string to_text(const LawReport& report, bool reasons) {
 }
 
 std::string to_json(const LawReport& report) {
-  nlohmann::json laws = nlohmann::json::array();
+  Json laws = Json::array();
   for (const CheckedLaw& one : report.laws) {
-    nlohmann::json skipped = nlohmann::json::object();
+    Json skipped = Json::object();
     for (const LawResult& result : one.results)
       if (!result.skipped.empty()) skipped[name_of(result.instruction)] = result.skipped;
     laws.push_back({{"law", one.law->name},
@@ -65,12 +65,11 @@ std::string to_json(const LawReport& report) {
                     {"broken", one.bad()},
                     {"skipped", std::move(skipped)}});
   }
-  const nlohmann::json out = {{"schema", "mmaudit.laws/1"},
-                              {"on", report.on},
-                              {"seed", report.seed},
-                              {"date", report.date},
-                              {"laws", std::move(laws)}};
-  return out.dump(2) + "\n";
+  return document({{"schema", "mmaudit.laws/1"},
+                   {"on", report.on},
+                   {"seed", report.seed},
+                   {"date", report.date},
+                   {"laws", std::move(laws)}});
 }
 
 }  // namespace mmaudit::laws

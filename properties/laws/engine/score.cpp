@@ -1,3 +1,4 @@
+#include "mmaudit/json.hpp"
 #include "mmaudit/laws/mutation.hpp"
 
 #include <fmt/format.h>
@@ -5,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 namespace mmaudit::laws {
 namespace {
@@ -94,8 +94,8 @@ std::string text_of(const Blocks& blocks, std::string (RuleLine::*verdict)() con
   return text;
 }
 
-nlohmann::json json_of(const ScoredMutant& one, const char* dots) {
-  nlohmann::json json = {{"rule", one.rule}, {"change", one.change}};
+Json json_of(const ScoredMutant& one, const char* dots) {
+  Json json = {{"rule", one.rule}, {"change", one.change}};
   if (one.recorded) json[dots] = *one.recorded;
   if (!one.input_class.empty()) json["family"] = one.input_class;
   if (!one.invisible.empty()) json["invisible"] = one.invisible;
@@ -133,16 +133,15 @@ std::string score_text(const std::vector<RecordingScore>& scores, bool every_ins
 }
 
 std::string score_json(const std::vector<RecordingScore>& scores) {
-  nlohmann::json instructions = nlohmann::json::array();
+  Json instructions = Json::array();
   for (const RecordingScore& score : scores) {
-    nlohmann::json mutants = nlohmann::json::array();
+    Json mutants = Json::array();
     for (const ScoredMutant& one : score.mutants) mutants.push_back(json_of(one, "dots"));
     instructions.push_back(
         {{"instruction", name_of(score.instruction)}, {"dots", score.dots}, {"wrong_models", mutants}});
   }
-  const nlohmann::json out = {
-      {"schema", "mmaudit.strength/1"}, {"survivors", survived(scores)}, {"instructions", instructions}};
-  return out.dump(2) + "\n";
+  return document(
+      {{"schema", "mmaudit.strength/1"}, {"survivors", survived(scores)}, {"instructions", instructions}});
 }
 
 std::size_t LawScore::survived() const { return how_many(mutants, not_killed); }
@@ -181,22 +180,21 @@ std::string score_text(const LawScore& score) {
 }
 
 std::string score_json(const LawScore& score) {
-  nlohmann::json mutants = nlohmann::json::array();
+  Json mutants = Json::array();
   for (const ScoredMutant& one : score.mutants) {
-    nlohmann::json json = json_of(one, "recorded_dots");
+    Json json = json_of(one, "recorded_dots");
     json["instruction"] = name_of(one.instruction);
-    json["laws"] = nlohmann::json::array();
+    json["laws"] = Json::array();
     for (const Law* law : one.broken) json["laws"].push_back(law->name);
     json["survives"] = one.survived();
     mutants.push_back(std::move(json));
   }
-  const nlohmann::json out = {{"schema", "mmaudit.law_strength/1"},
-                              {"architecture", score.architecture},
-                              {"seed", score.seed},
-                              {"survivors", score.survived()},
-                              {"wrongly_excused", score.wrongly_excused()},
-                              {"wrong_models", mutants}};
-  return out.dump(2) + "\n";
+  return document({{"schema", "mmaudit.law_strength/1"},
+                   {"architecture", score.architecture},
+                   {"seed", score.seed},
+                   {"survivors", score.survived()},
+                   {"wrongly_excused", score.wrongly_excused()},
+                   {"wrong_models", mutants}});
 }
 
 }  // namespace mmaudit::laws

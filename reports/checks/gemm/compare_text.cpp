@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "gemm/compare.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::checks {
@@ -66,13 +66,13 @@ std::string summary_of(const std::vector<GemmOutcome>& outcomes) {
 }
 
 std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked, std::uint64_t seed) {
-  nlohmann::json all = nlohmann::json::array();
+  Json all = Json::array();
   for (const GemmOutcome& each : outcomes) {
-    nlohmann::json one = {{"problem", corpus::to_json(each.problem)},
-                          {"call", corpus::to_json(each.call)},
-                          {"ran", each.ran},
-                          {"elements", each.elements},
-                          {"wrong", each.wrong}};
+    Json one = {{"problem", corpus::to_json(each.problem)},
+                {"call", corpus::to_json(each.call)},
+                {"ran", each.ran},
+                {"elements", each.elements},
+                {"wrong", each.wrong}};
     if (each.plan)
       one["plan"] = corpus::to_json(*each.plan);
     else
@@ -83,12 +83,12 @@ std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked,
     if (each.wrong != 0 && each.problem.batch != 1) one["first"]["matrix"] = each.matrix;
     all.push_back(std::move(one));
   }
-  const nlohmann::json out = {{"schema", "mmaudit.gemm.compare/1"},
-                              {"complete", outcomes.size() == asked},
-                              {"asked", asked},
-                              {"seed", seed},
-                              {"outcomes", std::move(all)}};
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return document({{"schema", "mmaudit.gemm.compare/1"},
+                   {"complete", outcomes.size() == asked},
+                   {"asked", asked},
+                   {"seed", seed},
+                   {"outcomes", std::move(all)}},
+                  1);
 }
 
 }  // namespace mmaudit::checks

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/raw_words.hpp"
 
@@ -153,7 +153,7 @@ std::string text_of(const InvariantResult& result) {
 }
 
 std::string json_of(const InvariantResult& result) {
-  nlohmann::json ranges = nlohmann::json::array();
+  Json ranges = Json::array();
   for (const InvariantRange& each : result.ranges)
     ranges.push_back({{"first", each.first},
                       {"last", each.last},
@@ -162,22 +162,22 @@ std::string json_of(const InvariantResult& result) {
                       {"differing", each.differing},
                       {"worst_ulp", each.worst_ulp},
                       {"predicted", each.predicted}});
-  nlohmann::json costs = nlohmann::json::array();
+  Json costs = Json::array();
   for (const PinnedCost& each : result.costs)
     costs.push_back({{"m", each.m}, {"pinned_s", each.pinned}, {"heuristic_s", each.heuristic}});
-  const nlohmann::json out = {{"schema", "mmaudit.gemm.invariant/1"},
-                              {"type", name_of(result.layer.type)},
-                              {"layout", layout_of(result.layer)},
-                              {"n", result.layer.n},
-                              {"k", result.layer.k},
-                              {"ranges", std::move(ranges)},
-                              {"refused", result.refused},
-                              {"unknown", result.unknown},
-                              {"wrong", result.wrong},
-                              {"seconds", result.seconds},
-                              {"workspace", result.layer.workspace},
-                              {"costs", std::move(costs)}};
-  return out.dump(1) + "\n";
+  return document({{"schema", "mmaudit.gemm.invariant/1"},
+                   {"type", name_of(result.layer.type)},
+                   {"layout", layout_of(result.layer)},
+                   {"n", result.layer.n},
+                   {"k", result.layer.k},
+                   {"ranges", std::move(ranges)},
+                   {"refused", result.refused},
+                   {"unknown", result.unknown},
+                   {"wrong", result.wrong},
+                   {"seconds", result.seconds},
+                   {"workspace", result.layer.workspace},
+                   {"costs", std::move(costs)}},
+                  1);
 }
 
 std::string svg_of(const InvariantResult& result) {

@@ -45,12 +45,12 @@ TEST(ProbeText, a_plan_that_was_found_can_be_predicted_with) {
   finding.plan->promote = 96;
   const probe::UnknownGemm gemm{1, 1, 1, Format::f16, Format::f16, Format::f32, false, {}};
   const auto fields = [&] { return nlohmann::json::parse(to_json(finding, gemm)).at("plan_fields"); };
-  EXPECT_EQ(corpus::gemm_plan_of(fields(), "x"), *finding.plan);
+  EXPECT_EQ(corpus::gemm_plan_of(parse_json(fields().dump()), "x"), *finding.plan);
   finding.plan.emplace();
   finding.plan->instruction = scalar_instruction(Format::f16, Format::f16);
   finding.plan->scalar = true;
   finding.plan->output = Format::f16;
-  EXPECT_EQ(corpus::gemm_plan_of(fields(), "x"), *finding.plan);
+  EXPECT_EQ(corpus::gemm_plan_of(parse_json(fields().dump()), "x"), *finding.plan);
   finding.plan.reset();
   EXPECT_TRUE(fields().is_null());
 }

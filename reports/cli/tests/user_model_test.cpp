@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "common.hpp"
 #include "mmaudit/corpus/text_file.hpp"
@@ -19,13 +18,11 @@ using corpus::load_model;
 using corpus::row_from_json;
 using corpus::to_json;
 
-using Json = nlohmann::json;
-
 TEST(RowJson, EveryBuiltInRowComesBackAsItself) {
   for (const Architecture& architecture : architectures())
     for (const DatapathEntry& entry : architecture.datapaths) {
       SCOPED_TRACE(std::string(architecture.name) + ' ' + std::string(name_of(entry.unit)));
-      const Json text = Json::parse(to_json(entry).dump());
+      const Json text = parse_json(to_json(entry).dump());
       const DatapathEntry back = row_from_json(text, "row", "a test");
       EXPECT_TRUE(back.datapath == entry.datapath) << text.dump(2);
       EXPECT_EQ(back.unit, entry.unit);
@@ -127,7 +124,7 @@ class ModelFile : public testing::Test {
 };
 
 TEST_F(ModelFile, IsUsedLikeABuiltInArchitecture) {
-  Json model = Json::parse(to_json(*find_architecture("hopper")).dump());
+  Json model = parse_json(to_json(*find_architecture("hopper")).dump());
   model["name"] = "mine";
   model["rows"][0]["F"] = 20;
   ASSERT_EQ(error_of(model.dump()), "");
@@ -143,7 +140,7 @@ TEST_F(ModelFile, IsUsedLikeABuiltInArchitecture) {
 }
 
 TEST_F(ModelFile, RefusesAListOfInstructionsThatWasEdited) {
-  Json model = Json::parse(to_json(*find_architecture("hopper")).dump());
+  Json model = parse_json(to_json(*find_architecture("hopper")).dump());
   model["name"] = "mine";
   ASSERT_FALSE(model["instructions"].empty());
   EXPECT_EQ(error_of(model.dump()), "");

@@ -1,22 +1,22 @@
 #pragma once
 // Products, plans and what libraries did as JSON, and the log that cuBLASLt writes.
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mmaudit/gemm_problem.hpp"
+#include "mmaudit/json.hpp"
 
 namespace mmaudit::corpus {
 
 // Readers throw InputError of one line, "<where>: <field>: found ..., allowed: ...".
 
-nlohmann::json to_json(const GemmProblem& problem);
-GemmProblem gemm_problem_of(const nlohmann::json& json, const std::string& where);
-nlohmann::json to_json(const GemmPlan& plan);
-GemmPlan gemm_plan_of(const nlohmann::json& json, const std::string& where);
-nlohmann::json to_json(const LibraryCall& call);
-LibraryCall library_call_of(const nlohmann::json& json, const std::string& where);
+Json to_json(const GemmProblem& problem);
+GemmProblem gemm_problem_of(const Json& json, const std::string& where);
+Json to_json(const GemmPlan& plan);
+GemmPlan gemm_plan_of(const Json& json, const std::string& where);
+Json to_json(const LibraryCall& call);
+LibraryCall library_call_of(const Json& json, const std::string& where);
 
 /// A product of seeded operands (gen::gemm_operand), and the bits of D where some rows meet some columns. Row
 /// i of product p of a batch has the operands of row p * m + i; columns and C likewise.

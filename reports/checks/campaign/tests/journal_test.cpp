@@ -90,7 +90,7 @@ std::string refusal_of(const std::function<void(nlohmann::json&)>& change, bool 
   change(line);
   if (seal) {
     line.erase("checksum");
-    line["checksum"] = checksum_of(line);
+    line["checksum"] = checksum_of(parse_json(line.dump()));
   }
   std::ofstream(file) << text.substr(0, cut) << line.dump() << '\n';
   try {
