@@ -110,7 +110,8 @@ TEST(Json, RefusalsNameTheWay) {
   const Json json = parse_json(R"({"a":{"b":[1,"x"]}})");
   const JsonNode node(json, "file", {.separator = "."});
   EXPECT_EQ(node.at("a").at("b").list()[1].text(), "x");
-  EXPECT_EQ(why([&] { return node.at("a").at("b").list()[0].text(); }), "file.a.b[0]: found 1, allowed: text");
+  EXPECT_EQ(why([&] { return node.at("a").at("b").list()[0].text(); }),
+            "file.a.b[0]: found 1, allowed: text");
   EXPECT_EQ(why([&] { return node["a"]["c"].text(); }), "file.a.c: found nothing, allowed: text");
   EXPECT_EQ(why([] { corpus::parse_bounded("{\n1}", "file", "JSON"); }),
             "file: line 2: found no valid JSON, allowed: JSON");

@@ -331,7 +331,7 @@ TEST(GemmPath, NamesTheInstructionOrWhyThereIsNone) {
   EXPECT_EQ(
       std::string(mmaudit_last_error()),
       "dtype: found nvf5 (did you mean nvf4?), allowed: e4m3, e5m2, e4m3fnuz, e5m2fnuz, bf16, f16, tf32, "
-      "tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4");
+      "tf32-raw, mxf8, mxf8-e5m2, mxf6, mxf6-e3m2, mxf4, nvf4, int8-w8a8");
   path.arch = "volta", path.dtype = "e4m3";
   EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT);
   EXPECT_NE(std::string(mmaudit_last_error()).find("volta has no instruction for e4m3"), std::string::npos);

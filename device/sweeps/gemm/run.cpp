@@ -68,8 +68,8 @@ class Cublas {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   /// "cuBLAS 13.1.0 (libcublas.so.13)".
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// D = A * B^T as GemmArgs has them, on the default stream; false when the library refuses.
-  [[nodiscard]] bool multiply(const GemmArgs& x) const {
+  /// D = A * B^T as TimedGemmArgs has them, on the default stream; false when the library refuses.
+  [[nodiscard]] bool multiply(const TimedGemmArgs& x) const {
     using namespace device::cublas;
     const float one = 1, zero = 0;
     // Its matrices are column-major: D^T = B * A^T.

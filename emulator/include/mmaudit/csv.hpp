@@ -7,7 +7,8 @@
 
 namespace mmaudit::csv {
 
-/// What: the fields of a line, as views into it. One in quotes may hold commas; quotes inside it stay doubled.
+/// What: the fields of a line, as views into it. One in quotes may hold commas; quotes inside it stay
+/// doubled.
 inline std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> out;
   while (true) {

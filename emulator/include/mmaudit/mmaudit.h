@@ -159,7 +159,8 @@ typedef struct mmaudit_product {
    * Null: 1 */
   mmaudit_in factor_a, factor_b;
   uint64_t factor_block; /* a multiple of promote; 0: a factor covers all of K */
-  /* null or "product": as above; without factor_block also "a-first": D = fl32(fl32(sum) factor_a) factor_b */
+  /* null or "product": as above; without factor_block also "a-first": D = fl32(fl32(sum) factor_a) factor_b
+   */
   const char* factor_order;
 } mmaudit_product;
 
@@ -208,9 +209,9 @@ typedef struct mmaudit_quantization {
   /* Largest finite magnitudes as binary32: of the tensor, where factor_per_tensor; with scale_block (batch,
    * lanes, blocks), with factor_per_lane (batch, lanes, factor blocks). What shares a factor has the same. */
   mmaudit_in tensor_largest, largest;
-  mmaudit_out elements; /* (batch, lanes, k); of B (batch, k, lanes) */
-  mmaudit_out scales;   /* (batch, lanes, blocks); of B (batch, blocks, lanes) */
-  mmaudit_out factors;  /* binary32: one, or (batch, lanes, factor blocks) */
+  mmaudit_out elements;  /* (batch, lanes, k); of B (batch, k, lanes) */
+  mmaudit_out scales;    /* (batch, lanes, blocks); of B (batch, blocks, lanes) */
+  mmaudit_out factors;   /* binary32: one, or (batch, lanes, factor blocks) */
   uint32_t find_largest; /* 1: largest magnitudes that are null are found in x, and rounded to binary32 */
 } mmaudit_quantization;
 

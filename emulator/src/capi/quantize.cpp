@@ -149,8 +149,7 @@ Quantization quantization_of(const mmaudit_quantization& work) {
       refuse("x: found {} bytes, allowed: those up to element {}", work.x.bytes, last);
   }
   const Axis blocks{"blocks", out.rule.scaled() ? out.scale_blocks() : out.factor_blocks()};
-  if (work.find_largest > 1)
-    refuse("find_largest: found {}, allowed: 0, 1", work.find_largest);
+  if (work.find_largest > 1) refuse("find_largest: found {}, allowed: 0, 1", work.find_largest);
   const bool find = work.find_largest == 1;
   if (out.rule.one_factor() && !(find && !given(work.tensor_largest)))
     require("tensor_largest", work.tensor_largest, {{"1", 1}}, f32);

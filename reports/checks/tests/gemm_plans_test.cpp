@@ -321,8 +321,7 @@ TEST(GemmPlans, a_bad_call_or_plan_is_one_line) {
     return "accepted";
   };
   const auto grid = [&](const char* value) {
-    const auto call =
-        parse_json(R"({"kernels": [{"name": "x", "grid": )" + std::string(value) + "}]}");
+    const auto call = parse_json(R"({"kernels": [{"name": "x", "grid": )" + std::string(value) + "}]}");
     return refusal([&] { corpus::library_call_of(call, "c"); });
   };
   const std::string allowed = ", allowed: up to 3 integers from 0";
@@ -331,8 +330,7 @@ TEST(GemmPlans, a_bad_call_or_plan_is_one_line) {
   EXPECT_EQ(grid("[1, 1, 1, 1]"), "c: grid: found 4 entries" + allowed);
   EXPECT_EQ(grid("7"), "c: grid: found 7" + allowed);
   EXPECT_EQ(grid("[\"a\"]"), "c: grid: found \"a\"" + allowed);
-  const auto both =
-      parse_json(R"({"scalar": true, "instruction": "mma.m16n8k16.f32.f16.f16.f32"})");
+  const auto both = parse_json(R"({"scalar": true, "instruction": "mma.m16n8k16.f32.f16.f16.f32"})");
   EXPECT_EQ(refusal([&] { corpus::gemm_plan_of(both, "p"); }),
             "p: instruction: found mma.m16n8k16.f32.f16.f16.f32 beside scalar, allowed: one of both");
 }

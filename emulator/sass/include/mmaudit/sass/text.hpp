@@ -77,8 +77,8 @@ class Reader {
 /// with the line where an instruction has no encoding, or the file holds none.
 std::vector<Function> read(std::string_view text);
 
-/// What: every function of a listing as docs/experiments/whole/listing.py writes it. Errors: InputError with the
-/// line.
+/// What: every function of a listing as docs/experiments/whole/listing.py writes it. Errors: InputError with
+/// the line.
 std::vector<Function> read_listing(std::string_view text, std::string_view target);
 
 }  // namespace mmaudit::sass
