@@ -67,8 +67,9 @@ struct Scaling {
   constexpr bool operator==(const Scaling&) const = default;
 };
 
-/// The scalings that dtypes share.
+/// The scalings that dtypes share: rows named as an enumerator would be.
 namespace scalings {
+// NOLINTBEGIN(readability-identifier-naming)
 // clang-format off
 inline constexpr Scaling none{"none"};
 inline constexpr Scaling tensor{"tensor", ScaledBy::epilogue, kWholeTensor, kWholeTensor};
@@ -84,6 +85,7 @@ inline constexpr Scaling mx_floor{.name = "mx-floor", .by = ScaledBy::instructio
 inline constexpr Scaling mx_ceil{.name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up,
                                  .source = "PTX ISA 9.0, cvt.rp.satfinite.ue8m0x2.f32"};
 // clang-format on
+// NOLINTEND(readability-identifier-naming)
 }  // namespace scalings
 
 /// The names that find_scalings() takes, in the order that listings print.

@@ -173,9 +173,10 @@ class Json::Part {
  public:
   Part(std::initializer_list<Part> parts)
       : value_(parts) {}  // NOLINT(google-explicit-constructor): nor the next
+  // NOLINTBEGIN(bugprone-forwarding-reference-overload): it is none for a Part
   template <typename T>
-  requires(!std::same_as<std::remove_cvref_t<T>, Part>) Part(T&& from)
-      : value_(std::forward<T>(from)) {}  // NOLINT(bugprone-forwarding-reference-overload)
+  requires(!std::same_as<std::remove_cvref_t<T>, Part>) Part(T&& from) : value_(std::forward<T>(from)) {}
+  // NOLINTEND(bugprone-forwarding-reference-overload)
 
  private:
   friend Json;
