@@ -28,7 +28,7 @@ void fill(const Subject& subject, Draws& random, Tile& tile) {
 /// The partners of zeros become the largest numbers there are.
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  Draws random(tile.salt);
+  Draws random{tile.salt};
   for (int k = 0; k < tile.stored(); ++k) {
     if (!column_is_zero(subject, tile, k)) continue;
     if (tile.metadata.empty())

@@ -111,6 +111,7 @@ Values numbers(const std::vector<std::optional<double>>& found) {
 
 Values numbers(const SweepResult& result, const std::vector<Source>& sources) {
   std::vector<std::optional<double>> found;
+  found.reserve(sources.size());
   for (const Source& source : sources) found.push_back(source(result));
   return numbers(found);
 }
