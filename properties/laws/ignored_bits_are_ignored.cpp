@@ -9,7 +9,7 @@ std::string why_not(const Subject& subject) {
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  Draws random(tile.salt);
+  Draws random{tile.salt};
   const std::uint64_t low = (std::uint64_t{1} << subject.a().ignored_low_bits) - 1;
   for (std::uint64_t& x : other.a) x = (x & ~low) | (random.next() & low);
   for (std::uint64_t& x : other.b) x = (x & ~low) | (random.next() & low);

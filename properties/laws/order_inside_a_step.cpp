@@ -13,7 +13,7 @@ std::string why_not(const Subject& subject) {
 
 std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   Tile other = tile;
-  Draws random(tile.salt);
+  Draws random{tile.salt};
   for (const std::vector<int>& step : subject.steps) {
     std::vector<int> from = step;
     for (std::size_t i = from.size(); i-- > 1;)

@@ -11,7 +11,7 @@ std::vector<Tile> related(const Subject& subject, const Tile& tile) {
   for (int row = 0; row < tile.instruction.m; ++row)
     for (int k = 0; k < tile.stored(); ++k) read[static_cast<std::size_t>(tile.met(row, k))] = true;
   Tile other = tile;
-  Draws random(tile.salt);
+  Draws random{tile.salt};
   const FormatSpec b = subject.b();
   for (int k = 0; k < tile.instruction.k; ++k)
     for (int col = 0; col < tile.instruction.n; ++col)
