@@ -108,8 +108,8 @@ const Json& Json::at(std::size_t index) const {
 }
 
 const Json::List& Json::list() const {
-  static const List kNone;
-  return is_null() ? kNone : alternative<List>();
+  static const List none;
+  return is_null() ? none : alternative<List>();
 }
 
 void Json::push_back(Json one) {
@@ -145,7 +145,8 @@ void Json::write(std::string& out, int indent, int depth, bool ascii) const {
   const auto elements = [&](char open, const auto& all, char close, const auto& write_one) {
     out += open;
     const auto new_line = [&](int levels) {
-      if (indent >= 0) out.append(1, '\n').append(static_cast<std::size_t>(levels * indent), ' ');
+      if (indent >= 0)
+        out.append(1, '\n').append(static_cast<std::size_t>(levels) * static_cast<std::size_t>(indent), ' ');
     };
     for (const auto& one : all) {
       if (&one != &all.front()) out += ',';

@@ -70,6 +70,7 @@ std::uint64_t JsonNode::hex() const {
 std::vector<JsonNode> JsonNode::list(std::string_view allowed) const {
   if (json_ == nullptr || !json_->is_array()) refuse_type(allowed);
   std::vector<JsonNode> out;
+  // The constructor is private. NOLINTNEXTLINE(modernize-use-emplace)
   for (const Json& each : *json_) out.push_back({&each, fmt::format("{}[{}]", where_, out.size()), wording_});
   return out;
 }
