@@ -86,14 +86,13 @@ std::shared_ptr<const UserModel> load_model(const std::string& file) {
   const JsonNode listed = model["rows"];
   if (!listed.given() || !listed.json().is_array() || listed.json().empty())
     listed.refuse("a list of at least one row");
-  const std::vector<JsonNode> rows = listed.list();
   std::vector<std::tuple<MatrixUnit, Format, Format>> seen;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    owned->datapaths.push_back(row_from_json(rows[i].json(), rows[i].where(), owned->file));
+  for (const JsonNode& row : listed.list()) {
+    owned->datapaths.push_back(row_from_json(row.json(), row.where(), owned->file));
     const DatapathEntry& entry = owned->datapaths.back();
     const std::tuple key{entry.unit, entry.output, entry.addend};
     if (std::find(seen.begin(), seen.end(), key) != seen.end())
-      JsonNode(rows[i].json(), rows[i].where() + ".datapath", kWording)
+      JsonNode(row.json(), row.where() + ".datapath", kWording)
           .refuse(std::string(name_of(entry.unit)), "one row a datapath, output_format and addend_format");
     seen.push_back(key);
   }
