@@ -5,10 +5,12 @@ namespace mmaudit::report {
 std::string to_csv(const Table& table) {
   constexpr std::string_view kEnd = "\r\n";
   std::vector<std::string_view> head;
+  head.reserve(table.columns.size());
   for (const Column& column : table.columns) head.emplace_back(column.header);
   std::string out = csv::line_of(head, kEnd);
   for (const auto& row : table.rows) {
     std::vector<std::string_view> fields;
+    fields.reserve(row.size());
     for (const Cell& cell : row) fields.emplace_back(cell.text);
     out += csv::line_of(fields, kEnd);
   }
