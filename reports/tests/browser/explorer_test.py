@@ -4,12 +4,13 @@ Its bits are compared with the library's, its policy and hostile input are tried
 line says why. --shots writes pictures as PNG. axe_test.py looks at accessibility, explorer_speed.py at speed.
 """
 import ctypes
-import importlib.util
+import importlib
 import json
 import os
 import pathlib
 import random
 import sys
+import types
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -25,11 +26,10 @@ SHOWN_D = "document.querySelector('#panel-1 .d code').textContent"
 def load_library(path):
     """The declarations of the Python package, without its arrays."""
     os.environ["MMAUDIT_LIBRARY"] = path
-    source = HERE.parents[2] / "emulator" / "python" / "mmaudit" / "_library.py"
-    spec = importlib.util.spec_from_file_location("mmaudit_library", source)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    package = types.ModuleType("mmaudit")  # in the place of its __init__.py, which wants numpy
+    package.__path__ = [str(HERE.parents[2] / "emulator" / "python" / "mmaudit")]
+    sys.modules["mmaudit"] = package
+    return importlib.import_module("mmaudit._library")
 
 
 class Draw:
