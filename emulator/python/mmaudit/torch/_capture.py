@@ -8,8 +8,8 @@ from typing import Any, Callable, Collection, Dict, List, Set, Union
 import torch
 from torch import Tensor, nn
 
-from . import _checked
 from .._refuse import refused
+from . import _checked
 from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._emulate import Seen, emulate

@@ -7,8 +7,8 @@ from torch import nn
 
 from .. import _tool
 from .._audit import Names
-from . import _checked
 from .._refuse import refused
+from . import _checked
 from ._capture import capture
 from ._tighten import Tightened, tighten
 

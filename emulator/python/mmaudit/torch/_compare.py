@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from . import _checked, _compare_page
 from .._refuse import refused
+from . import _checked, _compare_page
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
 from ._recipes import Choice, LayerRecipes, Plan, label

@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
 )
 
-from . import _checked, _settings
 from .._refuse import refused
+from . import _checked, _settings
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe

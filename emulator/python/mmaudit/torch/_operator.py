@@ -10,8 +10,8 @@ from torch import Tensor
 
 from .. import _library
 from .._library import Instruction, lib
-from . import _checked, _cuda
 from .._refuse import listed, refused
+from . import _checked, _cuda
 from ._checked import whole
 from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
 

@@ -11,8 +11,8 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from torch import nn
 
 from .. import _library
-from . import _checked
 from .._refuse import listed, refused
+from . import _checked
 from ._checked import named_modules
 from ._operator import find_path
 
