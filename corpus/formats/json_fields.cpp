@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-
 #include "mmaudit/error.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit {
 namespace {
@@ -59,12 +58,10 @@ std::uint64_t JsonNode::count(std::uint64_t most) const {
 std::uint64_t JsonNode::hex() const {
   constexpr std::string_view kAllowed = "hexadecimal digits after 0x";
   const std::string digits = text(kAllowed);
-  std::uint64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  if (digits.size() < 3 || !digits.starts_with("0x")) refuse(kAllowed);
-  const auto [read, error] = std::from_chars(digits.data() + 2, end, value, 16);
-  if (error != std::errc{} || read != end) refuse(kAllowed);
-  return value;
+  if (!digits.starts_with("0x")) refuse(kAllowed);
+  const auto value = whole_number<std::uint64_t>(std::string_view(digits).substr(2), 16);
+  if (!value) refuse(kAllowed);
+  return *value;
 }
 
 std::vector<JsonNode> JsonNode::list(std::string_view allowed) const {

@@ -46,6 +46,8 @@ enum class FactorOrder : std::uint8_t {
 std::string_view name_of(ScaledBy by);
 std::string_view name_of(ScaleRounding rounding);
 std::string_view name_of(FactorOrder order);
+/// The names of all, which find_factor_order() takes.
+std::span<const std::string_view> factor_orders();
 std::optional<FactorOrder> find_factor_order(std::string_view name);
 
 struct Scaling {

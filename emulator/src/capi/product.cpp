@@ -70,7 +70,7 @@ Product product_of(const mmaudit_product& work) {
                work.factor_block, FactorOrder::product};
   if (work.factor_order != nullptr) {
     const auto order = find_factor_order(work.factor_order);
-    if (!order) refuse("factor_order: found {}, allowed: product, a-first", work.factor_order);
+    if (!order) refuse("factor_order: found {}, allowed: {}", work.factor_order, names_of(factor_orders()));
     x.factors.order = *order;
   }
   if (const std::string why = why_no_factors(x.inst, x.problem, x.factors); !why.empty())

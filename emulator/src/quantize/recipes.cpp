@@ -118,6 +118,8 @@ std::string_view name_of(ScaledBy by) { return kScaledBy[static_cast<std::size_t
 std::string_view name_of(ScaleRounding rounding) { return kRoundings[static_cast<std::size_t>(rounding)]; }
 std::string_view name_of(FactorOrder order) { return kOrders[static_cast<std::size_t>(order)]; }
 
+std::span<const std::string_view> factor_orders() { return kOrders; }
+
 std::optional<FactorOrder> find_factor_order(std::string_view name) {
   const auto found = std::find(std::begin(kOrders), std::end(kOrders), name);
   if (found == std::end(kOrders)) return std::nullopt;
