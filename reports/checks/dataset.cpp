@@ -83,18 +83,4 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
   return report;
 }
 
-std::string dataset_text(const VerifyReport& report) {
-  std::string text = fmt::format("model against {}\n", report.against);
-  text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", "GPU", "file", "instruction", "rows",
-                      "mismatches", "known");
-  for (const VerifiedInstruction& one : report.instructions) {
-    text += fmt::format("  {:<6} {:<30} {:<36} {:>7} {:>10}  {}\n", one.classes.front().input_class,
-                        one.source, name_of(one.instruction), one.dots(), one.mismatches(), one.evidence);
-    for (const Mismatch& example : one.examples) text += describe(example, one.instruction);
-  }
-  return text +
-         fmt::format("{} result files, {} dot products, {} mismatches; bit for bit, zero signs as recorded\n",
-                     report.instructions.size(), report.dots(), report.mismatches());
-}
-
 }  // namespace mmaudit::checks

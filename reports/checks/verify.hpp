@@ -8,6 +8,7 @@
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/device/runner.hpp"
+#include "mmaudit/report/report.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {
@@ -51,6 +52,14 @@ struct VerifyReport {
   [[nodiscard]] std::uint64_t mismatches() const { return sum_of(instructions, &Comparison::mismatches); }
 };
 
+enum class VerifyColumns : std::uint8_t {
+  instructions,  ///< one line per instruction, and per input class that differs
+  families,      ///< and per input class
+  files          ///< one line per result file of a data set
+};
+/// `verified` has to outlive the report.
+report::Report report_of(const VerifyReport& verified, VerifyColumns columns = VerifyColumns::instructions);
+
 /// Replays every recording under `folder` whose instruction name contains one of `filters` (empty: all).
 /// With `only`, the recordings of that architecture and no others; none of them gives an empty report.
 /// With `instead`, through its datapaths in place of the GPU's own, as far as it has them.
@@ -64,8 +73,6 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
 /// have. With `instead`, through its datapaths in place of the GPU's own, as far as it has them.
 VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vector<std::string>& filters,
                             Progress& progress, const Architecture* instead = nullptr);
-/// One line per result file: GPU, file, instruction used, rows, mismatches, how the datapath is known.
-std::string dataset_text(const VerifyReport& report);
 
 /// Fresh inputs on the GPU, at least `dots` dot products per instruction.
 VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::string>& filters,

@@ -17,8 +17,36 @@ std::string to_csv(const Table& table) {
   return out;
 }
 
+namespace {
+
+/// A report without records and with several tables: one line per cell.
+Table cells_of(const Report& report) {
+  Table out{.columns = {"table", {"row", true}, "column", "value"}};
+  for (const Section& section : report.sections)
+    for (const Table& table : section.tables)
+      for (std::size_t r = 0; r < table.rows.size(); ++r)
+        for (std::size_t i = 0; i < table.rows[r].size(); ++i)
+          out.rows.push_back({table.title.empty() ? section.title : table.title, std::to_string(r + 1),
+                              table.columns[i].header, table.rows[r][i].text});
+  if (out.rows.empty()) out.rows.push_back({report.title, "1", "headline", report.headline});
+  return out;
+}
+
+std::string draw(const Report& report, bool /*colour*/) {
+  if (!report.records.columns.empty()) return to_csv(report.records);
+  const Table* only = nullptr;
+  for (const Section& section : report.sections)
+    for (const Table& table : section.tables) {
+      if (only != nullptr) return to_csv(cells_of(report));
+      only = &table;
+    }
+  return to_csv(only == nullptr ? cells_of(report) : *only);
+}
+
+}  // namespace
+
 namespace render {
-extern const Renderer kCsv{"csv", "csv", [](const Report& report, bool) { return to_csv(report.records); }};
+extern const Renderer kCsv{"csv", "csv", "--csv", "CSV", draw};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -199,11 +199,17 @@ std::string card(const Section& section, const std::string& anchor) {
                                  : fmt::format("{}, table {}", section.title, ++unnamed);
     tables += folded(table.folded, table.title, remark + table_of(table, name));
   }
-  const std::string content = figures_of(section, tables) + list_of(section.lines);
+  std::string content = figures_of(section, tables) + list_of(section.lines);
+  if (!section.block.empty())
+    content += fmt::format("<pre class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</pre>",
+                           escaped_html(section.title.empty() ? "Result" : section.title),
+                           escaped_html(section.block));
   if (content.empty()) return "";
+  const std::string heading = section.title.empty() ? ""
+                                                    : fmt::format("<h2><a href=\"#{}\">{}</a></h2>", anchor,
+                                                                  escaped_html(section.title));
   std::string out =
-      fmt::format("<section class=\"card{}\" id=\"{}\"><h2><a href=\"#{}\">{}</a></h2>{}{}",
-                  is_long ? " long" : "", anchor, anchor, escaped_html(section.title),
+      fmt::format("<section class=\"card{}\" id=\"{}\">{}{}{}", is_long ? " long" : "", anchor, heading,
                   paragraph(section.remark, "soft small"), folded(section.folded, "Show", content));
   for (const std::string& note : section.notes) out += paragraph(note, "small");
   return out + "</section>\n";
@@ -240,11 +246,14 @@ std::string draw(const Report& report, bool /*colour*/) {
   Anchors anchors;
   std::string cards, menu;
   bool open = false;  // a pair of sections beside each other
-  for (const Section& section : report.sections) {
+  std::vector<Section> sections = report.sections;
+  if (!report.provenance.version.empty()) sections.push_back(section_of(provenance_table(report.provenance)));
+  for (const Section& section : sections) {
     if ((section.shown & kOnPage) == 0) continue;
     if (section.halved) cards += "<div class=\"split\">";
-    const std::string anchor = anchors.of(section.title), one = card(section, anchor);
-    if (!one.empty())
+    const std::string anchor = anchors.of(section.title.empty() ? "Result" : section.title),
+                      one = card(section, anchor);
+    if (!one.empty() && !section.title.empty())
       menu += fmt::format("<li><a href=\"#{}\">{}</a></li>", anchor, escaped_html(section.title));
     cards += one;
     if (open && !section.halved) cards += "</div>\n";
@@ -280,7 +289,7 @@ std::string escaped_html(std::string_view text) {
 std::string to_html(const Table& table) { return table_of(table, table.title); }
 
 namespace render {
-extern const Renderer kHtml{"html", "html", draw};
+extern const Renderer kHtml{"html", "html", "--html", "one self-contained page", draw};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -2,7 +2,8 @@
 
 namespace mmaudit::report::render {
 
-extern const Renderer kJson{
-    "json", "json", [](const Report& report, bool) { return report.json ? report.json() : std::string(); }};
+extern const Renderer kJson{"json", "json", "--json", "the result as JSON", [](const Report& report, bool) {
+                              return report.json ? report.json() : to_json(report);
+                            }};
 
 }  // namespace mmaudit::report::render

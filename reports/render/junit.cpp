@@ -9,16 +9,27 @@ namespace {
 
 using Outcome = TestCase::Outcome;
 
+/// A report without cases is one case, which its headline judges.
+std::vector<TestCase> cases_of(const Report& report) {
+  if (!report.cases.empty()) return report.cases;
+  return {{.group = "mmaudit",
+           .name = report.title,
+           .outcome = exit_code(report) == 0 ? Outcome::passed : Outcome::failure,
+           .message = report.headline}};
+}
+
 std::string draw(const Report& report, bool /*colour*/) {
+  const std::vector<TestCase> cases = cases_of(report);
   const auto count = [&](Outcome outcome) {
-    return std::count_if(report.cases.begin(), report.cases.end(),
+    return std::count_if(cases.begin(), cases.end(),
                          [&](const TestCase& one) { return one.outcome == outcome; });
   };
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" "
       "failures=\"{}\" errors=\"{}\">\n",
-      escaped_html(report.suite), report.cases.size(), count(Outcome::failure), count(Outcome::error));
-  for (const TestCase& one : report.cases) {
+      escaped_html(report.suite.empty() ? report.title : report.suite), cases.size(), count(Outcome::failure),
+      count(Outcome::error));
+  for (const TestCase& one : cases) {
     out += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped_html(one.group),
                        escaped_html(one.name));
     out += one.outcome == Outcome::passed
@@ -33,7 +44,7 @@ std::string draw(const Report& report, bool /*colour*/) {
 }  // namespace
 
 namespace render {
-extern const Renderer kJunit{"junit", "xml", draw};
+extern const Renderer kJunit{"junit", "xml", "--junit", "JUnit XML", draw};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -7,7 +7,7 @@ namespace mmaudit::report {
 namespace {
 
 std::string markdown_of(const Section& section) {
-  std::string out = fmt::format("\n## {}\n", escaped_markdown(section.title));
+  std::string out = section.title.empty() ? "" : fmt::format("\n## {}\n", escaped_markdown(section.title));
   if (!section.remark.empty()) out += fmt::format("\n{}\n", escaped_markdown(section.remark));
   for (const Table& table : section.tables) {
     if (has_own_title(table, section)) out += fmt::format("\n### {}\n", escaped_markdown(table.title));
@@ -15,6 +15,7 @@ std::string markdown_of(const Section& section) {
   }
   if (!section.lines.empty()) out += "\n";
   for (const std::string& line : section.lines) out += fmt::format("- {}\n", escaped_markdown(line));
+  if (!section.block.empty()) out += fmt::format("\n```text\n{}```\n", made_visible(section.block));
   for (const std::string& note : section.notes) out += fmt::format("\n{}\n", escaped_markdown(note));
   return out;
 }
@@ -71,7 +72,7 @@ std::string to_markdown(const Table& table) {
 }
 
 namespace render {
-extern const Renderer kMarkdown{"markdown", "md", draw};
+extern const Renderer kMarkdown{"markdown", "md", "--md", "Markdown", draw};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -33,8 +34,25 @@ bool has_own_title(const Table& table, const Section& section) {
 }
 
 bool has_text(const Section& section) {
-  return !section.lines.empty() || std::any_of(section.tables.begin(), section.tables.end(),
-                                               [](const Table& table) { return !table.rows.empty(); });
+  return !section.lines.empty() || !section.block.empty() ||
+         std::any_of(section.tables.begin(), section.tables.end(),
+                     [](const Table& table) { return !table.rows.empty(); });
+}
+
+int exit_code(const Report& report) { return report.tone == Tone::bad ? 1 : 0; }
+
+Table provenance_table(const Provenance& provenance) {
+  Table out{.title = "Provenance", .columns = {"what", "value"}};
+  const std::pair<std::string_view, std::string> rows[] = {
+      {"mmaudit", provenance.version + (provenance.revision.empty() ? "" : " (" + provenance.revision + ")")},
+      {"date", provenance.date},
+      {"GPU", provenance.gpu},
+      {"driver", provenance.driver},
+      {"CUDA", provenance.cuda},
+      {"command", fmt::format("{}", fmt::join(provenance.command, " "))}};
+  for (const auto& [what, value] : rows)
+    if (!value.empty()) out.rows.push_back({what, value});
+  return out;
 }
 
 Section section_of(Table table, unsigned shown) {

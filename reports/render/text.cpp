@@ -58,28 +58,31 @@ std::string wrapped(std::string_view text, std::string_view first_indent = "") {
 }
 
 std::string text_of(const Section& section, bool colour) {
-  std::string out = fmt::format("\n{}\n", section.title);
+  std::string out = section.title.empty() ? "" : fmt::format("\n{}\n", section.title);
   if (!section.remark.empty()) out += wrapped(section.remark);
   for (const Table& table : section.tables) {
     if (has_own_title(table, section)) out += fmt::format("\n{}\n", table.title);
     out += to_text(table, colour);
   }
   for (const std::string& line : section.lines) out += wrapped(line, "  - ");
+  out += section.block;
   for (const std::string& note : section.notes) out += wrapped(note);
   return out;
 }
 
 std::string draw(const Report& report, bool colour) {
-  std::string out = report.text_title.empty() ? "" : report.text_title + "\n\n";
-  if (report.headline.empty())
+  std::string out = report.text_title.empty() ? "" : report.text_title + "\n";
+  if (!out.empty() && !(report.headline_last && report.lead.empty())) out += '\n';
+  const std::string headline =
+      report.headline.empty() ? "" : painted(wrapped(report.headline), report.tone, colour);
+  if (headline.empty())
     for (const std::string& line : report.meta) out += wrapped(line);
-  else
-    out += painted(wrapped(report.headline), report.tone, colour);
+  if (!report.headline_last) out += headline;
   for (const std::string& line : report.lead) out += wrapped(line);
   for (const std::string& line : report.warnings.lines) out += painted(wrapped(line), Tone::note, colour);
   for (const Section& section : report.sections)
     if ((section.shown & kOnTerminal) != 0 && has_text(section)) out += text_of(section, colour);
-  return out;
+  return report.headline_last ? out + headline : out;
 }
 
 }  // namespace
@@ -122,7 +125,7 @@ std::string to_text(const Table& table, bool colour) {
 }
 
 namespace render {
-extern const Renderer kText{"text", "txt", draw};
+extern const Renderer kText{"text", "txt", "", "", draw};
 }  // namespace render
 
 }  // namespace mmaudit::report

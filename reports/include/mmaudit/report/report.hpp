@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/provenance.hpp"
 #include "mmaudit/report/table.hpp"
 
 namespace mmaudit::report {
@@ -25,10 +26,11 @@ enum class Layout : std::uint8_t {
 
 /// One part of a report. Renderers leave out sections without content.
 struct Section {
-  std::string title = {}, remark = {};
+  std::string title = {}, remark = {};    ///< without a title: no heading
   std::vector<std::string> figures = {};  ///< markup; pages only
   std::vector<Table> tables = {};         ///< a title is printed where it is not the section's
   std::vector<std::string> lines = {};    ///< a list
+  std::string block = {};                 ///< text whose columns stand under one another, shown as it is
   std::vector<std::string> notes = {};    ///< paragraphs below
   unsigned shown = kEverywhere;
   bool folded = false;  ///< pages show the content on demand
@@ -54,7 +56,8 @@ struct Report {
   std::string text_title = {};             ///< first line on a terminal; empty: none
   std::vector<std::string> meta = {};      ///< lines under a page's title
   std::string headline = {};               ///< the verdict in one sentence; empty: nothing is judged
-  Tone tone = Tone::plain;                 ///< of the headline
+  Tone tone = Tone::plain;                 ///< of the headline; the exit code says the same
+  bool headline_last = false;              ///< on a terminal it follows the sections, which are long
   std::vector<std::string> lead = {};      ///< paragraphs that go with the headline
   Section warnings = {};                   ///< what is wrong with the input
   std::vector<Highlight> highlights = {};  ///< pages only
@@ -63,7 +66,17 @@ struct Report {
   Table records = {};                      ///< the typed result as a flat table, for CSV
   std::string suite = {};                  ///< the name of the test suite
   std::vector<TestCase> cases = {};
+  Provenance provenance = {};  ///< of the run; no version: not said
 };
+
+/// What a program that shows the report returns: 1 where something did not pass (Tone::bad), else 0.
+int exit_code(const Report& report);
+/// The report itself as JSON, for results that have no type of their own; schema mmaudit.report/1.
+std::string to_json(const Report& report);
+/// The inverse, for reports that were made elsewhere. `where` names the text in refusals. Errors: InputError.
+Report report_of_json(std::string_view text, const std::string& where);
+/// `provenance` as rows of two columns, empty fields left out.
+Table provenance_table(const Provenance& provenance);
 
 /// A section of one table, with the table's title and remark.
 Section section_of(Table table, unsigned shown = kEverywhere);
@@ -76,6 +89,8 @@ bool has_text(const Section& section);
 /// One format in which reports are written. Each is one file of reports/render/, which CMake lists.
 struct Renderer {
   std::string_view name, extension;
+  std::string_view option = {};  ///< of commands that write a report: "--html"; empty: what they print
+  std::string_view what = {};    ///< of the option's help: "one self-contained page"
   std::string (*draw)(const Report& report, bool colour) = nullptr;  ///< `colour`: terminals only
 };
 std::span<const Renderer> renderers();

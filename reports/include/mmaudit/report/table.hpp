@@ -35,7 +35,7 @@ struct Column {
 };
 
 struct Table {
-  std::string title;        ///< names the table; the functions below do not print it
+  std::string title = {};   ///< names the table; the functions below do not print it
   std::string remark = {};  ///< a paragraph above the table, printed by reports
   std::vector<Column> columns = {};
   std::vector<std::vector<Cell>> rows = {};  ///< the first cell of a row names it

@@ -1,0 +1,62 @@
+#include "outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mmaudit::cli {
+
+void Outputs::add_to(Command& command, bool flag) {
+  command.section("Output");
+  for (const report::Renderer& renderer : report::renderers()) {
+    if (renderer.option.empty()) continue;
+    std::string& path = paths_[std::string(renderer.name)];
+    if (flag && renderer.name == "json")
+      command.flag("--json", json_flag_, "print the result as JSON instead");
+    else
+      command.option(fmt::format("{} FILE", renderer.option), path,
+                     fmt::format("write {}; - prints it instead", renderer.what));
+  }
+}
+
+std::vector<NamedFile> Outputs::files() const {
+  std::vector<NamedFile> out;
+  for (const report::Renderer& renderer : report::renderers())
+    if (const auto at = paths_.find(std::string(renderer.name)); at != paths_.end() && !at->second.empty())
+      out.push_back({std::string(renderer.option), at->second});
+  if (json_flag_) out.push_back({"--json", "-"});
+  return out;
+}
+
+std::vector<std::string> Outputs::names() const {
+  std::vector<std::string> out;
+  for (const NamedFile& file : files())
+    if (file.path != "-") out.push_back(file.path);
+  return out;
+}
+
+bool Outputs::printed() const {
+  const std::vector<NamedFile> all = files();
+  return std::any_of(all.begin(), all.end(), [](const NamedFile& file) { return file.path == "-"; });
+}
+
+int Outputs::publish(report::Report report, const Context& context,
+                     std::vector<corpus::TextFile> more) const {
+  if (report.provenance.version.empty()) name_program(report.provenance);
+  if (report.provenance.command.empty()) report.provenance.command = context.command;
+  const report::Renderer* prints = report::find_renderer("text");
+  for (const report::Renderer& renderer : report::renderers()) {
+    const auto at = paths_.find(std::string(renderer.name));
+    if (at == paths_.end() || at->second.empty()) continue;
+    if (at->second == "-")
+      prints = &renderer;
+    else
+      more.push_back({at->second, renderer.draw(report, false)});
+  }
+  if (json_flag_) prints = report::find_renderer("json");
+  corpus::write_files_atomically(more);  // before the text: who reads that may stop early
+  print(prints->draw(report, colors()));
+  return report::exit_code(report);
+}
+
+}  // namespace mmaudit::cli

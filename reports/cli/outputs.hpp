@@ -1,0 +1,35 @@
+#pragma once
+// Where a command writes its report: one option per renderer, the same in every command.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/report/report.hpp"
+
+namespace mmaudit::cli {
+
+class Outputs {
+ public:
+  /// Adds --json FILE, --html FILE and so on to the command, under "Output". `flag`: --json is a flag, which
+  /// prints.
+  void add_to(Command& command, bool flag = false);
+
+  /// The files that will be written, for try_outputs() and Progress.
+  [[nodiscard]] std::vector<NamedFile> files() const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Whether standard output gets something else than the text.
+  [[nodiscard]] bool printed() const;
+
+  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, or else the
+  /// text. The report gets the program's version and the command line, where it does not have them. Returns:
+  /// the exit code that the report's verdict stands for.
+  int publish(report::Report report, const Context& context, std::vector<corpus::TextFile> more = {}) const;
+
+ private:
+  std::map<std::string, std::string> paths_;  ///< by the renderer's name; stable, since parsing writes them
+  bool json_flag_ = false;
+};
+
+}  // namespace mmaudit::cli

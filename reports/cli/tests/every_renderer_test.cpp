@@ -1,0 +1,94 @@
+// Every command draws its report in every format: the commands are those that have a manual page.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "mmaudit/report/report.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Example {
+  std::string page;  ///< of the manual, without "mmaudit-" and ".1"
+  Words arguments;   ///< a run that takes no GPU and a moment
+};
+
+const std::vector<Example>& examples() {
+  static const std::vector<Example> kExamples = {
+      {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
+  };
+  return kExamples;
+}
+
+struct Exception {
+  std::string page, reason;
+};
+
+const std::vector<Exception>& without_report() {
+  static const std::vector<Exception> kExceptions = {
+      {"completions", "prints a script"},
+      {"man", "prints manual pages"},
+  };
+  return kExceptions;
+}
+
+Words pages() {
+  const std::string folder = path("manual");
+  EXPECT_EQ(run({"man", "--out", folder}).code, 0);
+  Words out;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    if (std::string name = file.path().stem().string(); name.starts_with("mmaudit-"))
+      out.push_back(name.substr(8));
+  EXPECT_GT(out.size(), 20U);
+  return out;
+}
+
+void expect_format(const std::string& text, std::string_view format, const std::string& command) {
+  EXPECT_FALSE(text.empty()) << command << ' ' << format;
+  if (format == "json") {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << command;
+    EXPECT_TRUE(json.contains("schema")) << command;
+  } else if (format == "html") {
+    EXPECT_TRUE(text.starts_with("<!DOCTYPE html>")) << command;
+  } else if (format == "junit") {
+    EXPECT_NE(text.find("<testcase "), std::string::npos) << command;
+  } else if (format == "markdown") {
+    EXPECT_TRUE(text.starts_with("# ")) << command;
+  } else if (format == "csv") {
+    EXPECT_NE(text.find("\r\n"), std::string::npos) << command;
+  }
+}
+
+TEST(EveryRenderer, DrawsEveryCommand) {
+  for (const Example& example : examples()) {
+    Words words = example.arguments;
+    words.insert(words.begin(), "-q");
+    const int code = run(words).code;
+    for (const report::Renderer& renderer : report::renderers()) {
+      if (renderer.option.empty()) continue;
+      Words asked = words;
+      asked.emplace_back(renderer.option);
+      const Outcome flag = renderer.name == "json" ? run(asked) : Outcome{kBadInput, "", ""};
+      asked.emplace_back("-");
+      const Outcome outcome = flag.code == kBadInput ? run(asked) : flag;
+      EXPECT_EQ(outcome.code, code) << example.page << ' ' << renderer.option << ": " << outcome.err;
+      expect_format(outcome.out, renderer.name, example.page);
+    }
+  }
+}
+
+TEST(EveryRenderer, NoCommandIsMissing) {
+  for (const std::string& page : pages()) {
+    const auto names = [&](const auto& one) { return one.page == page; };
+    EXPECT_TRUE(std::any_of(examples().begin(), examples().end(), names) ||
+                std::any_of(without_report().begin(), without_report().end(), names))
+        << page;
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::cli::test

@@ -1,0 +1,205 @@
+// A report as JSON and back: for results without a type of their own, and for reports that other programs
+// make.
+#include <algorithm>
+#include <iterator>
+
+#include "mmaudit/json_fields.hpp"
+#include "mmaudit/report/report.hpp"
+
+namespace mmaudit::report {
+namespace {
+
+constexpr std::string_view kSchema = "mmaudit.report/1";
+constexpr std::string_view kTones[] = {"plain", "good", "note", "bad"};
+constexpr std::string_view kOutcomes[] = {"passed", "failure", "error"};
+constexpr ProvenanceKey kKeys[] = {{"version", &Provenance::version}, {"git_revision", &Provenance::revision},
+                                   {"date", &Provenance::date},       {"gpu", &Provenance::gpu},
+                                   {"driver", &Provenance::driver},   {"cuda", &Provenance::cuda},
+                                   {"command", &Provenance::command}};
+
+Json named(Tone tone) { return kTones[static_cast<std::size_t>(tone)]; }
+
+void put(Json& out, std::string_view key, const std::string& text) {
+  if (!text.empty()) out[key] = text;
+}
+void put(Json& out, std::string_view key, const std::vector<std::string>& lines) {
+  if (!lines.empty()) out[key] = lines;
+}
+
+Json json_of(const Table& table) {
+  Json out = Json::object();
+  put(out, "title", table.title);
+  put(out, "remark", table.remark);
+  if (table.folded) out["folded"] = true;
+  out["columns"] = Json::array();
+  for (const Column& column : table.columns)
+    out["columns"].push_back({{"header", column.header}, {"number", column.number}});
+  out["rows"] = Json::array();
+  for (const auto& row : table.rows) {
+    Json cells = Json::array();
+    for (const Cell& cell : row) {
+      if (cell.tone == Tone::plain && cell.hint.empty()) {
+        cells.push_back(cell.text);
+        continue;
+      }
+      Json each = {{"text", cell.text}, {"tone", named(cell.tone)}};
+      put(each, "hint", cell.hint);
+      cells.push_back(std::move(each));
+    }
+    out["rows"].push_back(std::move(cells));
+  }
+  return out;
+}
+
+Json json_of(const Section& section) {
+  Json out = Json::object();
+  put(out, "title", section.title);
+  put(out, "remark", section.remark);
+  if (section.folded) out["folded"] = true;
+  if (!section.tables.empty()) out["tables"] = Json::array();
+  for (const Table& table : section.tables) out["tables"].push_back(json_of(table));
+  put(out, "lines", section.lines);
+  put(out, "block", section.block);
+  put(out, "notes", section.notes);
+  return out;
+}
+
+void read(JsonFields& from, std::string_view field, std::string& text) {
+  if (auto found = from.text(field)) text = std::move(*found);
+}
+
+void read(JsonFields& from, std::string_view field, std::vector<std::string>& lines) {
+  if (!from[field].given()) return;
+  static_cast<void>(from.take(field));
+  for (const JsonNode& each : from[field].list("a list of texts")) lines.push_back(each.text());
+}
+
+/// The objects of a list.
+template <typename Use>
+void for_each_of(JsonFields& from, std::string_view field, const Use& use) {
+  if (from.take(field) == nullptr) return;
+  for (const JsonNode& each : from[field].list()) {
+    JsonFields fields(each.json(), each.where());
+    use(fields);
+    fields.refuse_unknown();
+  }
+}
+
+Cell cell_of(const JsonNode& from) {
+  if (from.json().is_string()) return {from.text()};
+  JsonFields fields(from.json(), from.where());
+  fields.require({"text"});
+  Cell out("");
+  read(fields, "text", out.text);
+  fields.choice("tone", kTones, out.tone);
+  read(fields, "hint", out.hint);
+  fields.refuse_unknown();
+  return out;
+}
+
+Table table_of(JsonFields& from) {
+  Table out;
+  from.require({"columns", "rows"});
+  read(from, "title", out.title);
+  read(from, "remark", out.remark);
+  from.boolean("folded", out.folded);
+  for_each_of(from, "columns", [&](JsonFields& fields) {
+    fields.require({"header"});
+    Column column("");
+    read(fields, "header", column.header);
+    fields.boolean("number", column.number);
+    out.columns.push_back(std::move(column));
+  });
+  static_cast<void>(from.take("rows"));
+  for (const JsonNode& row : from["rows"].list()) {
+    const std::vector<JsonNode> cells = row.list();
+    if (cells.size() != out.columns.size())
+      row.refuse(Json(cells.size()), std::to_string(out.columns.size()) + " cells, one per column");
+    std::transform(cells.begin(), cells.end(), std::back_inserter(out.rows.emplace_back()), cell_of);
+  }
+  return out;
+}
+
+Section section_of_json(JsonFields& from) {
+  Section out;
+  read(from, "title", out.title);
+  read(from, "remark", out.remark);
+  from.boolean("folded", out.folded);
+  for_each_of(from, "tables", [&](JsonFields& fields) { out.tables.push_back(table_of(fields)); });
+  read(from, "lines", out.lines);
+  read(from, "block", out.block);
+  read(from, "notes", out.notes);
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json out = {{"schema", kSchema}, {"title", report.title}};
+  put(out, "headline", report.headline);
+  out["tone"] = named(report.tone);
+  put(out, "lead", report.lead);
+  put(out, "meta", report.meta);
+  put(out, "warnings", report.warnings.lines);
+  if (!report.highlights.empty()) out["highlights"] = Json::array();
+  for (const Highlight& one : report.highlights)
+    out["highlights"].push_back({{"value", one.value}, {"label", one.label}});
+  out["sections"] = Json::array();
+  for (const Section& section : report.sections) out["sections"].push_back(json_of(section));
+  put(out, "suite", report.suite);
+  if (!report.cases.empty()) out["cases"] = Json::array();
+  for (const TestCase& one : report.cases)
+    out["cases"].push_back({{"group", one.group},
+                            {"name", one.name},
+                            {"outcome", kOutcomes[static_cast<std::size_t>(one.outcome)]},
+                            {"message", one.message},
+                            {"text", one.text}});
+  out["provenance"] = Json::object();
+  write_fields(report.provenance, kKeys, out["provenance"]);
+  return ordered_document(out);
+}
+
+Report report_of_json(std::string_view text, const std::string& where) {
+  const Json json = corpus::parse_bounded(text, where, "a report");
+  JsonFields from(json, where);
+  from.require({"schema", "title", "sections"});
+  if (const auto schema = from.text("schema"); *schema != kSchema)
+    from.refuse("schema", Json(*schema), kSchema);
+  Report out;
+  read(from, "title", out.title);
+  read(from, "headline", out.headline);
+  from.choice("tone", kTones, out.tone);
+  read(from, "lead", out.lead);
+  read(from, "meta", out.meta);
+  read(from, "warnings", out.warnings.lines);
+  for_each_of(from, "highlights", [&](JsonFields& fields) {
+    Highlight& one = out.highlights.emplace_back();
+    read(fields, "value", one.value);
+    read(fields, "label", one.label);
+  });
+  for_each_of(from, "sections", [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields)); });
+  read(from, "suite", out.suite);
+  for_each_of(from, "cases", [&](JsonFields& fields) {
+    TestCase& one = out.cases.emplace_back();
+    read(fields, "group", one.group);
+    read(fields, "name", one.name);
+    fields.choice("outcome", kOutcomes, one.outcome);
+    read(fields, "message", one.message);
+    read(fields, "text", one.text);
+  });
+  if (const Json* const found = from.take("provenance")) {
+    JsonFields fields(*found, from.at("provenance"));
+    read(fields, "version", out.provenance.version);
+    read(fields, "git_revision", out.provenance.revision);
+    read(fields, "date", out.provenance.date);
+    read(fields, "gpu", out.provenance.gpu);
+    read(fields, "driver", out.provenance.driver);
+    read(fields, "cuda", out.provenance.cuda);
+    read(fields, "command", out.provenance.command);
+    fields.refuse_unknown();
+  }
+  from.refuse_unknown();
+  return out;
+}
+
+}  // namespace mmaudit::report
