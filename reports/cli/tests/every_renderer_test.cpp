@@ -35,17 +35,6 @@ const std::vector<Exception>& without_report() {
   return kExceptions;
 }
 
-Words pages() {
-  const std::string folder = path("manual");
-  EXPECT_EQ(run({"man", "--out", folder}).code, 0);
-  Words out;
-  for (const auto& file : std::filesystem::directory_iterator(folder))
-    if (std::string name = file.path().stem().string(); name.starts_with("mmaudit-"))
-      out.push_back(name.substr(8));
-  EXPECT_GT(out.size(), 20U);
-  return out;
-}
-
 void expect_format(const std::string& text, std::string_view format, const std::string& command) {
   EXPECT_FALSE(text.empty()) << command << ' ' << format;
   if (format == "json") {
@@ -63,7 +52,21 @@ void expect_format(const std::string& text, std::string_view format, const std::
   }
 }
 
-TEST(EveryRenderer, DrawsEveryCommand) {
+class EveryRenderer : public Folder {
+ protected:
+  [[nodiscard]] Words pages() const {
+    const std::string folder = path("manual");
+    EXPECT_EQ(run({"man", "--out", folder}).code, 0);
+    Words out;
+    for (const auto& file : std::filesystem::directory_iterator(folder))
+      if (const std::string name = file.path().stem().string(); name.starts_with("mmaudit-"))
+        out.push_back(name.substr(8));
+    EXPECT_GT(out.size(), 20U);
+    return out;
+  }
+};
+
+TEST_F(EveryRenderer, DrawsEveryCommand) {
   for (const Example& example : examples()) {
     Words words = example.arguments;
     words.insert(words.begin(), "-q");
@@ -81,7 +84,7 @@ TEST(EveryRenderer, DrawsEveryCommand) {
   }
 }
 
-TEST(EveryRenderer, NoCommandIsMissing) {
+TEST_F(EveryRenderer, NoCommandIsMissing) {
   for (const std::string& page : pages()) {
     const auto names = [&](const auto& one) { return one.page == page; };
     EXPECT_TRUE(std::any_of(examples().begin(), examples().end(), names) ||
