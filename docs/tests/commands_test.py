@@ -6,11 +6,13 @@ folder with the tool on PATH as mmaudit, and compares what it prints with what t
 any lines, "..." inside a line for any text. A command has to exit with 0, unless "$ echo $?" follows it. Inline code
 that starts with "mmaudit" has to name a command and options that exist, a link or a path in inline code a file.
 Part 2 runs the lines of command_lines.txt, which pages have printed before: command lines are not taken away.
+Part 3 compares stability.md with the sources: JSON schemas, functions of the C headers, names of the Python packages.
 
 The examples need numpy. Exit codes: 0 all good, 1 a page is wrong.
 """
 
 import array
+import ast
 import json
 import os
 import pathlib
@@ -238,6 +240,47 @@ def check_old_lines(tool, report):
     scratch.close()
 
 
+def schemas_written():
+    """The schemas that string literals of the sources name, tests and seeds apart."""
+    found = set()
+    for part in ("emulator", "corpus", "device", "properties", "reports"):
+        for file in (ROOT / part).rglob("*"):
+            if file.suffix not in (".cpp", ".hpp", ".cu", ".cuh", ".py", ".js") or \
+               {"tests", "torch_tests", "fuzz"} & set(file.relative_to(ROOT).parts):
+                continue
+            code = re.sub(r"^\s*(//|#).*$", "", file.read_text(), flags=re.M)
+            found.update(re.findall(r"[\"'](mmaudit\.[a-z0-9._-]+/\d+)[\"']", code))
+    return found
+
+
+def public_names(package):
+    """__all__ of a Python package, read and not imported: the library need not be built."""
+    for node in ast.parse((package / "__init__.py").read_text()).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+            return set(ast.literal_eval(node.value))
+    raise SystemExit(f"{package}: no __all__")
+
+
+def check_stability(report):
+    """stability.md lists what is promised: all that the sources have, and nothing that they lack."""
+    page = (DOCS / "stability.md").read_text()
+    headers = [ROOT / "emulator/include/mmaudit/mmaudit.h", ROOT / "device/include/mmaudit/mmaudit_cuda.h"]
+    packages = {"mmaudit": ROOT / "emulator/python/mmaudit", "mmaudit.torch": ROOT / "emulator/python/mmaudit/torch"}
+    row = {name: re.search(rf"^\| `{re.escape(name)}` \| (.*) \|$", page, re.M) for name in packages}
+    section = page[page.index("\n## C\n"):page.index("\n## Python\n")]
+    lists = {
+        "schemas": (schemas_written(), set(re.findall(r"`(mmaudit\.[a-z0-9._-]+/\d+)`", page))),
+        "functions of C": ({name for header in headers
+                            for name in re.findall(r"^MMAUDIT_API [^(]*?(mmaudit_\w+)\(", header.read_text(), re.M)},
+                           set(re.findall(r"`(mmaudit_\w+)`", section))),
+        **{f"names of {name}": (public_names(package), set(re.findall(r"`(\w+)`", row[name].group(1) if row[name] else "")))
+           for name, package in packages.items()},
+    }
+    for what, (there, listed) in lists.items():
+        report.check("docs/stability.md", there and there == listed,
+                     f"{what}: not listed: {sorted(there - listed)}, listed but not there: {sorted(listed - there)}")
+
+
 def main():
     tool = str(pathlib.Path(sys.argv[1]).resolve())
     pages = [pathlib.Path(page).resolve() for page in sys.argv[2:]]
@@ -255,6 +298,7 @@ def main():
         for command in [*NOT_RUN, *NEED_GPU]:
             report.check("commands_test.py", command in seen, f"no page has this command any more: {command}")
         check_old_lines(tool, report)
+        check_stability(report)
     print(f"{report.passed} passed, {report.failed} failed")
     return 0 if report.failed == 0 and report.passed else 1
 

@@ -1,6 +1,6 @@
 #pragma once
 // The rows of kernel_families(). The first row that fits counts. What FP8's promotion and the grids' segments
-// are: docs/gemm.md.
+// are: docs/gemm-kernels.md.
 #include "mmaudit/gemm_problem.hpp"
 
 namespace mmaudit {

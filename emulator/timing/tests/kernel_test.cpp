@@ -433,7 +433,7 @@ KernelScore score(const std::string& file, int least_kernels,
   return result;
 }
 
-// docs/timing.md has the scores of all sizes; here those that take a second.
+// docs/results/timing.md has the scores of all sizes; here those that take a second.
 TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
   const KernelScore result = score("kernels.csv", 54, [](const auto& one) { return one.n <= 512; });
   EXPECT_GT(result.pearson.value(), 0.998);

@@ -17,7 +17,8 @@ const std::vector<PaperCell>& cells() {
 struct Least {
   int cycles, of_cycles, rates, of_rates;
 };
-// What agrees today: cycles within one, rates within 5%. Cells that do not are listed in docs/timing.md.
+// What agrees today: cycles within one, rates within 5%. Cells that do not are listed in
+// docs/results/timing.md.
 const std::map<std::string, Least> kLeast = {
     {"Sun III A100", {29, 39, 21, 26}},
     {"Sun IV RTX3070Ti", {35, 39, 24, 26}},

@@ -28,7 +28,7 @@ StepCost step_cost(const Machine& machine, Format sum);
 
 /// What: cycles to the end of each set (HMMA or IMMA) of a wmma.mma on Turing. Range: m16n16k16, m32n8k16 and
 /// m8n32k16 with A f16 or s8, m8n8k32 with s4 (one set). Errors: empty for others. Source: table I; how many
-/// of its numbers are fitted stands in docs/timing.md.
+/// of its numbers are fitted stands in docs/results/timing.md.
 std::vector<double> turing_set_clocks(const Instruction& wmma);
 
 /// How a lane fetches its fragment: loads of this many bits, and how far apart they start.
