@@ -63,6 +63,10 @@ std::string path_of(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : path_of(*parent) + " " + command.get_name();
 }
 
+std::vector<const CLI::App*> shown_commands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
+}
+
 CommandText describe(const CLI::App& command) {
   CommandText out;
   out.path = path_of(command);
@@ -76,8 +80,7 @@ CommandText describe(const CLI::App& command) {
   for (const CLI::Option* option : program->get_options())
     if (option->get_group() == kEverywhere && (program == &command || option->get_name() != "--version"))
       add(*option, out.groups);
-  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; }))
-    out.commands.push_back(describe(*inner));
+  for (const CLI::App* inner : shown_commands(command)) out.commands.push_back(describe(*inner));
   return out;
 }
 

@@ -299,6 +299,7 @@ void add_convert(Command& app) {
   const Option json = command.flag("--json", options->json, "report as JSON");
   for (const Option& one : {to, from, in, out, round, saturate, json}) ptx.excludes(one);
   command.runs([options](const Context&) { return execute(*options); });
+  add_pack(command);
 }
 
 }  // namespace mmaudit::cli
