@@ -274,7 +274,7 @@ void add_convert(Command& app) {
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
   command.section("From and to");
   const Option to =
-      command.option("--to FORMAT", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
+      command.option("--to FORMAT", options->to, "target format: " + with_commas(names_of(kFormats)));
   const Option from =
       command.option("--from FORMAT", options->from,
                      "source format; default: what the file's dtype says, binary64 for typed values");

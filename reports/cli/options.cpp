@@ -102,21 +102,36 @@ void refuse_options_of_others(const CLI::App& program) {
 
 /// What is wrong with `word`, which no command or option of `at` is; empty: a command is missing.
 Refusal refuse_word(const CLI::App& at, const std::string& word) {
-  std::vector<std::string> commands, options;
-  for (const CLI::App* one : shown_commands(at)) commands.push_back(one->get_name());
-  for (const CLI::App* app = &at; app != nullptr; app = app->get_parent())
-    for (const CLI::Option* option : app->get_options())
-      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   const bool of_options = word.starts_with('-');
+  std::vector<std::string> allowed;
+  const auto add_options = [&](const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames())
+        if (const std::string dashed = "--" + name;
+            std::find(allowed.begin(), allowed.end(), dashed) == allowed.end())
+          allowed.push_back(dashed);
+  };
+  if (of_options) {
+    add_options(at);
+    add_options(program_of(at));
+  } else {
+    for (const CLI::App* one : shown_commands(at)) allowed.push_back(one->get_name());
+  }
+  std::vector<std::string> known = allowed;
+  if (!of_options && at.get_parent() == nullptr)
+    for (const Respelled& one : kRespelled) known.emplace_back(one.was);
+  std::string meant = word.empty() ? "" : nearest_word(word, known);
+  if (const std::string_view now = new_spelling(meant); at.get_parent() == nullptr && !now.empty())
+    meant = now;
   return refusal("{}: found {}, allowed: {}{}",
-                 of_options         ? "option"
-                 : commands.empty() ? "argument"
-                                    : "command",
+                 of_options        ? "option"
+                 : allowed.empty() ? "argument"
+                                   : "command",
                  word.empty() ? "none" : printable(word),
-                 of_options         ? "the options of the help"
-                 : commands.empty() ? "none here"
-                                    : with_commas(commands),
-                 word.empty() ? "" : did_you_mean(word, of_options ? options : commands));
+                 allowed.empty() ? "none here"
+                 : word.empty()  ? with_commas(allowed)
+                                 : allowed_near(word, allowed),
+                 meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant));
 }
 
 /// What CLI11 refuses, as found and allowed: its own words say neither. `words`: what it could not place.
@@ -334,10 +349,13 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
     refuse_options_of_others(*app);
     say();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
+    const std::vector<std::string> unread = app->remaining(true);
+    const bool failed = error.get_exit_code() != 0;
+    if (failed || (line.of_help && !unread.empty())) {
       const CLI::App& at = innermost(*app);
-      throw InputError(
-          fmt::format("{} (see `{} --help`)", refusal_of(error, at, app->remaining(true)), path_of(at)));
+      throw InputError(fmt::format("{} (see `{} --help`)",
+                                   failed ? refusal_of(error, at, unread) : refuse_word(at, unread.front()),
+                                   path_of(at)));
     }
     std::ostringstream shown;  // --help, --version
     app->exit(error, shown);

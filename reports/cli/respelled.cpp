@@ -24,6 +24,7 @@ CommandLine respelled(std::vector<std::string> words,
   auto at = command();
   if (at != words.end() && *at == "version") *at = "--version";
   if (at != words.end() && *at == "help") {
+    line.of_help = true;
     words.erase(at);
     words.emplace_back("--help");
     at = command();
