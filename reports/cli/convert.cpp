@@ -281,7 +281,7 @@ void add_convert(Command& app) {
   const Option in = command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
   const Option out = command.option("--out FILE", options->out,
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
-  command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
+  command.option("VALUES", options->values, "comma-separated numbers, as in `explain`; not with --in");
   command.section("Rounding");
   std::vector<std::string> roundings = names_of(kCastRoundings);
   roundings.emplace_back("rs");

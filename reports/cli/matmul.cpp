@@ -247,9 +247,8 @@ void add_matmul(Command& app) {
       {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
        "mmaudit matmul --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a x.npy --b w.npy --round rn --saturate "
        "--promote 128 --out d.npy",
-       "mmaudit matmul --tiles --inst mma.m16n8k16.f32.f16.f16.f32 --a t.safetensors:a --b t.safetensors:b "
-       "--out d.npy",
-       "mmaudit matmul --on both --inst HMMA.16816.F32 --arch ampere --a a.npy --b b.npy"});
+       "mmaudit matmul --on both --inst HMMA.16816.F32 --arch ampere --a t.safetensors:a --b "
+       "t.safetensors:b"});
   command.section("Which instruction");
   add_architecture_options(command, options->architecture);
   add_instruction_option(command, options->instruction).required();
