@@ -151,7 +151,7 @@ step_baseline() {
     status=0
   fi
   [[ -e $kept ]] || die 1 "no baseline: look at $out/new.json, then keep it as $kept, or run once with MMAUDIT_ACCEPT=true"
-  tool diff "$kept" "$out/new.json" "${inst[@]}" --json "$out/diff.json" >"$out/diff.txt" || status=$?
+  tool baseline diff "$kept" "$out/new.json" "${inst[@]}" --json "$out/diff.json" >"$out/diff.txt" || status=$?
   tail -n 1 "$out/diff.txt"
   ((status > 1)) || fenced "What changed since the baseline" "$out/diff.txt"
   # The baseline itself is kept on: new.json may have fewer instructions, and a difference waits until somebody accepts it.

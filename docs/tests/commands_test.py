@@ -40,8 +40,8 @@ NOT_RUN = {
 NEED_GPU = [
     "mmaudit screen --quick",
     "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
-    "mmaudit campaign --dots 1e11 --seed 1 --journal campaign.jsonl --out campaign.json",
-    "mmaudit campaign --inst wgmma --family wide_window,cancellation --dots 1e12",
+    "mmaudit verify campaign --dots 1e11 --seed 1 --journal campaign.jsonl --out campaign.json",
+    "mmaudit verify campaign --inst wgmma --family wide_window,cancellation --dots 1e12",
 ]
 
 

@@ -1,5 +1,5 @@
 // Every rule of a row changed by itself: the laws notice, or the formats say why none could. A few
-// instructions of every kind; `mmaudit laws --strength` has all of them.
+// instructions of every kind; `mmaudit verify laws --strength` has all of them.
 #include "mmaudit/laws/mutation.hpp"
 
 #include <gtest/gtest.h>

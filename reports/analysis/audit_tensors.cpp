@@ -30,8 +30,8 @@ std::string hint_of(std::string_view name) {
 /// Says what was found, the name that it may mean, and what is allowed.
 [[noreturn]] void refuse_name(std::string_view option, const std::string& name,
                               const std::vector<std::string>& allowed, std::string_view more = {}) {
-  refuse("{}: found {}{}, allowed: {}{}{}", option, name, did_you_mean(name, allowed), allowed, more,
-         hint_of(name));
+  refuse("{}: found {}{}, allowed: {}{}{}", option, name, did_you_mean(name, allowed),
+         allowed_near(name, allowed, "mmaudit audit --help"), more, hint_of(name));
 }
 
 /// What `find` gives for every name; InputError names the option and what it allows.

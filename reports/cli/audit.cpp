@@ -287,7 +287,10 @@ void add_audit(Command& app) {
     if (seed.given()) tensors->request.seed = options->seed;
     if (transposed.given()) tensors->request.b_transposed = tensors->b_transposed;
     tensors->json = options->json;
-    if (command.any_given(kTensorGroup)) {
+    if (const std::string first = command.given_of(kTensorGroup); !first.empty()) {
+      const report::TensorAuditRequest& request = tensors->request;
+      if (request.a.empty() && request.b.empty() && tensors->capture.empty())
+        refuse("{}: found without tensors, allowed: with --a and --b, or --capture", first);
       if (options->on == "hardware")
         refuse("--on: found hardware with tensors, allowed: model (whole products are the model's)");
       const std::pair<const char*, bool> others[] = {{"--corpus", !options->corpus.empty()},

@@ -1,4 +1,4 @@
-// mmaudit baseline record, mmaudit diff.
+// mmaudit baseline record, mmaudit baseline diff.
 #include <fmt/format.h>
 
 #include <memory>
@@ -97,17 +97,11 @@ int diff(const DiffOptions& options) {
   return found.same() ? kAllGood : kMismatch;
 }
 
-}  // namespace
-
-void add_baseline(Command& app) {
-  Command group = app.command(
-      "baseline", "What every instruction answers to fixed inputs, kept as bits",
-      {"mmaudit baseline record --out driver-580.json", "mmaudit diff driver-570.json driver-580.json"});
-  group.requires_command();
+void add_record_baseline(Command& baseline) {
   auto options = std::make_shared<RecordBaselineOptions>();
-  Command command = group.command("record", "Write the bits of every instruction to one JSON file",
-                                  {"mmaudit baseline record --on model --arch hopper --out hopper.json",
-                                   "mmaudit baseline record --inst wgmma --out wgmma.json"});
+  Command command = baseline.command("record", "Write the bits of every instruction to one JSON file",
+                                     {"mmaudit baseline record --on model --arch hopper --out hopper.json",
+                                      "mmaudit baseline record --inst wgmma --out wgmma.json"});
   command.option("--on", options->on, "model or hardware (default: hardware where there is a GPU)");
   add_architecture_options(command, options->architecture);
   add_filter_option(command, options->instructions).comma_separated();
@@ -123,17 +117,31 @@ void add_baseline(Command& app) {
   command.runs([options](const Context& context) { return record_baseline_file(*options, context); });
 }
 
-void add_diff(Command& app) {
+void add_diff(Command& baseline) {
   auto options = std::make_shared<DiffOptions>();
-  Command command = app.command("diff", "What changed between two baselines; exit code 1 if anything did",
-                                {"mmaudit diff driver-570.json driver-580.json",
-                                 "mmaudit diff driver-570.json driver-580.json --json changes.json",
-                                 "mmaudit diff all.json wgmma.json --inst wgmma"});
+  Command command =
+      baseline.command("diff", "What changed between two baselines; exit code 1 if anything did",
+                       {"mmaudit baseline diff driver-570.json driver-580.json",
+                        "mmaudit baseline diff driver-570.json driver-580.json --json changes.json",
+                        "mmaudit baseline diff all.json wgmma.json --inst wgmma"});
   command.option("OLD FILE", options->before, "a file of `mmaudit baseline record`").required();
   command.option("NEW FILE", options->after, "another one").required();
   add_filter_option(command, options->instructions).comma_separated();
   command.option("--json FILE", options->json, "write the differences as JSON; - prints it");
   command.runs([options](const Context&) { return diff(*options); });
+}
+
+}  // namespace
+
+void add_baseline(Command& app) {
+  Command group = app.command("baseline", "What a GPU answers to fixed inputs, kept as bits",
+                              {"mmaudit baseline record --out driver-580.json",
+                               "mmaudit baseline diff driver-570.json driver-580.json",
+                               "mmaudit baseline corpus --inst all --out recordings"});
+  group.requires_command();
+  add_record_baseline(group);
+  add_diff(group);
+  add_record(group);
 }
 
 }  // namespace mmaudit::cli

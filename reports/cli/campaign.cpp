@@ -1,4 +1,4 @@
-// mmaudit campaign: instructions against the model, as many dot products as there is time for.
+// mmaudit verify campaign: instructions against the model, as many dot products as there is time for.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -238,14 +238,14 @@ int run(CampaignOptions options) {
 
 }  // namespace
 
-void add_campaign(Command& app) {
+void add_campaign(Command& verify) {
   auto options = std::make_shared<CampaignOptions>();
-  Command command = app.command(
+  Command command = verify.command(
       "campaign",
       "Instructions against the model, on a GPU billions of dot products per second; under mpirun on many "
       "hosts",
-      {"mmaudit campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
-       "mmaudit campaign --on model --inst m16n8k16 --dots 1e6"});
+      {"mmaudit verify campaign --dots 1e9 --seed 1 --journal campaign.jsonl --out campaign.json",
+       "mmaudit verify campaign --on model --inst m16n8k16 --dots 1e6"});
   command.section("What is compared");
   command
       .option(

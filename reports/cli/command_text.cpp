@@ -63,6 +63,14 @@ std::string path_of(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : path_of(*parent) + " " + command.get_name();
 }
 
+const CLI::App& program_of(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command : program_of(*command.get_parent());
+}
+
+std::vector<const CLI::App*> shown_commands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); });
+}
+
 CommandText describe(const CLI::App& command) {
   CommandText out;
   out.path = path_of(command);
@@ -71,13 +79,11 @@ CommandText describe(const CLI::App& command) {
   out.examples = lines_of(command.get_footer());
   for (const CLI::Option* option : command.get_options())
     if (option != command.get_help_ptr() && option->get_group() != kEverywhere) add(*option, out.groups);
-  const CLI::App* program = &command;
-  while (program->get_parent() != nullptr) program = program->get_parent();
-  for (const CLI::Option* option : program->get_options())
-    if (option->get_group() == kEverywhere && (program == &command || option->get_name() != "--version"))
+  const CLI::App& program = program_of(command);
+  for (const CLI::Option* option : program.get_options())
+    if (option->get_group() == kEverywhere && (&program == &command || option->get_name() != "--version"))
       add(*option, out.groups);
-  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; }))
-    out.commands.push_back(describe(*inner));
+  for (const CLI::App* inner : shown_commands(command)) out.commands.push_back(describe(*inner));
   return out;
 }
 

@@ -109,27 +109,27 @@ Action read_command_line(int argc, const char* const* argv, Context& context);
 /// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
 int program(int argc, const char* const* argv);
 
-void add_list(Command& app);
-void add_tiles(Command& app);  // emulate, run, compare
-void add_verify(Command& app);
-void add_explain(Command& app);
-void add_record(Command& app);
+// A command, and those inside it.
 void add_audit(Command& app);
-void add_baseline(Command& app);
-void add_diff(Command& app);
+void add_explain(Command& app);
+void add_layout(Command& explain);
+void add_list(Command& app);
 void add_convert(Command& app);
-void add_layout(Command& app);
-void add_matmul(Command& app);
-void add_pack(Command& app);
+void add_pack(Command& convert);
 void add_probe(Command& app);
-void add_gemm_reveal(Command& gemm);  // a command of mmaudit gemm
-void add_sweep(Command& app);
-void add_laws(Command& app);
-void add_campaign(Command& app);
-void add_screen(Command& app);
-void add_time(Command& app);
+void add_matmul(Command& app);
+void add_gemm(Command& app);
+void add_gemm_reveal(Command& gemm);
 void add_tcgen05(Command& app);
-void add_convolution(Command& tcgen05);  // a command of mmaudit tcgen05
+void add_convolution(Command& tcgen05);
+void add_verify(Command& app);
+void add_laws(Command& verify);
+void add_campaign(Command& verify);
+void add_baseline(Command& app);
+void add_record(Command& baseline);
+void add_screen(Command& app);
+void add_sweep(Command& app);
+void add_time(Command& app);
 void add_doctor(Command& app);
 void add_shell(Command& app);  // completions, man
 

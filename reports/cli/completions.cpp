@@ -147,6 +147,7 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
               : fmt::format("{}{}:{}", option.alone ? "::" : ":", zsh_text(option.value),
                             zsh_action(offered(option.value, words), is_list(option)));
       if (option.argument) {
+        if (!command.commands.empty()) return;  // their names stand in its place
         const std::string offer = offered(option.value, words);
         specs +=
             fmt::format(" \\\n    {}", quoted(fmt::format("{}:{}:{}", place++, zsh_text(option.names[0]),

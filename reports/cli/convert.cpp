@@ -274,14 +274,14 @@ void add_convert(Command& app) {
                                  "mmaudit convert --to bf16 --in w.safetensors:w --out w16.npy"});
   command.section("From and to");
   const Option to =
-      command.option("--to FORMAT", options->to, "target format: f32, bf16, f16, e5m2, e4m3, e2m1, ...");
+      command.option("--to FORMAT", options->to, "target format: " + with_commas(names_of(kFormats)));
   const Option from =
       command.option("--from FORMAT", options->from,
                      "source format; default: what the file's dtype says, binary64 for typed values");
   const Option in = command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
   const Option out = command.option("--out FILE", options->out,
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
-  command.option("values", options->values, "comma-separated numbers, as in `explain`; not with --in");
+  command.option("VALUES", options->values, "comma-separated numbers, as in `explain`; not with --in");
   command.section("Rounding");
   std::vector<std::string> roundings = names_of(kCastRoundings);
   roundings.emplace_back("rs");
@@ -299,6 +299,7 @@ void add_convert(Command& app) {
   const Option json = command.flag("--json", options->json, "report as JSON");
   for (const Option& one : {to, from, in, out, round, saturate, json}) ptx.excludes(one);
   command.runs([options](const Context&) { return execute(*options); });
+  add_pack(command);
 }
 
 }  // namespace mmaudit::cli

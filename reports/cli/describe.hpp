@@ -8,6 +8,10 @@ namespace mmaudit::cli {
 
 /// "mmaudit sweep gemm".
 std::string path_of(const CLI::App& command);
+/// The outermost, the program itself.
+const CLI::App& program_of(const CLI::App& command);
+/// The commands inside it that help, manual pages and completions list: all but those that hide().
+std::vector<const CLI::App*> shown_commands(const CLI::App& command);
 /// Without exit codes.
 CommandText describe(const CLI::App& command);
 

@@ -233,6 +233,7 @@ void add_explain(Command& app) {
   command.flag("--all", options->all, "list zero products too");
   command.flag("--json", options->json, "the trace as JSON");
   command.runs([options](const Context& context) { return explain_command(*options, context); });
+  add_layout(command);
 }
 
 }  // namespace mmaudit::cli

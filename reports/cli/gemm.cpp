@@ -1,6 +1,4 @@
 // mmaudit gemm: the bits of a library's products.
-#include "gemm.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// mmaudit laws: sentences about matrix instructions, held against the model, an oracle, or this machine's
-// GPU.
+// mmaudit verify laws: sentences about matrix instructions, held against the model, an oracle, or this
+// machine's GPU.
 #include <fmt/format.h>
 
 #include <memory>
@@ -89,7 +89,7 @@ int run(LawsOptions options, const Context& context) {
   for (const Law& law : laws::lawbook())
     if (selected(law.name, options.laws) && !(options.no_slow && law.slow)) question.laws.push_back(&law);
   if (question.laws.empty())
-    refuse("--law: found no such law, allowed: part of a name of `mmaudit laws --list`");
+    refuse("--law: found no such law, allowed: part of a name of `mmaudit verify laws --list`");
   const Architecture& architecture = chosen_architecture(options, context);
   question.architecture = &architecture;
   RegressionFile known(options.regressions);
@@ -116,12 +116,13 @@ int run(LawsOptions options, const Context& context) {
 
 }  // namespace
 
-void add_laws(Command& app) {
+void add_laws(Command& verify) {
   auto options = std::make_shared<LawsOptions>();
   Command command =
-      app.command("laws", "Check laws that hardware and model obey, on tiles made for each law",
-                  {"mmaudit laws --inst m16n8k16 --dots 1e4",
-                   "mmaudit laws --law zero_is_plus_zero --on reference --dots 1000", "mmaudit laws --list"});
+      verify.command("laws", "Check laws that hardware and model obey, on tiles made for each law",
+                     {"mmaudit verify laws --inst m16n8k16 --dots 1e4",
+                      "mmaudit verify laws --law zero_is_plus_zero --on reference --dots 1000",
+                      "mmaudit verify laws --list"});
   command.section("What is judged");
   const Option on = command
                         .option("--on", options->backend,

@@ -1,4 +1,4 @@
-// mmaudit layout: which lane and register holds which element, declared and, on a GPU, seen.
+// mmaudit explain layout: which lane and register holds which element, declared and, on a GPU, seen.
 #include <fmt/format.h>
 
 #include <memory>
@@ -97,13 +97,13 @@ int layout(const LayoutOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_layout(Command& app) {
+void add_layout(Command& explain) {
   auto options = std::make_shared<LayoutOptions>();
-  Command command =
-      app.command("layout", "Which lane and register holds which element of A, B, C and D",
-                  {"mmaudit layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a",
-                   "mmaudit layout --inst wgmma.m64n64k32.f32.e4m3.e4m3 --operand d --svg d.svg",
-                   "mmaudit layout --inst wmma.m16n16k16.f32.f16.f16.f32 --arch volta --layout-a col"});
+  Command command = explain.command(
+      "layout", "Which lane and register holds which element of A, B, C and D",
+      {"mmaudit explain layout --inst mma.m16n8k16.f32.f16.f16.f32 --operand a",
+       "mmaudit explain layout --inst wgmma.m64n64k32.f32.e4m3.e4m3 --operand d --svg d.svg",
+       "mmaudit explain layout --inst wmma.m16n16k16.f32.f16.f16.f32 --arch volta --layout-a col"});
   command.option("--inst INST", options->instruction, "instruction, as `mmaudit list` prints it").required();
   command.option("--operand", options->choice.operands, "a, b, c, d; several with commas")
       .comma_separated()

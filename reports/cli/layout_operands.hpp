@@ -1,5 +1,5 @@
 #pragma once
-// The operands that `mmaudit layout` shows, wherever their maps come from.
+// The operands that `mmaudit explain layout` shows, wherever their maps come from.
 #include <string>
 #include <vector>
 

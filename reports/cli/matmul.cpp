@@ -12,24 +12,22 @@
 #include <optional>
 #include <utility>
 
-#include "common.hpp"
-#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
+#include "tiles.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-struct MatmulOptions {
-  std::string architecture, instruction, a, b, c, out, output, simd, rounding;
-  std::string scale_a, scale_b, scale_layout = "rows", metadata, factor_a, factor_b;
+struct MatmulOptions : TilesOptions {
+  std::string output, simd, rounding, scale_layout = "rows", factor_a, factor_b;
   double alpha = 1, beta = 0;
   bool has_alpha = false, has_beta = false;
   std::uint64_t promote = 0, split_k = 1, memory = 0;
   unsigned threads = 0;
-  bool plain = false, json = false, gpu = false, saturate = false, b_transposed = false;
+  bool tiles = false, plain = false, gpu = false, saturate = false, b_transposed = false;
 };
 
 /// Bytes the system could give to a program now; the largest number where it does not say.
@@ -78,7 +76,7 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
   epilogue.beta = static_cast<float>(options.beta);
   if (!std::isfinite(epilogue.alpha))
     refuse("--alpha, --factor-a, --factor-b: found a product beyond binary32, allowed: a finite one");
-  if (epilogue.beta != 0 && options.c.empty())
+  if (epilogue.beta != 0 && options.files.c.empty())
     refuse("--beta: found {} without --c, allowed: with --c", options.beta);
   if (!options.output.empty()) {
     const auto format = read_format(options.output);
@@ -128,7 +126,7 @@ corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, c
                        const CastRule* cast) {
   corpus::MatrixShape wanted{problem.batch, problem.k, 0};
   if (options.b_transposed) std::swap(wanted.rows, wanted.columns);
-  corpus::Operand b = corpus::load_operand("--b", options.b, format, wanted, cast);
+  corpus::Operand b = corpus::load_operand("--b", options.files.b, format, wanted, cast);
   if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());
   return b;
 }
@@ -142,30 +140,30 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.split_k = options.split_k;
   problem.epilogue = epilogue_of(options);
   const bool blocked = options.scale_layout == "blocked";
-  if (blocked && options.scale_a.empty() && options.scale_b.empty())
+  if (blocked && options.files.scale_a.empty() && options.files.scale_b.empty())
     refuse("--scale-layout: found blocked without scales, allowed: with --scale-a or --scale-b");
   mmaudit::MatmulOptions how = how_of(options);
-  try_outputs({{"--out", options.out}}, {{"--a", options.a},
-                                         {"--b", options.b},
-                                         {"--c", options.c},
-                                         {"--scale-a", options.scale_a},
-                                         {"--scale-b", options.scale_b},
-                                         {"--metadata", options.metadata},
+  try_outputs({{"--out", options.out}}, {{"--a", options.files.a},
+                                         {"--b", options.files.b},
+                                         {"--c", options.files.c},
+                                         {"--scale-a", options.files.scale_a},
+                                         {"--scale-b", options.files.scale_b},
+                                         {"--metadata", options.files.metadata},
                                          {"--factor-a", options.factor_a},
                                          {"--factor-b", options.factor_b},
                                          {"--model", context.model_file}});
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   std::uint64_t operands = 0;
-  for (const std::string* file :
-       {&options.a, &options.b, &options.c, &options.scale_a, &options.scale_b, &options.metadata})
+  for (const std::string* file : {&options.files.a, &options.files.b, &options.files.c,
+                                  &options.files.scale_a, &options.files.scale_b, &options.files.metadata})
     operands += file->empty() ? 0 : corpus::tensor_bytes(*file);
   require_memory(operands, limit, "the operands");
 
   const std::optional<CastRounding> rounding = find_cast_rounding(options.rounding);
   const CastRule rule{rounding.value_or(CastRounding::nearest_even), options.saturate};
   const CastRule* cast = rounding ? &rule : nullptr;
-  const corpus::Operand a = corpus::load_operand("--a", options.a, spec_of(instruction.a), {}, cast);
+  const corpus::Operand a = corpus::load_operand("--a", options.files.a, spec_of(instruction.a), {}, cast);
   problem.batch = a.count();
   problem.m = a.tensor.shape[1];
   const std::uint64_t stored = a.tensor.shape[2];
@@ -174,17 +172,17 @@ int execute(const MatmulOptions& options, const Context& context) {
   problem.n = b.tensor.shape[2];
   const FormatSpec output = spec_of(problem.epilogue ? problem.epilogue->output : instruction.d);
   std::optional<corpus::Operand> c;
-  if (!options.c.empty()) {
-    c = corpus::load_operand("--c", options.c, output, {problem.batch, problem.m, problem.n}, cast);
+  if (!options.files.c.empty()) {
+    c = corpus::load_operand("--c", options.files.c, output, {problem.batch, problem.m, problem.n}, cast);
     problem.c = c->data();
   }
   const std::uint64_t blocks = scale_blocks(instruction, problem);
-  const auto scale_a = corpus::load_scales("--scale-a", options.scale_a, instruction, ScaleOwner::a,
+  const auto scale_a = corpus::load_scales("--scale-a", options.files.scale_a, instruction, ScaleOwner::a,
                                            problem.batch, problem.m, blocks, blocked);
-  const auto scale_b = corpus::load_scales("--scale-b", options.scale_b, instruction, ScaleOwner::b,
+  const auto scale_b = corpus::load_scales("--scale-b", options.files.scale_b, instruction, ScaleOwner::b,
                                            problem.batch, problem.n, blocks, blocked);
-  const auto metadata =
-      corpus::load_metadata(options.metadata, instruction, {problem.batch, problem.m, stored}, "matrix");
+  const auto metadata = corpus::load_metadata(options.files.metadata, instruction,
+                                              {problem.batch, problem.m, stored}, "matrix");
   if (scale_a) problem.scale_a = scale_a->data();
   if (scale_b) problem.scale_b = scale_b->data();
   if (!metadata.empty()) problem.metadata = metadata.data();
@@ -222,30 +220,67 @@ int execute(const MatmulOptions& options, const Context& context) {
   return kAllGood;
 }
 
+/// The groups of options that only one of the two cases has.
+constexpr const char *kOfProducts = "Products of any size", *kHow = "How a product is computed",
+                     *kOfTiles = "Tiles of one instruction";
+
+int execute_case(const MatmulOptions& options, const Command& command, const Context& context) {
+  const bool tiles = options.tiles || options.on != kOnModel;
+  if (const std::string given = command.given_of(kOfTiles); !tiles && !given.empty())
+    refuse("{}: found without --tiles, allowed: with it", given);
+  for (const char* group : {kOfProducts, kHow})
+    if (const std::string given = command.given_of(group); tiles && !given.empty())
+      refuse("{}: found with tiles, allowed: without --tiles, with --on model", given);
+  if (options.out.empty() && options.on != kOnBoth)
+    refuse("--out: found nothing, allowed: a file (it may be left out with --on both)");
+  return tiles ? compute_tiles(options, context) : execute(options, context);
+}
+
 }  // namespace
 
 void add_matmul(Command& app) {
   auto options = std::make_shared<MatmulOptions>();
+  corpus::TileFiles& files = options->files;
   Command command = app.command(
-      "matmul", "D = A * B + C of any sizes, by the model: a chain of one instruction over K",
+      "matmul",
+      "D = A * B + C of any sizes, by the model: a chain of one instruction over K; or tiles, on the GPU too",
       {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
        "mmaudit matmul --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a x.npy --b w.npy --round rn --saturate "
-       "--promote 128 --out d.npy"});
+       "--promote 128 --out d.npy",
+       "mmaudit matmul --on both --inst HMMA.16816.F32 --arch ampere --a t.safetensors:a --b "
+       "t.safetensors:b"});
   command.section("Which instruction");
   add_architecture_options(command, options->architecture);
   add_instruction_option(command, options->instruction).required();
   command.section("Matrices");
   command
-      .option("--a FILE", options->a,
+      .option("--a FILE", files.a,
               "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]; sparse (M, K/2)")
       .required();
-  command.option("--b FILE", options->b, "B: (K, N) or (batch, K, N), row-major").required();
+  command.option("--b FILE", files.b, "B: (K, N) or (batch, K, N), row-major").required();
+  command.option("--c FILE", files.c,
+                 "C: (M, N) or (batch, M, N) in D's format; the old accumulator for wgmma and tcgen05; "
+                 "omitted: +0");
+  command.option("--scale-a FILE", files.scale_a,
+                 "block-scaled: scale bytes of A, (M, K / block) or with a batch; omitted: every scale is 1");
+  command.option("--scale-b FILE", files.scale_b, "block-scaled: scale bytes of B, (K / block, N)");
+  command.option("--metadata FILE", files.metadata,
+                 "sparse: (M, K/2) of bytes, the position of every element of A inside its group");
+  command.option("--out FILE", options->out,
+                 "D: .npy or .safetensors; raw bits if C (or A) was raw bits; required but with --on both");
+  command.flag("--json", options->json, "report as JSON");
+  command.section(kOfTiles);
+  command
+      .option("--on", options->on,
+              "gpu: tiles by the GPU of this machine; both: by the model too, and where "
+              "their bits differ")
+      .one_of({kOnModel, kOnGpu, kOnBoth});
+  command.flag("--tiles", options->tiles,
+               "the batch is of tiles, each as large as the instruction (implied by --on gpu, both)");
+  add_modifier_options(command, options->modifiers);
+  command.section(kOfProducts);
   command.flag("--b-transposed", options->b_transposed,
                "the file of B is (N, K), as the weight of torch.nn.Linear");
-  command.option("--c FILE", options->c, "C: (M, N) or (batch, M, N) in D's format; omitted: +0");
-  command.option("--scale-a FILE", options->scale_a,
-                 "block-scaled: scale bytes of A, (M, K / block) or with a batch; omitted: every scale is 1");
-  command.option("--scale-b FILE", options->scale_b, "block-scaled: scale bytes of B, (K / block, N)");
   command
       .option("--scale-layout", options->scale_layout,
               "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take, of any shape")
@@ -254,11 +289,6 @@ void add_matmul(Command& app) {
                  "factor of all of A (NVFP4's second level), a number or a file with one F32: alpha times "
                  "factor a times factor b, in binary32, is the epilogue's alpha");
   command.option("--factor-b FACTOR", options->factor_b, "factor of all of B");
-  command.option("--metadata FILE", options->metadata,
-                 "sparse: (M, K/2) of bytes, the position of every element of A inside its group");
-  command.option("--out FILE", options->out, "D: .npy or .safetensors; raw bits if C (or A) was raw bits")
-      .required();
-  command.section("Order of the sum, epilogue, conversion");
   command.option("--promote", options->promote,
                  "add the running sum to a binary32 total after each stretch of k this long; 0: never");
   command.option("--split-k", options->split_k, "slices of K, summed in binary32 in ascending order");
@@ -268,7 +298,7 @@ void add_matmul(Command& app) {
       command.option("--beta", options->beta, "without --alpha, --beta, --d-format C starts the chain");
   command.option("--d-format FORMAT", options->output,
                  "f32, f16 or bf16: the epilogue's one rounding at the end");
-  command.section("How it is computed");
+  command.section(kHow);
   command.option("--threads", options->threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
   command.option("--simd", options->simd, "portable, avx2 or avx512; the result does not depend on it");
@@ -283,11 +313,10 @@ void add_matmul(Command& app) {
       .one_of(names_of(kCastRoundings));
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory BYTES", options->memory, "bytes of memory to use at most; 0: what is available");
-  command.flag("--json", options->json, "report as JSON");
-  command.runs([options, alpha, beta](const Context& context) {
+  command.runs([options, command, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();
     options->has_beta = beta.given();
-    return execute(*options, context);
+    return execute_case(*options, command, context);
   });
 }
 

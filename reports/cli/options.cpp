@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "describe.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "respelled.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -87,24 +89,49 @@ const CLI::App& innermost(const CLI::App& program) {
   return chosen.empty() ? program : innermost(*chosen.back());
 }
 
+/// A command inside another one ignores the options of that: they are refused, but for those of the program.
+void refuse_options_of_others(const CLI::App& program) {
+  for (const CLI::App* at = &innermost(program); at->get_parent() != nullptr; at = at->get_parent()) {
+    const CLI::App& outer = *at->get_parent();
+    if (&outer == &program) return;
+    for (const CLI::Option* option : outer.get_options())
+      if (option->count() != 0)
+        refuse("{}: found with `{}`, allowed: with `{}`", option->get_name(), path_of(*at), path_of(outer));
+  }
+}
+
 /// What is wrong with `word`, which no command or option of `at` is; empty: a command is missing.
 Refusal refuse_word(const CLI::App& at, const std::string& word) {
-  std::vector<std::string> commands, options;
-  for (const CLI::App* one : at.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(one->get_name());
-  for (const CLI::App* app = &at; app != nullptr; app = app->get_parent())
-    for (const CLI::Option* option : app->get_options())
-      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   const bool of_options = word.starts_with('-');
+  std::vector<std::string> allowed;
+  const auto add_options = [&](const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames())
+        if (const std::string dashed = "--" + name;
+            std::find(allowed.begin(), allowed.end(), dashed) == allowed.end())
+          allowed.push_back(dashed);
+  };
+  if (of_options) {
+    add_options(at);
+    add_options(program_of(at));
+  } else {
+    for (const CLI::App* one : shown_commands(at)) allowed.push_back(one->get_name());
+  }
+  std::vector<std::string> known = allowed;
+  if (!of_options && at.get_parent() == nullptr)
+    for (const Respelled& one : kRespelled) known.emplace_back(one.was);
+  std::string meant = word.empty() ? "" : nearest_word(word, known);
+  if (const std::string_view now = new_spelling(meant); at.get_parent() == nullptr && !now.empty())
+    meant = now;
   return refusal("{}: found {}, allowed: {}{}",
-                 of_options         ? "option"
-                 : commands.empty() ? "argument"
-                                    : "command",
+                 of_options        ? "option"
+                 : allowed.empty() ? "argument"
+                                   : "command",
                  word.empty() ? "none" : printable(word),
-                 of_options         ? "the options of the help"
-                 : commands.empty() ? "none here"
-                                    : with_commas(commands),
-                 word.empty() ? "" : did_you_mean(word, of_options ? options : commands));
+                 allowed.empty() ? "none here"
+                 : word.empty()  ? with_commas(allowed)
+                                 : allowed_near(word, allowed),
+                 meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant));
 }
 
 /// What CLI11 refuses, as found and allowed: its own words say neither. `words`: what it could not place.
@@ -240,11 +267,15 @@ Command Command::command(const std::string& name, const std::string& description
                          std::initializer_list<std::string_view> examples) {
   CLI::App* added = app_->add_subcommand(name, description);
   added->group(heading_);
+  // One command is chosen: later words of the same spelling are values.
+  if (app_->get_require_subcommand_max() == 0) app_->require_subcommand(0, 1);
   added->footer(fmt::format("{}", fmt::join(examples, "\n")));
   return {added, chosen_, context_};
 }
 
 void Command::requires_command() { app_->require_subcommand(1); }
+
+void Command::hide() { app_->group(""); }
 
 template <typename T>
 Option Command::option(const std::string& names, T& value, const std::string& text) {
@@ -282,11 +313,10 @@ void Command::runs(Action action) {
 
 CommandText Command::described() const { return describe(*app_); }
 
-bool Command::any_given(const std::string& group) const {
-  return !app_->get_options([&](const CLI::Option* option) {
-                return option->get_group() == group && option->count() != 0;
-              })
-              .empty();
+std::string Command::given_of(const std::string& group) const {
+  for (const CLI::Option* option : app_->get_options())
+    if (option->get_group() == group && option->count() != 0) return option->get_name();
+  return {};
 }
 
 Action parse(int argc, const char* const* argv, const ProgramText& text, Context& context,
@@ -306,16 +336,30 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
   Action action;
   Command program(app.get(), &action, &context);
   define(program);
+  CommandLine line = respelled({argv + 1, argv + argc}, [&](const std::string& word) {
+    const CLI::Option* option = app->get_option_no_throw(word);
+    return option != nullptr && option->get_items_expected_max() != 0;
+  });
+  const auto say = [&] {
+    if (!context.quiet) std::fputs(line.note.c_str(), stderr);
+  };
+  std::reverse(line.words.begin(), line.words.end());  // as CLI11 takes them
   try {
-    app->parse(argc, argv);
+    app->parse(std::move(line.words));
+    refuse_options_of_others(*app);
+    say();
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) {
+    const std::vector<std::string> unread = app->remaining(true);
+    const bool failed = error.get_exit_code() != 0;
+    if (failed || (line.of_help && !unread.empty())) {
       const CLI::App& at = innermost(*app);
-      throw InputError(
-          fmt::format("{} (see `{} --help`)", refusal_of(error, at, app->remaining(true)), path_of(at)));
+      throw InputError(fmt::format("{} (see `{} --help`)",
+                                   failed ? refusal_of(error, at, unread) : refuse_word(at, unread.front()),
+                                   path_of(at)));
     }
     std::ostringstream shown;  // --help, --version
     app->exit(error, shown);
+    say();
     return [shown = shown.str()](const Context&) {
       print(shown);
       return kAllGood;

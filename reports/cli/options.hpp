@@ -65,6 +65,8 @@ class Command {
   Command command(const std::string& name, const std::string& description,
                   std::initializer_list<std::string_view> examples);
   void requires_command();
+  /// Leaves it out of help, manual pages and completions.
+  void hide();
   /// The purpose under which help lists the commands that are added from here on.
   void heading(const std::string& title) { heading_ = title; }
   /// The group in which help lists the options that are added from here on.
@@ -82,8 +84,8 @@ class Command {
 
   /// What the program does when this command was chosen.
   void runs(Action action);
-  /// Whether the command line has any option of this group.
-  [[nodiscard]] bool any_given(const std::string& group) const;
+  /// The first option of this group that the command line has; empty: none.
+  [[nodiscard]] std::string given_of(const std::string& group) const;
   /// The command as help, manual pages and completions show it, with what is defined so far.
   [[nodiscard]] CommandText described() const;
 

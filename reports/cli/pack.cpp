@@ -1,4 +1,4 @@
-// mmaudit pack: a dense A into the stored elements and metadata of a sparse one.
+// mmaudit convert pack: a dense A into the stored elements and metadata of a sparse one.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -73,12 +73,14 @@ int execute(const PackOptions& options) {
 
 }  // namespace
 
-void add_pack(Command& app) {
+void add_pack(Command& convert) {
   auto options = std::make_shared<PackOptions>();
-  Command command = app.command(
-      "pack", "A dense A as a sparse instruction stores it: elements and metadata",
-      {"mmaudit pack --inst mma.sp.m16n8k32.f32.f16.f16.f32 --a a.npy --prune --out s.npy --metadata m.npy",
-       "mmaudit pack --inst mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --a pruned.npy --out s.npy --metadata m.npy"});
+  Command command =
+      convert.command("pack", "A dense A as a sparse instruction stores it: elements and metadata",
+                      {"mmaudit convert pack --inst mma.sp.m16n8k32.f32.f16.f16.f32 --a a.npy --prune --out "
+                       "s.npy --metadata m.npy",
+                       "mmaudit convert pack --inst mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --a pruned.npy --out "
+                       "s.npy --metadata m.npy"});
   add_instruction_option(command, options->instruction).required();
   command.option("--a", options->a, "A: (M, K) or (batch, M, K), .npy or .safetensors[:tensor]").required();
   command.flag(

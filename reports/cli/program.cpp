@@ -11,7 +11,6 @@
 #include "command_text.hpp"
 #include "common.hpp"
 #include "context.hpp"
-#include "gemm.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/version.hpp"
 
@@ -26,10 +25,9 @@ struct Purpose {
 /// In the order of help.
 std::vector<Purpose> purposes() {
   return {{"Choose a data type", {add_audit}},
-          {"See what an instruction does", {add_explain, add_list, add_layout, add_convert, add_probe}},
-          {"Compute the same bits", {add_matmul, add_gemm, add_tiles, add_pack, add_tcgen05}},
-          {"Check a GPU, a driver, the model",
-           {add_verify, add_laws, add_campaign, add_record, add_baseline, add_diff, add_screen}},
+          {"See what an instruction does", {add_explain, add_list, add_convert, add_probe}},
+          {"Compute the same bits", {add_matmul, add_gemm, add_tcgen05}},
+          {"Check a GPU, a driver, the model", {add_verify, add_baseline, add_screen}},
           {"Measure speed", {add_sweep, add_time}},
           {"This installation", {add_doctor, add_shell}}};
 }

@@ -1,4 +1,4 @@
-// mmaudit record: what this GPU answers to seeded inputs, with provenance.
+// mmaudit baseline corpus: what this GPU answers to seeded inputs, with provenance.
 #include <fmt/format.h>
 
 #include <memory>
@@ -120,12 +120,12 @@ int record(const RecordOptions& options, const Context& context) {
 
 }  // namespace
 
-void add_record(Command& app) {
+void add_record(Command& baseline) {
   auto options = std::make_shared<RecordOptions>();
-  Command command =
-      app.command("record", "Record what this GPU answers, one safetensors file per instruction",
-                  {"mmaudit record --inst all --out recordings",
-                   "mmaudit record --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings"});
+  Command command = baseline.command(
+      "corpus", "Record this GPU for `verify --corpus`: one safetensors file per instruction",
+      {"mmaudit baseline corpus --inst all --out recordings",
+       "mmaudit baseline corpus --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings"});
   command.option("--inst INST", options->instructions, "instructions, or all").comma_separated().required();
   command.option("--out DIR", options->out, "folder for the recordings");
   command.section("What the generators make");

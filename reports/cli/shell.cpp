@@ -60,10 +60,12 @@ void add_shell(Command& app) {
       app.command("completions", "Completion script for a shell (cmake --install puts all three in place)",
                   {"mmaudit completions bash >~/.local/share/bash-completion/completions/mmaudit",
                    "mmaudit completions fish >~/.config/fish/completions/mmaudit.fish"});
+  completions.hide();
   completions.option("SHELL", options->shell, "bash, zsh or fish").required().one_of(completed_shells());
   completions.runs([options, app](const Context&) { return print_completions(*options, app); });
   Command man = app.command("man", "Manual pages (cmake --install puts them in place)",
                             {"mmaudit man | man -l -", "mmaudit man --out man1"});
+  man.hide();
   man.option("--out DIR", options->out,
              "write a page per command into this folder; without it the first is printed");
   man.runs([options, app](const Context&) { return manual(*options, app); });

@@ -336,7 +336,7 @@ void add_report(Command& command) {
   report_command.runs([options](const Context&) { return report_on(*options); });
 }
 
-void add_gemm(Command& command) {
+void add_products(Command& command) {
   auto options = std::make_shared<SweepGemmOptions>();
   Command gemm_command = command.command(
       "gemm", "whole products, bfloat16 to binary32: what each step of a kernel's design brings, and cuBLAS",
@@ -377,7 +377,7 @@ void add_sweep(Command& app) {
   add_compare(command);
   add_census(command);
   add_gate(command);
-  add_gemm(command);
+  add_products(command);
   add_report(command);
 }
 

@@ -1,15 +1,14 @@
-// mmaudit emulate, run, compare: tiles from files, through the model, the GPU, or both.
+// mmaudit matmul --tiles: tiles from files, through the model, the GPU, or both.
+#include "tiles.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <type_traits>
 
-#include "common.hpp"
 #include "mmaudit/comparison.hpp"
-#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/json.hpp"
@@ -17,15 +16,6 @@
 
 namespace mmaudit::cli {
 namespace {
-
-enum class What { emulate, run, compare };
-
-struct TilesOptions {
-  std::string architecture, instruction, out;
-  corpus::TileFiles files;
-  ModifierOptions modifiers;
-  bool json = false;
-};
 
 /// Runs the batch piece by piece, with a bar.
 void run(const Backend& backend, const Instruction& inst, TileView batch, const TilesOptions& options,
@@ -82,10 +72,14 @@ int report_comparison(const TilesOptions& options, const Comparison& found, cons
   return found.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
-int execute(const TilesOptions& options, What what, const Context& context) {
+}  // namespace
+
+int compute_tiles(const TilesOptions& options, const Context& context) {
+  if (options.on == kOnGpu && (!options.architecture.empty() || !context.model_file.empty()))
+    refuse("--arch, --model: found with --on gpu, allowed: with --on model, both");
   const Instruction inst = require_instruction(options.instruction);
   std::optional<Backend> model, hardware;
-  if (what != What::run) {
+  if (options.on != kOnGpu) {
     const Architecture& architecture = require_architecture(context, options.architecture);
     require_datapath(architecture, inst);
     model = model_backend(architecture);
@@ -104,7 +98,7 @@ int execute(const TilesOptions& options, What what, const Context& context) {
       corpus::load_tile_operands(options.files, inst, modifier_bits(inst, options.modifiers));
   // Only once the user's part is known to be good is the machine asked for a GPU.
   device::DeviceInfo gpu;
-  if (what != What::emulate) {
+  if (options.on != kOnModel) {
     gpu = require_device();
     hardware = device::hardware_backend(gpu);
   }
@@ -116,7 +110,7 @@ int execute(const TilesOptions& options, What what, const Context& context) {
   const TileView batch = operands.view(result);
   run(first, inst, batch, options, context);
   if (!options.out.empty()) corpus::save_tensor(options.out, result);
-  if (what == What::compare) {
+  if (options.on == kOnBoth) {
     corpus::Tensor other = result;
     run(*model, inst, operands.view(other), options, context);
     Comparison found{inst, {}, {}};
@@ -137,52 +131,6 @@ int execute(const TilesOptions& options, What what, const Context& context) {
                           corpus::safetensors_name(result.dtype), corpus::to_string(result.shape)));
   }
   return kAllGood;
-}
-
-void add(Command& app, What what, const char* name, const char* description,
-         std::initializer_list<std::string_view> examples) {
-  auto options = std::make_shared<TilesOptions>();
-  Command command = app.command(name, description, examples);
-  command.section("Which instruction");
-  if (what != What::run) add_architecture_options(command, options->architecture);
-  add_instruction_option(command, options->instruction).required();
-  command.section("Tiles");
-  command
-      .option("--a FILE", options->files.a,
-              "A: (tiles, M, K), sparse (tiles, M, K/2); file.npy or file.safetensors[:tensor]")
-      .required();
-  command.option("--b FILE", options->files.b, "B: (tiles, K, N)").required();
-  command.option("--c FILE", options->files.c,
-                 "C: (tiles, M, N); the old accumulator for wgmma and tcgen05; omitted: +0");
-  command.option("--scale-a FILE", options->files.scale_a,
-                 "block-scaled: scale bytes of A, (tiles, M, K / block), uint8; omitted: every scale is 1");
-  command.option("--scale-b FILE", options->files.scale_b,
-                 "block-scaled: scale bytes of B, (tiles, K / block, N)");
-  command.option("--metadata FILE", options->files.metadata,
-                 "sparse: (tiles, M, K/2) of bytes, the position of every element of A inside its group");
-  Option out = command.option("--out FILE", options->out,
-                              "D: .npy or .safetensors; raw bits if C (or A) was raw bits");
-  if (what != What::compare) out.required();
-  command.section("Modifiers");
-  add_modifier_options(command, options->modifiers);
-  command.section("Output");
-  command.flag("--json", options->json, "report as JSON");
-  command.runs([options, what](const Context& context) { return execute(*options, what, context); });
-}
-
-}  // namespace
-
-void add_tiles(Command& app) {
-  add(app, What::emulate, "emulate", "D = A * B + C of tiles, by the model",
-      {"mmaudit emulate --arch hopper --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
-       "mmaudit emulate --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a t.safetensors:a --b t.safetensors:b --out "
-       "d.npy"});
-  add(app, What::run, "run", "D = A * B + C of tiles, on the GPU of this machine",
-      {"mmaudit run --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
-       "mmaudit run --inst wgmma.m64n64k16.f32.f16.f16 --scale-d 0 --a a.npy --b b.npy --out d.npy --json"});
-  add(app, What::compare, "compare", "Tiles by the model and on the GPU, and where their bits differ",
-      {"mmaudit compare --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy",
-       "mmaudit compare --inst HMMA.16816.F32 --arch ampere --a a.npy --b b.npy --out d.npy"});
 }
 
 }  // namespace mmaudit::cli

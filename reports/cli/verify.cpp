@@ -87,6 +87,8 @@ void add_verify(Command& app) {
     options->has_seed = seed.given();
     return verify(*options, context);
   });
+  add_laws(command);
+  add_campaign(command);
 }
 
 }  // namespace mmaudit::cli

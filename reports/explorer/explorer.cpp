@@ -324,7 +324,7 @@ std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
   const std::string gpus = write_known(out, inst);
   if (known == nullptr) {
     const std::string why = refusal(
-        "PTX leaves the fragments of wmma open: found GPU {}, allowed: {}`mmaudit layout --discover` "
+        "PTX leaves the fragments of wmma open: found GPU {}, allowed: {}`mmaudit explain layout --discover` "
         "on such a GPU",
         printable(gpu), gpus);
     return out.field("error", why).end_object().text();
@@ -337,8 +337,8 @@ std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
   return out.end_array().end_object().text();
 }
 
-/// instruction, and of wmma a GPU: which lane and value holds which element, as `mmaudit layout --json`
-/// writes it.
+/// instruction, and of wmma a GPU: which lane and value holds which element, as `mmaudit explain layout
+/// --json` writes it.
 std::string layout_text(const Request& request) {
   const auto inst = read_instruction(request.at(0));
   if (!inst) return error_text("instruction: found none of the list");

@@ -21,7 +21,7 @@ Count& Count::operator+=(const Count& other) {
 
 namespace {
 
-constexpr std::string_view kAllowed = "what `mmaudit campaign` wrote";
+constexpr std::string_view kAllowed = "what `mmaudit verify campaign` wrote";
 
 /// Calls visit(key, value) for every field of a line but its examples.
 template <typename Item, typename Of, typename Visit>

@@ -13,7 +13,7 @@
 namespace mmaudit::campaign {
 namespace {
 
-constexpr std::string_view kAllowedFiles = "what `mmaudit campaign` wrote";
+constexpr std::string_view kAllowedFiles = "what `mmaudit verify campaign` wrote";
 constexpr std::string_view kSchema = "mmaudit.campaign/1";
 constexpr ProvenanceKey kProvenanceKeys[] = {
     {"gpu", &Provenance::gpu},         {"driver", &Provenance::driver},     {"cuda", &Provenance::cuda},
@@ -272,14 +272,14 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
   for (const auto& [file, text] : files)
     with_result(text, file, [&, &file = file](Json one) {
       if (!one.contains("parts"))
-        throw InputError(
-            fmt::format("{}: parts: found none, allowed: a result of `mmaudit campaign --part`", file));
+        throw InputError(fmt::format(
+            "{}: parts: found none, allowed: a result of `mmaudit verify campaign --part`", file));
       if (all)
         merge(*all, one, file);
       else
         all = std::move(one);
     });
-  if (!all) throw InputError("--merge: found no file, allowed: results of `mmaudit campaign --part`");
+  if (!all) throw InputError("--merge: found no file, allowed: results of `mmaudit verify campaign --part`");
   return sealed(std::move(*all));
 }
 

@@ -316,7 +316,7 @@ typedef struct mmaudit_shrunk {
 
 /* The simplest dot product found that still fails, starting from `work`, which does: fewest non-zero
  * products, then least significands and exponents nearest to the exponent of 1. It is what shrinks failures
- * of `mmaudit laws`. `first_failing` is asked at most 400 times and must not call back. */
+ * of `mmaudit verify laws`. `first_failing` is asked at most 400 times and must not call back. */
 MMAUDIT_API int mmaudit_shrink(const mmaudit_dot* work, mmaudit_first_failing first_failing, void* user,
                                const mmaudit_shrunk* result);
 

@@ -18,8 +18,10 @@ std::optional<Instruction> read_instruction(std::string_view text);
 /// Whether `text`, spelled in any of these ways, means `instruction`, whatever its N (and M of tcgen05).
 bool means(std::string_view text, const Instruction& instruction);
 
-/// The listed name that has most in common with `text`, never a sparse one for a dense one; empty when too
-/// little.
+/// The listed names that have most in common with `text`, at most so many, the nearest first; never a sparse
+/// one for a dense one, none that has too little.
+std::vector<std::string> nearest_instructions(std::string_view text, std::size_t most);
+/// The first of them; empty when there is none.
 std::string nearest_instruction(std::string_view text);
 
 /// The format that `name` means: its own name or a usual other one ("fp16", "half", "float8_e4m3fn", "int8").
@@ -27,6 +29,14 @@ std::optional<Format> read_format(std::string_view name);
 
 /// What a name that is no format stands for ("fp8": "e4m3 or e5m2"); empty when it is not known.
 std::string_view meaning_of(std::string_view name);
+
+/// How many names a refusal of an unknown one lists where all would be too many.
+inline constexpr std::size_t kNearest = 3;
+/// "a, b, c, ... (67 more: `mmaudit list`)": `first` of `all` names, and the command that lists them.
+std::string cut_list(const std::vector<std::string>& first, std::size_t all, std::string_view where);
+/// What is allowed in the place of `name`: every name where they are few, else the nearest.
+std::string allowed_near(std::string_view name, const std::vector<std::string>& allowed,
+                         std::string_view where = {});
 
 // Why a look-up failed, in one clause "found X, allowed: Y": the same for a person and for a program.
 

@@ -22,9 +22,9 @@ def _model(arch: str, inst: str, operands: Dict[str, np.ndarray]) -> np.ndarray:
 
 
 def _hardware(inst: str, operands: Dict[str, np.ndarray]) -> np.ndarray:
-    """D by the GPU of this machine: `mmaudit run`."""
+    """D by the GPU of this machine: `mmaudit matmul --on gpu`."""
     with _tool.scratch() as folder:
-        arguments = ["run", f"--inst={inst}", "--out=d.npy"]
+        arguments = ["matmul", "--on=gpu", f"--inst={inst}", "--out=d.npy"]
         for name, array in operands.items():
             np.save(f"{folder}/{name}.npy", _tool.raw_of(array)[1])
             arguments.append(f"--{name.replace('_', '-')}={name}.npy")
@@ -184,7 +184,7 @@ class Law:
         """Judges the law over generated tiles of one instruction.
 
         Args:
-            on: "model"; "hardware": the GPU of this machine, by `mmaudit run`; or a function of a, b, c (and metadata,
+            on: "model"; "hardware": the GPU of this machine, by `mmaudit matmul --on gpu`; or a function of a, b, c (and metadata,
                 scale_a, scale_b where there are any) by keyword that gives D.
             tiles: how many, or the operands themselves: {"a": (tiles, M, K), "b": ..., "c": ...}.
             seed: of the generator; the same tiles for the same seed. shrink: make the first failure simple.

@@ -19,7 +19,7 @@ class Tiles(WithTool):
     def agrees(self, inst, *options, a, b, c=None, **more):
         given = {"a": a, "b": b, **({} if c is None else {"c": c})}
         arrays = {key: x for key, x in more.items() if isinstance(x, np.ndarray)}
-        theirs = self.result("emulate", "--inst", inst, *options, **given, **arrays)
+        theirs = self.result("matmul", "--tiles", "--inst", inst, *options, **given, **arrays)
         ours = mmaudit.emulate(inst, a, b, c, **more)
         self.assertTrue(same_bits(ours, theirs), f"{inst}: {ours} {theirs}")
 

@@ -1,4 +1,4 @@
-"""Laws in Python: what they judge, what they report, and that failures end as small as in `mmaudit laws`."""
+"""Laws in Python: what they judge, what they report, and that failures end as small as in `mmaudit verify laws`."""
 import os
 import unittest
 

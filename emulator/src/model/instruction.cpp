@@ -152,11 +152,11 @@ std::string why_no_instruction(std::string_view spelled) {
     if (shaped.m >= 0 && listed[i] == shaped.generic) return allowed_shapes(kInstructions[i], shaped);
   }
   const std::string known = not_modelled(name, kInstructionsNotModelled);
-  std::string text = refusal("found {}{}, allowed: an instruction of `mmaudit list`", in_quotes(name), known);
-  if (!known.empty()) return text;
-  if (const std::string nearest = nearest_instruction(spelled); !nearest.empty())
-    text.append(" (the nearest is ").append(nearest).append(")");
-  return text;
+  const std::vector<std::string> nearest =
+      known.empty() ? nearest_instructions(spelled, kNearest) : std::vector<std::string>{};
+  return refusal("found {}{}, allowed: {}", in_quotes(name), known,
+                 nearest.empty() ? "an instruction of `mmaudit list`"
+                                 : cut_list(nearest, kInstructions.size(), "mmaudit list --all"));
 }
 
 }  // namespace mmaudit

@@ -79,7 +79,7 @@ constexpr WmmaFragments kPublished[] = {
      [](volta::Layout) { return hmma16::fragment_b(1); },
      [](Format) { return hmma16::fragment_accumulator(); }},
     {"hopper", "wmma.m16n16k16.f32.f16.f16.f32 ", Evidence::recorded,
-     "read off an NVIDIA H200 (driver 580.159.04) by `layout --discover`", false,
+     "read off an NVIDIA H200 (driver 580.159.04) by `explain layout --discover`", false,
      [](volta::Layout) { return hmma16::fragment_a(2); }, [](volta::Layout) { return hmma16::fragment_b(2); },
      [](Format) { return hmma16::fragment_accumulator(); }},
 };

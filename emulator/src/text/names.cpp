@@ -5,6 +5,7 @@
 #include <charconv>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "text/name_words.hpp"
 
@@ -291,7 +292,7 @@ bool means(std::string_view text, const Instruction& instruction) {
   return false;
 }
 
-std::string nearest_instruction(std::string_view text) {
+std::vector<std::string> nearest_instructions(std::string_view text, std::size_t most) {
   // Names of Blackwell's instructions in SASS and CUTLASS, which don't hold the types.
   constexpr std::string_view kWithoutTypes[] = {"sm100_", "sm120_", "utc", "omma"};
   const std::string small = lower(text);
@@ -299,8 +300,8 @@ std::string nearest_instruction(std::string_view text) {
     if (small.find(part) != std::string::npos) return {};
   const Words typed = words_of(text);
   if (typed.shape.empty() && !has_word(typed, "kind_")) return {};
-  int best = 9;  // less has too little in common
-  std::string nearest;
+  constexpr int kTooLittle = 9;
+  std::vector<std::pair<int, std::size_t>> near;  // how much each has in common, negated, and its place
   for (std::size_t i = 0; i < kInstructions.size(); ++i) {
     const Words& own = listed()[i];
     if (typed.rest.count("sp") != own.rest.count("sp")) continue;
@@ -313,11 +314,18 @@ std::string nearest_instruction(std::string_view text) {
     if (shaped(kInstructions[i], typed.shape)) common += 4;
     const std::size_t shape = std::min(typed.shape.size(), own.shape.size());
     for (std::size_t c = 0; c < shape && typed.shape[c] == own.shape[c]; ++c) ++common;
-    if (common <= best) continue;
-    best = common;
-    nearest = name_of(kInstructions[i]);
+    if (common > kTooLittle) near.emplace_back(-common, i);
   }
-  return nearest;
+  std::sort(near.begin(), near.end());
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < std::min(most, near.size()); ++n)
+    names.push_back(name_of(kInstructions[near[n].second]));
+  return names;
+}
+
+std::string nearest_instruction(std::string_view text) {
+  const std::vector<std::string> nearest = nearest_instructions(text, 1);
+  return nearest.empty() ? "" : nearest.front();
 }
 
 std::optional<Format> read_format(std::string_view name) {

@@ -43,12 +43,31 @@ std::string number_text(Float number) {
   return {text, end};
 }
 
-/// "found X, allowed: ..." with everything that is allowed, and `why` X is refused or else which of it was
-/// probably meant.
-std::string refused(std::string_view name, const std::vector<std::string>& allowed,
+/// "found X, allowed: ...", and `why` X is refused or else what was probably meant; `where` lists all.
+std::string refused(std::string_view name, const std::vector<std::string>& allowed, std::string_view where,
                     const std::string& why = {}) {
   return refusal("found {}{}, allowed: {}", in_quotes(name), why.empty() ? did_you_mean(name, allowed) : why,
-                 allowed);
+                 allowed_near(name, allowed, where));
+}
+
+/// `word` and how far it is from `name`, twice, for one more where the first letters differ: of two as near,
+/// the one that begins alike, for the first letter is seldom the wrong one.
+struct Near {
+  std::size_t apart;
+  const std::string* word;
+};
+
+/// The nearest first.
+std::vector<Near> by_nearness(std::string_view name, const std::vector<std::string>& allowed) {
+  const std::string typed = lower(name);
+  std::vector<Near> out;
+  out.reserve(allowed.size());
+  for (const std::string& word : allowed) {
+    const std::string other = lower(word);
+    out.push_back({2 * distance(typed, other) + (other.substr(0, 1) == typed.substr(0, 1) ? 0U : 1U), &word});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Near& x, const Near& y) { return x.apart < y.apart; });
+  return out;
 }
 
 }  // namespace
@@ -79,22 +98,31 @@ std::string with_commas(const std::vector<std::string>& list) {
 }
 
 std::string nearest_word(std::string_view name, const std::vector<std::string>& allowed) {
-  const std::string typed = lower(name);
-  std::string nearest;
-  // Of two as near, the one that begins alike: the first letter is seldom the wrong one.
-  std::size_t best = 2 * std::max<std::size_t>(1, name.size() / 3) + 2;
-  for (const std::string& word : allowed) {
-    const std::string other = lower(word);
-    const std::size_t apart =
-        2 * distance(typed, other) + (other.substr(0, 1) == typed.substr(0, 1) ? 0U : 1U);
-    if (apart < best) best = apart, nearest = word;
-  }
-  return nearest;
+  const std::vector<Near> near = by_nearness(name, allowed);
+  const std::size_t limit = 2 * std::max<std::size_t>(1, name.size() / 3) + 2;
+  return near.empty() || near.front().apart >= limit ? "" : *near.front().word;
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& allowed) {
   const std::string nearest = nearest_word(name, allowed);
   return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
+
+std::string cut_list(const std::vector<std::string>& first, std::size_t all, std::string_view where) {
+  if (first.size() == all) return with_commas(first);
+  std::string line = with_commas(first) + ", ... (" + std::to_string(all - first.size()) + " more";
+  if (!where.empty()) line.append(": `").append(where).append("`");
+  return line + ")";
+}
+
+std::string allowed_near(std::string_view name, const std::vector<std::string>& allowed,
+                         std::string_view where) {
+  constexpr std::size_t kFew = 8;
+  if (allowed.size() <= kFew) return with_commas(allowed);
+  std::vector<std::string> first;
+  for (const Near& one : by_nearness(name, allowed))
+    if (first.size() < kNearest) first.push_back(*one.word);
+  return cut_list(first, allowed.size(), where);
 }
 
 std::string why_no_architecture(std::string_view name, std::string_view own) {
@@ -104,13 +132,13 @@ std::string why_no_architecture(std::string_view name, std::string_view own) {
     allowed.insert(allowed.end(), row.aliases.begin(), row.aliases.end());
   }
   if (!own.empty()) allowed.emplace_back(own);
-  return refused(name, allowed, not_modelled(name, kGpusNotModelled));
+  return refused(name, allowed, "mmaudit list", not_modelled(name, kGpusNotModelled));
 }
 
 std::string why_no_format(std::string_view name) {
   if (const std::string_view meaning = meaning_of(name); !meaning.empty())
     return refusal("found {}, allowed: one format (this is {})", in_quotes(name), meaning);
-  return refused(name, names_of(kFormats));
+  return refused(name, names_of(kFormats), "mmaudit convert --help");
 }
 
 std::string why_no_datapath(const Architecture& architecture, const Instruction& instruction) {

@@ -20,9 +20,10 @@ std::string values(const std::vector<std::uint64_t>& bits, Format format) {
 
 std::string replay_command(const Failure& failure, const std::string& backend,
                            const Architecture& architecture, const std::string& regressions) {
-  return fmt::format("mmaudit laws --on {} --arch {} --law {} --inst {} --dots 1 --seed 1 --regressions {}",
-                     backend, architecture.name, failure.law, name_of(failure.instruction),
-                     regressions.empty() ? "FILE" : regressions);
+  return fmt::format(
+      "mmaudit verify laws --on {} --arch {} --law {} --inst {} --dots 1 --seed 1 --regressions {}", backend,
+      architecture.name, failure.law, name_of(failure.instruction),
+      regressions.empty() ? "FILE" : regressions);
 }
 
 std::string describe(const Failure& failure, const Law& law, const std::string& where,

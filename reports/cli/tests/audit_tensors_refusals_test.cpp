@@ -49,7 +49,7 @@ TEST_F(AuditTensors, ShapesWithoutDataTakeNoMemory) {
 
 TEST_F(AuditTensors, RefusesInOneLine) {
   refused(run({"audit", "--a", path("A.npy")}), {"--a alone"});
-  refused(run({"audit", "--dtype", "bf16"}), {"without them"});
+  refused(run({"audit", "--dtype", "bf16"}), {"without tensors"});
   refused(audit({}, "A.npy", "A.npy"), {"K = 96", "10"});
   refused(audit({"--dtype", "e9m9"}), {"--dtype: found e9m9", "e4m3"});
   refused(audit({"--scale", "big"}), {"--scale: found big", "1x128"});

@@ -1,4 +1,4 @@
-// mmaudit baseline record and mmaudit diff as a user types them.
+// mmaudit baseline record and mmaudit baseline diff as a user types them.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -59,7 +59,7 @@ TEST_F(BaselineFiles, TheSameModelHasNoDifference) {
   EXPECT_EQ(json.at("schema"), kBaselineSchema);
   EXPECT_EQ(json.at("provenance").at("on"), "model");
   EXPECT_GT(json.at("instructions").size(), 2U);
-  const Outcome same = run({"diff", path("a.json"), path("b.json")});
+  const Outcome same = run({"baseline", "diff", path("a.json"), path("b.json")});
   EXPECT_EQ(same.code, kAllGood) << same.out;
   EXPECT_NE(same.out.find("no difference"), std::string::npos);
 }
@@ -67,7 +67,7 @@ TEST_F(BaselineFiles, TheSameModelHasNoDifference) {
 TEST_F(BaselineFiles, OneBitIsNamed) {
   ASSERT_EQ(record("a.json").code, kAllGood);
   change_a_bit("a.json", "b.json");
-  const Outcome outcome = run({"diff", path("a.json"), path("b.json"), "--json", path("d.json")});
+  const Outcome outcome = run({"baseline", "diff", path("a.json"), path("b.json"), "--json", path("d.json")});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
   const std::string name = read("a.json").at("instructions").at(1).at("instruction");
   for (const std::string& word : {name + " normal: 1 of 128 dot products differ",
@@ -138,11 +138,12 @@ TEST_F(BaselineFiles, ResultsOfOtherInputsAreNotCompared) {
   auto json = read("a.json");
   json["instructions"][0]["families"][2]["inputs"] = "others";
   write("b.json", json);
-  const Outcome outcome = run({"diff", path("a.json"), path("b.json"), "--json", path("d.json")});
+  const Outcome outcome = run({"baseline", "diff", path("a.json"), path("b.json"), "--json", path("d.json")});
   EXPECT_EQ(outcome.code, kMismatch);
   EXPECT_NE(outcome.out.find("the inputs differ where bits may have changed"), std::string::npos)
       << outcome.out;
-  const auto whole = nlohmann::json::parse(run({"diff", path("a.json"), path("a.json"), "--json", "-"}).out);
+  const auto whole =
+      nlohmann::json::parse(run({"baseline", "diff", path("a.json"), path("a.json"), "--json", "-"}).out);
   EXPECT_LT(read("d.json").at("dots"), whole.at("dots"));
 }
 
@@ -189,14 +190,16 @@ TEST_F(BaselineFiles, MissingInstructionsAreChanges) {
   const std::string name = json.at("instructions").at(0).at("instruction");
   json["instructions"].erase(0);
   write("b.json", json);
-  EXPECT_NE(run({"diff", path("a.json"), path("b.json")}).out.find(name + ": in OLD only"),
+  EXPECT_NE(run({"baseline", "diff", path("a.json"), path("b.json")}).out.find(name + ": in OLD only"),
             std::string::npos);
-  EXPECT_NE(run({"diff", path("b.json"), path("a.json")}).out.find(name + ": in NEW only"),
+  EXPECT_NE(run({"baseline", "diff", path("b.json"), path("a.json")}).out.find(name + ": in NEW only"),
             std::string::npos);
-  EXPECT_EQ(run({"diff", path("b.json"), path("a.json")}).code, kMismatch);
-  EXPECT_EQ(run({"diff", path("a.json"), path("b.json")}).code, kMismatch);
-  EXPECT_NE(run({"diff", path("a.json"), path("b.json")}).out.find("; 1 in OLD only\n"), std::string::npos);
-  EXPECT_NE(run({"diff", path("b.json"), path("a.json")}).out.find("; 1 in NEW only\n"), std::string::npos);
+  EXPECT_EQ(run({"baseline", "diff", path("b.json"), path("a.json")}).code, kMismatch);
+  EXPECT_EQ(run({"baseline", "diff", path("a.json"), path("b.json")}).code, kMismatch);
+  EXPECT_NE(run({"baseline", "diff", path("a.json"), path("b.json")}).out.find("; 1 in OLD only\n"),
+            std::string::npos);
+  EXPECT_NE(run({"baseline", "diff", path("b.json"), path("a.json")}).out.find("; 1 in NEW only\n"),
+            std::string::npos);
 }
 
 TEST_F(BaselineFiles, ASubsetIsComparedWithTheSubset) {
@@ -209,7 +212,7 @@ TEST_F(BaselineFiles, ASubsetIsComparedWithTheSubset) {
   json["instructions"].erase(2);
   write("b.json", json);
   const auto diff = [&](const std::string& inst) {
-    return run({"diff", path("a.json"), path("b.json"), "--inst", inst});
+    return run({"baseline", "diff", path("a.json"), path("b.json"), "--inst", inst});
   };
   EXPECT_EQ(diff(same).code, kAllGood) << diff(same).out;
   EXPECT_NE(diff(same).out.find("no difference: 1 instructions"), std::string::npos) << diff(same).out;
@@ -225,7 +228,7 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   const auto good = read("a.json");
   const auto refused = [&](const nlohmann::json& json, const char* word) {
     write("b.json", json);
-    const Outcome outcome = run({"diff", path("a.json"), path("b.json")});
+    const Outcome outcome = run({"baseline", "diff", path("a.json"), path("b.json")});
     EXPECT_EQ(outcome.code, kBadInput) << word;
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
     EXPECT_NE(outcome.err.find(word), std::string::npos) << outcome.err;
@@ -261,7 +264,7 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   bad["seed"] = 2;
   refused(bad, "seed: found 2, allowed: 1");
   refused(nlohmann::json(3), "schema");
-  EXPECT_EQ(run({"diff", path("a.json"), path("none.json")}).code, kBadInput);
+  EXPECT_EQ(run({"baseline", "diff", path("a.json"), path("none.json")}).code, kBadInput);
   EXPECT_EQ(run({"baseline", "record", "--on", "moon", "--out", "-"}).code, kBadInput);
 }
 

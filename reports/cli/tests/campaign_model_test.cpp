@@ -32,8 +32,8 @@ class CampaignOnModel : public Folder {
 };
 
 TEST_F(CampaignOnModel, EveryInstructionAgreesAndSaysWhereItRan) {
-  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--family", "floor_edge", "--dots", "1",
-                               "--seed", "3", "--out", path("x.json")});
+  const Outcome outcome = run({"-q", "verify", "campaign", "--on", "model", "--family", "floor_edge",
+                               "--dots", "1", "--seed", "3", "--out", path("x.json")});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   EXPECT_NE(outcome.out.find("MODEL AGAINST ITSELF"), std::string::npos);
   const nlohmann::json result = read("x.json");
@@ -50,7 +50,7 @@ TEST_F(CampaignOnModel, EveryInstructionAgreesAndSaysWhereItRan) {
 }
 
 TEST_F(CampaignOnModel, TakesBlockScalesOfEveryInputClass) {
-  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--arch", "blackwell", "--inst",
+  const Outcome outcome = run({"-q", "verify", "campaign", "--on", "model", "--arch", "blackwell", "--inst",
                                "scale_vec", "--dots", "1", "--seed", "3", "--out", path("x.json")});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   const nlohmann::json result = read("x.json");
@@ -75,8 +75,8 @@ Outcome run_apart(const std::vector<std::string>& arguments, const std::string& 
 
 TEST_F(CampaignOnModel, AFlippedRuleIsFoundAndShrunk) {
   const Outcome outcome =
-      run_apart({"-q", "campaign", "--on", "model", "--model", flipped(), "--inst", "mma.m16n8k16.f32.f16",
-                 "--dots", "1e5", "--seed", "3", "--out", path("x.json")},
+      run_apart({"-q", "verify", "campaign", "--on", "model", "--model", flipped(), "--inst",
+                 "mma.m16n8k16.f32.f16", "--dots", "1e5", "--seed", "3", "--out", path("x.json")},
                 path("output"));
   EXPECT_EQ(outcome.code, kMismatch);
   EXPECT_NE(outcome.out.find("shrunk from 16 non-zero products"), std::string::npos) << outcome.out;
@@ -85,8 +85,8 @@ TEST_F(CampaignOnModel, AFlippedRuleIsFoundAndShrunk) {
 
 TEST_F(CampaignOnModel, PartsGoOnAndMergeToTheWhole) {
   const std::vector<std::string> base = {
-      "-q",     "campaign", "--on",   "model", "--inst",   "mma.m16n8k16.f32.bf16",
-      "--dots", "3e4",      "--seed", "3",     "--family", "normal,window"};
+      "-q",     "verify", "campaign", "--on", "model",    "--inst",       "mma.m16n8k16.f32.bf16",
+      "--dots", "3e4",    "--seed",   "3",    "--family", "normal,window"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), base.begin(), base.end());
     return run(more);
@@ -100,14 +100,16 @@ TEST_F(CampaignOnModel, PartsGoOnAndMergeToTheWhole) {
                     .code,
                 kAllGood);
   }
-  EXPECT_EQ(
-      run({"campaign", "--merge", path("part0.json"), path("part1.json"), "--out", path("all.json")}).code,
-      kAllGood);
+  EXPECT_EQ(run({"verify", "campaign", "--merge", path("part0.json"), path("part1.json"), "--out",
+                 path("all.json")})
+                .code,
+            kAllGood);
   nlohmann::json one = read("one.json"), all = read("all.json");
   for (nlohmann::json* result : {&one, &all})
     for (nlohmann::json& row : result->at("instructions")) row.erase("seconds");
   EXPECT_EQ(one.at("instructions"), all.at("instructions"));
-  EXPECT_EQ(run({"campaign", "--merge", path("part1.json"), "--out", path("half.json")}).code, kMismatch);
+  EXPECT_EQ(run({"verify", "campaign", "--merge", path("part1.json"), "--out", path("half.json")}).code,
+            kMismatch);
   EXPECT_EQ(read("half.json").at("not_done").size(), 1U);
 }
 
@@ -123,8 +125,8 @@ TEST_F(CampaignOnModel, RefusesWhatItCantDo) {
                                              {"--inst", "nothing"},
                                              {"--on", "nothing"},
                                              {"--merge", path("nothing")}}) {
-    std::vector<std::string> arguments = {"campaign", "--on", "model"};
-    if (bad[0] == "--on") arguments.resize(1);
+    std::vector<std::string> arguments = {"verify", "campaign", "--on", "model"};
+    if (bad[0] == "--on") arguments.resize(2);
     arguments.insert(arguments.end(), bad.begin(), bad.end());
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, kBadInput) << bad[0];

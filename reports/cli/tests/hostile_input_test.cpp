@@ -22,14 +22,14 @@ TEST_F(HostileInput, DevicesAndPipesAreNotRead) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string& file : {std::string("/dev/zero"), pipe})
     for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-             {"campaign", "--show", file},
-             {"campaign", "--merge", file},
-             {"campaign", "--on", "model", "--seed", "1", "--inst", "f64", "--journal", file},
-             {"diff", file, file},
+             {"verify", "campaign", "--show", file},
+             {"verify", "campaign", "--merge", file},
+             {"verify", "campaign", "--on", "model", "--seed", "1", "--inst", "f64", "--journal", file},
+             {"baseline", "diff", file, file},
              {"sweep", "report", file},
              {"sweep", "compare", file, file},
              {"sweep", "census", file},
-             {"laws", "--regressions", file},
+             {"verify", "laws", "--regressions", file},
              {"list", "--model", file}})
       refused(run(command), "a device, pipe or socket");
 }
@@ -39,8 +39,8 @@ TEST_F(HostileInput, NoParserSpeaksForItself) {
                                   std::string("{}\0}", 4), std::string("[]"), std::string(R"({"meta":7})")}) {
     const std::string file = write("x.json", text);
     for (const std::vector<std::string>& command :
-         std::vector<std::vector<std::string>>{{"campaign", "--show", file},
-                                               {"diff", file, file},
+         std::vector<std::vector<std::string>>{{"verify", "campaign", "--show", file},
+                                               {"baseline", "diff", file, file},
                                                {"sweep", "report", file},
                                                {"sweep", "compare", file, file},
                                                {"list", "--model", file}}) {
@@ -50,19 +50,21 @@ TEST_F(HostileInput, NoParserSpeaksForItself) {
     }
   }
   refused(run({"sweep", "report", write("x.json.zst", "no frame")}), "no zstd frame");
-  refused(run({"campaign", "--show", write("twice.json", R"({"a":1,"a":2})")}), "key: found a twice");
-  refused(run({"campaign", "--show", write("zero.json", std::string("{}\0{}", 5))}), "found no valid JSON");
+  refused(run({"verify", "campaign", "--show", write("twice.json", R"({"a":1,"a":2})")}),
+          "key: found a twice");
+  refused(run({"verify", "campaign", "--show", write("zero.json", std::string("{}\0{}", 5))}),
+          "found no valid JSON");
 }
 
 TEST_F(HostileInput, NothingHiddenReachesAMessage) {
-  const Outcome outcome =
-      run({"diff", path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS"), path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS")});
+  const Outcome outcome = run({"baseline", "diff", path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS"),
+                               path("\xc2\x9b\xe2\x80\xae\nmmaudit: PASS")});
   refused(outcome, "\\xc2\\x9b\\xe2\\x80\\xae\\x0ammaudit: PASS: cannot read");
 }
 
 TEST_F(HostileInput, AFullOutputIsAnError) {
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"list"}, {"list", "--json"}, {"--help"}, {"laws", "--list"}, {"sweep", "census"}}) {
+           {"list"}, {"list", "--json"}, {"--help"}, {"verify", "laws", "--list"}, {"sweep", "census"}}) {
     std::fflush(stdout);
     const int out = ::dup(STDOUT_FILENO), full = ::open("/dev/full", O_WRONLY);
     ASSERT_GE(full, 0);
@@ -82,21 +84,21 @@ TEST_F(HostileInput, AFullOutputIsAnError) {
 }
 
 TEST_F(HostileInput, ACampaignTriesItsOutputFirst) {
-  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e4",
-                               "--seed", "1", "--journal", path("j"), "--out", path("none/x.json")});
+  const Outcome outcome = run({"-q", "verify", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots",
+                               "1e4", "--seed", "1", "--journal", path("j"), "--out", path("none/x.json")});
   refused(outcome, "does not exist");
   EXPECT_FALSE(std::filesystem::exists(path("j")));
 }
 
 TEST_F(HostileInput, ACampaignWithWorkLeftIsNotGood) {
-  const Outcome outcome = run({"-q", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e7",
-                               "--seed", "1", "--seconds", "0.000001"});
+  const Outcome outcome = run({"-q", "verify", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots",
+                               "1e7", "--seed", "1", "--seconds", "0.000001"});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
   EXPECT_NE(outcome.out.find("NOT COMPLETE"), std::string::npos) << outcome.out;
 }
 
 TEST_F(HostileInput, LawsThatJudgedNothingAreNotGood) {
-  const Outcome outcome = run({"-q", "laws", "--arch", "volta", "--law", "a_nan_scale"});
+  const Outcome outcome = run({"-q", "verify", "laws", "--arch", "volta", "--law", "a_nan_scale"});
   EXPECT_EQ(outcome.code, kMismatch);
   EXPECT_NE(outcome.out.find("nothing was judged"), std::string::npos) << outcome.out;
 }
@@ -109,17 +111,18 @@ TEST_F(HostileInput, NoCommandWritesOverWhatItReads) {
   const std::string inst = "mma.m16n8k16.f32.f16.f16.f32", sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"matmul", "--inst", inst, "--a", file, "--b", other, "--out", path("link.npy")},
-           {"emulate", "--inst", inst, "--a", file, "--b", other, "--out", file},
+           {"matmul", "--tiles", "--inst", inst, "--a", file, "--b", other, "--out", file},
            {"convert", "--to", "bf16", "--in", file, "--out", file},
-           {"pack", "--inst", sparse, "--a", file, "--out", file, "--metadata", path("m.npy")},
-           {"pack", "--inst", sparse, "--a", file, "--out", path("m.npy"), "--metadata", path("m.npy")},
+           {"convert", "pack", "--inst", sparse, "--a", file, "--out", file, "--metadata", path("m.npy")},
+           {"convert", "pack", "--inst", sparse, "--a", file, "--out", path("m.npy"), "--metadata",
+            path("m.npy")},
            {"tcgen05", "run", kernel, "--out", path("link.npy")},
            {"sweep", "report", file, "--html", file},
-           {"diff", file, other, "--json", file},
+           {"baseline", "diff", file, other, "--json", file},
            {"explain", "--tile", file, "--svg", file},
            {"time", "sass", file, "--kernel", "k", "--svg", file},
            {"time", "explain", "--machine", file, "--svg", file},
-           {"campaign", "--merge", file, "--out", file}}) {
+           {"verify", "campaign", "--merge", file, "--out", file}}) {
     refused(run(command), "allowed: a file of its own");
     EXPECT_EQ(corpus::text_of_file(file), text) << command[0];
   }
@@ -146,12 +149,12 @@ TEST_F(HostileInput, NothingThatContradictsIsDropped) {
       {{"convert", "--to", "e4m3", "--round", "rs", "--out", "x.npy", "1.1"},
        "--round rs: found --in or --out"},
       {{"convert", "--to", "e4m3", "--out", "x.npy", "1.1"}, "--out: found without --in"},
-      {{"campaign", "--list", "--part", "0/2"}, "allowed: one of them"},
-      {{"campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e3", "--seed", "1", "--part",
-        "4095/4096"},
+      {{"verify", "campaign", "--list", "--part", "0/2"}, "allowed: one of them"},
+      {{"verify", "campaign", "--on", "model", "--inst", "m8n8k4.f64", "--dots", "1e3", "--seed", "1",
+        "--part", "4095/4096"},
        "which has no work items"},
       {{"verify", "--inst", ""}, "--inst: found nothing"},
-      {{"campaign", "--inst", ""}, "--inst: found nothing"},
+      {{"verify", "campaign", "--inst", ""}, "--inst: found nothing"},
       {{"baseline", "record", "--out", "-", "--inst", ""}, "--inst: found nothing"}};
   for (const auto& [command, text] : commands) refused(run(command), text);
 }
@@ -165,14 +168,14 @@ TEST_F(HostileInput, AnEmptyValueIsNotAnOptionLeftOut) {
                                              {"list", "--model", ""},
                                              {"audit", "--arch", ""},
                                              {"audit", "--html", ""},
-                                             {"diff", "x.json", "y.json", "--json", ""},
-                                             {"campaign", "--inst", ""}})
+                                             {"baseline", "diff", "x.json", "y.json", "--json", ""},
+                                             {"verify", "campaign", "--inst", ""}})
     refused(run(command), "found nothing, allowed: a value");
   EXPECT_EQ(run({"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "", "--b", "1"}).code, kAllGood);
 }
 
 TEST_F(HostileInput, NamesAndLimitsThatMeanNothing) {
-  refused(run({"campaign", "--seconds", "-1"}), "--seconds: found -1, allowed: 0 to");
+  refused(run({"verify", "campaign", "--seconds", "-1"}), "--seconds: found -1, allowed: 0 to");
   refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--dtype", "e4m33"}), "did you mean e4m3?");
   refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--scale", "tesnor"}), "did you mean tensor?");
 }

@@ -1,4 +1,4 @@
-// mmaudit laws: the table, the example database, what is refused.
+// mmaudit verify laws: the table, the example database, what is refused.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -29,29 +29,30 @@ laws::Failure lost_bit() {
 
 TEST_F(Laws, HoldOnTheModelAndAreCounted) {
   const Outcome table =
-      run({"-q", "laws", "--inst", "mma.m16n8k16.f32.f16", "--dots", "1000", "--seed", "3"});
+      run({"-q", "verify", "laws", "--inst", "mma.m16n8k16.f32.f16", "--dots", "1000", "--seed", "3"});
   EXPECT_EQ(table.code, kAllGood) << table.out << table.err;
   EXPECT_NE(table.out.find("alignment_truncates"), std::string::npos);
-  const Outcome json = run({"-q", "laws", "--law", "the_floor", "--dots", "1000", "--seed", "3", "--json"});
+  const Outcome json =
+      run({"-q", "verify", "laws", "--law", "the_floor", "--dots", "1000", "--seed", "3", "--json"});
   EXPECT_EQ(json.code, kAllGood) << json.err;
   const auto result = nlohmann::json::parse(json.out);
   EXPECT_EQ(result["laws"].size(), 1U);
   EXPECT_GT(result["laws"][0]["dots"], 0);
   EXPECT_GT(result["laws"][0]["skipped"].size(), 0U);
-  const Outcome list = run({"laws", "--list"});
+  const Outcome list = run({"verify", "laws", "--list"});
   EXPECT_NE(list.out.find("source:"), std::string::npos);
 }
 
 TEST_F(Laws, HoldOverRecordings) {
-  const Outcome table = run({"-q", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
-                             "mma.m16n8k16.f32.f16.f16.f32", "--dots", "1000", "--reasons"});
+  const Outcome table = run({"-q", "verify", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS,
+                             "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--dots", "1000", "--reasons"});
   EXPECT_EQ(table.code, kAllGood) << table.out << table.err;
   for (const char* part :
        {"laws on recordings of NVIDIA H200", "it compares with dot products that are not recorded",
         "follows_the_documented_model"})
     EXPECT_NE(table.out.find(part), std::string::npos) << table.out;
   const Outcome none =
-      run({"-q", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--arch", "volta"});
+      run({"-q", "verify", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--arch", "volta"});
   EXPECT_EQ(none.code, kBadInput);
   EXPECT_NE(none.err.find("found no recording"), std::string::npos) << none.err;
 }
@@ -64,7 +65,7 @@ TEST_F(Laws, AWrongRecordingBreaksThem) {
   for (std::size_t i = 0; i < recording.d.data.size(); i += 4) recording.d.data[i] ^= std::byte{1};
   corpus::write_recording(path(name), recording);
   const Outcome table =
-      run({"-q", "laws", "--on", "corpus", "--corpus", path(""), "--law", "alignment_truncates"});
+      run({"-q", "verify", "laws", "--on", "corpus", "--corpus", path(""), "--law", "alignment_truncates"});
   EXPECT_EQ(table.code, kMismatch) << table.out << table.err;
   EXPECT_NE(table.out.find("dot products break it"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("mmaudit explain --arch hopper"), std::string::npos) << table.out;
@@ -72,13 +73,14 @@ TEST_F(Laws, AWrongRecordingBreaksThem) {
 
 TEST_F(Laws, ALawThatAppliesToNothingFails) {
   // Volta has no sparse instruction, and nothing was left out.
-  const Outcome outcome = run({"-q", "laws", "--arch", "volta", "--law", "sparse_is_dense", "--dots", "100"});
+  const Outcome outcome =
+      run({"-q", "verify", "laws", "--arch", "volta", "--law", "sparse_is_dense", "--dots", "100"});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.out;
   EXPECT_NE(outcome.out.find("applied to nothing"), std::string::npos) << outcome.out;
 }
 
 TEST_F(Laws, StrengthNamesLawsAndRecordings) {
-  const Outcome json = run({"-q", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+  const Outcome json = run({"-q", "verify", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
                             "mma.m16n8k8.f32.tf32.tf32.f32", "--dots", "2000", "--seed", "3", "--json"});
   EXPECT_EQ(json.code, kAllGood) << json.err;
   const auto result = nlohmann::json::parse(json.out);
@@ -89,11 +91,11 @@ TEST_F(Laws, StrengthNamesLawsAndRecordings) {
   for (const auto& one : result["wrong_models"])
     by_both += !one["laws"].empty() && one.value("recorded_dots", 0) > 0;
   EXPECT_GT(by_both, 15U);
-  const Outcome text = run({"-q", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
+  const Outcome text = run({"-q", "verify", "laws", "--strength", "--corpus", MMAUDIT_TEST_CORPUS, "--inst",
                             "mma.m8n8k4.f64", "--dots", "1000", "--seed", "3"});
   EXPECT_EQ(text.code, kAllGood) << text.out;
   EXPECT_NE(text.out.find("chains_are_fused"), std::string::npos) << text.out;
-  EXPECT_EQ(run({"laws", "--strength", "--on", "reference"}).code, kBadInput);
+  EXPECT_EQ(run({"verify", "laws", "--strength", "--on", "reference"}).code, kBadInput);
 }
 
 /// Scales of a failure come back from the example database, and the line that explains it has them.
@@ -118,20 +120,20 @@ TEST_F(Laws, ABlockScaledFailureIsKept) {
 
 TEST_F(Laws, WhatIsWrongIsOneLine) {
   for (const auto& [arguments, part] :
-       {std::pair<std::vector<std::string>, std::string>{{"laws", "--law", "gravity"},
+       {std::pair<std::vector<std::string>, std::string>{{"verify", "laws", "--law", "gravity"},
                                                          "--law: found no such law"},
-        {{"laws", "--inst", "frob"}, "--inst: found no such instruction"},
-        {{"laws", "--on", "paper"}, "--on"},
-        {{"laws", "--dots", "0"}, "--dots"},
-        {{"laws", "--regressions", write("a", "{}\n")}, "a:1: instruction: found none"},
-        {{"laws", "--regressions", write("b", "\n[1]\n")}, "b:2: found no JSON object"},
-        {{"laws", "--regressions",
+        {{"verify", "laws", "--inst", "frob"}, "--inst: found no such instruction"},
+        {{"verify", "laws", "--on", "paper"}, "--on"},
+        {{"verify", "laws", "--dots", "0"}, "--dots"},
+        {{"verify", "laws", "--regressions", write("a", "{}\n")}, "a:1: instruction: found none"},
+        {{"verify", "laws", "--regressions", write("b", "\n[1]\n")}, "b:2: found no JSON object"},
+        {{"verify", "laws", "--regressions",
           write("c", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["zz","0","0","0"]})")},
          "c:1: a: found \"zz\", allowed: hex digits of 64 bits"},
-        {{"laws", "--regressions",
+        {{"verify", "laws", "--regressions",
           write("d", R"({"law":"x","instruction":"mma.m8n8k4.f64.f64.f64.f64","a":["0"]})")},
          "d:1: a: found 1 elements, allowed: 4"},
-        {{"laws", "--regressions", write("e", R"({"law":)" + std::string(100'000, '['))},
+        {{"verify", "laws", "--regressions", write("e", R"({"law":)" + std::string(100'000, '['))},
          "e:1: nesting: found more, allowed: 32 levels"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, kBadInput) << outcome.out;
@@ -156,8 +158,8 @@ TEST_F(Laws, AKnownFailureIsKeptAndReadAgain) {
   EXPECT_EQ(dots[0].a, lost_bit().dot.a);
   EXPECT_EQ(dots[0].b, lost_bit().dot.b);
   EXPECT_TRUE(known.dots("the_floor", lost_bit().instruction).empty());
-  EXPECT_EQ(run({"-q", "laws", "--law", "alignment", "--inst", "m16n8k16.f32.f16", "--dots", "1", "--seed",
-                 "1", "--regressions", file})
+  EXPECT_EQ(run({"-q", "verify", "laws", "--law", "alignment", "--inst", "m16n8k16.f32.f16", "--dots", "1",
+                 "--seed", "1", "--regressions", file})
                 .code,
             kAllGood);
 }

@@ -85,14 +85,15 @@ void wait_for(const std::function<bool()>& ready) {
 
 TEST_F(Limits, ASignalEndsACampaignWithItsJournal) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    const pid_t child = start({"-q", "campaign", "--on", "model", "--dots", "1e11", "--seed", "1", "--inst",
-                               "m8n8k4.f64", "--journal", "j", "--out", "x.json"});
+    const pid_t child = start({"-q", "verify", "campaign", "--on", "model", "--dots", "1e11", "--seed", "1",
+                               "--inst", "m8n8k4.f64", "--journal", "j", "--out", "x.json"});
     wait_for([&] { return lines(text("j")) > 3; });
     ::kill(child, signal);
     EXPECT_EQ(exit_code(child), 130) << text("stderr");
     EXPECT_NE(text("stdout").find("NOT COMPLETE"), std::string::npos) << text("stdout");
     EXPECT_EQ(names(), (std::set<std::string>{"j", "x.json"}));
-    EXPECT_NE(run({"campaign", "--show", path("x.json")}).out.find("NOT COMPLETE"), std::string::npos);
+    EXPECT_NE(run({"verify", "campaign", "--show", path("x.json")}).out.find("NOT COMPLETE"),
+              std::string::npos);
     std::filesystem::remove(path("j"));
     std::filesystem::remove(path("x.json"));
   }
@@ -132,8 +133,9 @@ TEST_F(Limits, AFileThatMayNotGrowIsAnErrorOfTheSurroundings) {
     expect_one_line("cannot write");
     EXPECT_EQ(names(), (std::set<std::string>{"a.npy", "b.npy"})) << format;
   }
-  const std::vector<std::string> campaign = {"-q",     "campaign", "--on",   "model",      "--dots",    "1e6",
-                                             "--seed", "1",        "--inst", "m8n8k4.f64", "--journal", "j"};
+  const std::vector<std::string> campaign = {"-q",         "verify",    "campaign", "--on", "model",
+                                             "--dots",     "1e6",       "--seed",   "1",    "--inst",
+                                             "m8n8k4.f64", "--journal", "j"};
   EXPECT_EQ(run_limited(RLIMIT_FSIZE, 1024, campaign), kEnvironment);
   expect_one_line("cannot write");
   // What the limit cut off is a torn line: the same command goes on from there.
@@ -150,7 +152,8 @@ TEST_F(Limits, AFullDiskUnderStandardOutput) {
   save("b.npy", 64, 8);
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"-q", "audit", "--a", "a.npy", "--b", "b.npy"},
-           {"-q", "campaign", "--on", "model", "--dots", "1e4", "--seed", "1", "--inst", "m8n8k4.f64"},
+           {"-q", "verify", "campaign", "--on", "model", "--dots", "1e4", "--seed", "1", "--inst",
+            "m8n8k4.f64"},
            {"-q", "audit", "--a", "a.npy", "--b", "b.npy", "--json", "-"}}) {
     EXPECT_EQ(exit_code(start(arguments, [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); })),
               kEnvironment);
@@ -181,7 +184,7 @@ TEST_F(Limits, MemoryThatRunsOutIsSaidSo) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"list", "--json"},
                                              {"-q", "baseline", "record", "--on", "model", "--out", "-"},
-                                             {"-q", "laws", "--dots", "1e4", "--inst", "m8n8k4"}}) {
+                                             {"-q", "verify", "laws", "--dots", "1e4", "--inst", "m8n8k4"}}) {
     int refused = 0;
     for (rlim_t mebibytes = least; mebibytes <= least + 36; ++mebibytes) {
       const int code = run_limited(RLIMIT_AS, mebibytes << 20, arguments);

@@ -207,8 +207,8 @@ TEST_F(MatmulCommand, PackedIsTheDenseProductOfWhatStays) {
   corpus::write_npy(path("X.npy"), corpus::make_tensor<std::uint16_t>("x", DType::f16, {5, 64}, dense));
   corpus::write_npy(path("W.npy"), corpus::make_tensor<std::uint16_t>("x", DType::f16, {64, 3}, b));
   const char* sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
-  std::vector<std::string> pack = {"-q",          "pack",  "--inst",      sparse,       "--a",
-                                   path("X.npy"), "--out", path("S.npy"), "--metadata", path("P.npy")};
+  std::vector<std::string> pack = {"-q",          "convert", "pack",        "--inst",     sparse,       "--a",
+                                   path("X.npy"), "--out",   path("S.npy"), "--metadata", path("P.npy")};
   const Outcome refusal = run(pack);
   EXPECT_EQ(refusal.code, kBadInput);
   EXPECT_NE(refusal.err.find("found more than 2 of 4"), std::string::npos) << refusal.err;
@@ -226,9 +226,9 @@ TEST_F(MatmulCommand, PackedIsTheDenseProductOfWhatStays) {
   ASSERT_EQ(matmul("mma.m16n8k16.f32.f16.f16.f32", "E.npy", "W.npy").code, kAllGood);
   EXPECT_EQ(d().data, found);
   // What was packed is packed again as it is, without a word about pruning.
-  const std::vector<std::string> again = {"-q",         "pack",        "--inst", sparse,
-                                          "--a",        path("E.npy"), "--out",  path("S2.npy"),
-                                          "--metadata", path("P2.npy")};
+  const std::vector<std::string> again = {"-q",           "convert",    "pack",        "--inst",
+                                          sparse,         "--a",        path("E.npy"), "--out",
+                                          path("S2.npy"), "--metadata", path("P2.npy")};
   EXPECT_EQ(run(again).code, kAllGood);
   EXPECT_EQ(corpus::load_tensor(path("S2.npy")).data, stored.data);
 }

@@ -58,7 +58,7 @@ TEST(MatrixCoreCommand, a_product_beyond_binary32_or_below_it_says_so) {
 }
 
 TEST(MatrixCoreCommand, lanes_of_amd_are_not_described) {
-  const Outcome outcome = run({"layout", "--inst", kF16});
+  const Outcome outcome = run({"explain", "layout", "--inst", kF16});
   EXPECT_EQ(outcome.code, kBadInput);
   EXPECT_NE(outcome.err.find("AMD"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("tcgen05"), std::string::npos) << outcome.err;

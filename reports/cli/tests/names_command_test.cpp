@@ -76,11 +76,12 @@ TEST_F(Names, FiltersTakeWholeNames) {
     const Outcome verified = run({"-q", "verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", name});
     EXPECT_EQ(verified.code, kAllGood) << verified.err;
     EXPECT_NE(verified.out.find("k32.f32.e4m3.e4m3 "), std::string::npos) << verified.out;
-    const Outcome laws = run({"-q", "laws", "--on", "model", "--dots", "100", "--no-slow", "--inst", name});
+    const Outcome laws =
+        run({"-q", "verify", "laws", "--on", "model", "--dots", "100", "--no-slow", "--inst", name});
     EXPECT_EQ(laws.err.find("found no such instruction"), std::string::npos) << laws.err;
-    EXPECT_EQ(run({"layout", "--inst", name}).code, kAllGood);
+    EXPECT_EQ(run({"explain", "layout", "--inst", name}).code, kAllGood);
   }
-  const Outcome none = run({"-q", "laws", "--inst", "wgmma.m64n64k32.f32.e4m3.e4m4"});
+  const Outcome none = run({"-q", "verify", "laws", "--inst", "wgmma.m64n64k32.f32.e4m3.e4m4"});
   EXPECT_EQ(none.code, kBadInput);
   EXPECT_NE(none.err.find("the nearest is wgmma.m64nNk32.f32.e4m3"), std::string::npos) << none.err;
 }
@@ -115,7 +116,8 @@ TEST_F(Names, EveryLayoutHasTheRegistersOfItsPtx) {
   ASSERT_EQ(sparse_scaled, (std::vector<std::vector<std::size_t>>{{4, 4, 4}}));
   for (const Instruction& inst : kInstructions) {
     if (!has_fragment_maps(inst)) continue;
-    const auto json = nlohmann::json::parse(run({"layout", "--inst", name_of(inst), "--json"}).out);
+    const auto json =
+        nlohmann::json::parse(run({"explain", "layout", "--inst", name_of(inst), "--json"}).out);
     std::map<std::string, std::size_t> of;
     for (const auto& operand : json.at("operands"))
       of[operand.at("operand")] = operand.at("row_col_by_lane_and_value").at(0).size() /
@@ -134,7 +136,7 @@ TEST_F(Names, EveryLayoutHasTheRegistersOfItsPtx) {
         << name_of(inst) << ": " << testing::PrintToString(registers);
   }
   const Outcome fp4 =
-      run({"layout", "--inst", "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0"});
+      run({"explain", "layout", "--inst", "mma.m16n8k64.kind_mxf4.scale_vec_2X.f32.e2m1.e2m1.f32.ue8m0"});
   EXPECT_EQ(fp4.out.substr(0, fp4.out.find("B of ")).find("r4"), std::string::npos) << fp4.out;
 }
 
@@ -235,7 +237,8 @@ TEST_F(Names, ANaNHasNoDistance) {
 }
 
 TEST_F(Names, APictureFitsAPage) {
-  const std::string svg = run({"layout", "--inst", "wgmma.m64n256k16.f32.f16.f16", "--svg", "-"}).out;
+  const std::string svg =
+      run({"explain", "layout", "--inst", "wgmma.m64n256k16.f32.f16.f16", "--svg", "-"}).out;
   const std::size_t at = svg.find(" width=\"");
   ASSERT_NE(at, std::string::npos);
   EXPECT_LE(std::stoi(svg.substr(at + 8)), 1400);

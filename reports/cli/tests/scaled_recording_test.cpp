@@ -103,9 +103,17 @@ TEST_F(ScaledRecording, ExplainReadsTheScalesOfItsElement) {
 TEST_F(ScaledRecording, LawsReadScales) {
   corpus::Recording recording = recorded(find_instruction(kNvfp4).value());
   write("one", recording);
-  const std::vector<std::string> command = {
-      "-q",     "laws",     "--on",   "corpus", "--arch",
-      "sm_120", "--corpus", path(""), "--law",  "follows_the_documented_model"};
+  const std::vector<std::string> command = {"-q",
+                                            "verify",
+                                            "laws",
+                                            "--on",
+                                            "corpus",
+                                            "--arch",
+                                            "sm_120",
+                                            "--corpus",
+                                            path(""),
+                                            "--law",
+                                            "follows_the_documented_model"};
   const Outcome right = run(command);
   EXPECT_EQ(right.code, kAllGood) << right.out << right.err;
   for (std::byte& scale : recording.scale_a.data) scale ^= std::byte{8};

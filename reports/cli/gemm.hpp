@@ -1,8 +1,0 @@
-#pragma once
-#include "options.hpp"
-
-namespace mmaudit::cli {
-
-void add_gemm(Command& app);
-
-}  // namespace mmaudit::cli
