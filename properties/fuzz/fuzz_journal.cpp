@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (result != campaign_json(schedule, again.tally(), {}, 1, shard))
       fail("a journal that reads differently");
     try {
-      if (mmaudit::campaign::campaign_verdict(result, "x").mismatches != read.tally().total().mismatches)
+      if (mmaudit::campaign::read_campaign(result, "x").mismatches != read.tally().total().mismatches)
         fail("a result of other mismatches");
     } catch (const mmaudit::InputError& error) {
       fail(std::string("a result that its reader refuses: ") + error.what());

@@ -16,6 +16,7 @@
 #include "mmaudit/dot_case.hpp"
 #include "mmaudit/gemm_problem.hpp"
 #include "mmaudit/provenance.hpp"
+#include "mmaudit/report/report.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {
@@ -136,8 +137,10 @@ const Item* find_named(const std::vector<Item>& items, const Name& name, const s
 /// The part of it that products are.
 void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out);
 
-std::string to_text(const BaselineDiff& diff);
-std::string product_text(const BaselineProductChange& change);
 std::string to_json(const BaselineDiff& diff);
+/// A table per cause with an example each; bad where anything changed. The report keeps `diff`.
+report::Report report_of(const BaselineDiff& diff);
+/// What was recorded into `file`. The report keeps `baseline`.
+report::Report report_of(const Baseline& baseline, const std::string& file);
 
 }  // namespace mmaudit::checks

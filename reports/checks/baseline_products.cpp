@@ -128,14 +128,4 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
       out.added.push_back("cuBLASLt " + is.problem);
 }
 
-std::string product_text(const BaselineProductChange& change) {
-  const bool same_algorithm = change.algorithm.empty();
-  return fmt::format("cuBLASLt {}: {}{}{}\n", change.problem,
-                     change.differing == 0
-                         ? fmt::format("another {}, the same bits", same_algorithm ? "plan" : "algorithm")
-                         : fmt::format("{} of {} elements differ", change.differing, change.elements),
-                     same_algorithm ? "; the same algorithm" : "; " + change.algorithm,
-                     change.plan.empty() ? "" : "; plan: " + change.plan);
-}
-
 }  // namespace mmaudit::checks

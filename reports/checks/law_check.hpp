@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mmaudit/laws/report.hpp"
+#include "mmaudit/report/report.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {
@@ -60,5 +61,19 @@ laws::LawReport check_recorded_laws(const LawQuestion& question, const std::file
 /// Writes FOLDER/<law>-<instruction>.cu, which runs the instruction on the failing dot product and compares;
 /// a line that names the file, or says why there is none.
 std::string write_repro(const laws::Failure& failure, const std::string& folder);
+
+/// A row per law, and what does not hold; `reasons`: on a terminal also why instructions are skipped.
+/// `failures`: the dot products that broke laws, in words. The report keeps `checked`. A check that judged
+/// nothing is bad.
+report::Report report_of(const laws::LawReport& checked, bool reasons, const std::string& failures);
+/// The laws with their statements and sources.
+report::Report lawbook_report();
+
+/// Values, what was found and what the law allows, and the commands that explain (`where`: its --arch and
+/// --model) and replay it.
+std::string describe(const laws::Failure& failure, const laws::Law& law, const std::string& where,
+                     const std::string& replay);
+std::string replay_command(const laws::Failure& failure, const std::string& backend,
+                           const Architecture& architecture, const std::string& regressions);
 
 }  // namespace mmaudit::checks

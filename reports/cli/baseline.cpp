@@ -7,12 +7,14 @@
 #include "choice.hpp"
 #include "common.hpp"
 #include "mmaudit/device/backends.hpp"
+#include "outputs.hpp"
 #include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct RecordBaselineOptions {
+  Outputs outputs;
   std::string on, architecture, out, problems;
   std::vector<std::string> instructions;
   std::uint64_t seed = 1, tiles = 1;
@@ -20,7 +22,8 @@ struct RecordBaselineOptions {
 };
 
 struct DiffOptions {
-  std::string before, after, json;
+  std::string before, after;
+  Outputs outputs;
   std::vector<std::string> instructions;
 };
 
@@ -33,7 +36,9 @@ const Architecture& required_of(const device::DeviceInfo& gpu, const std::string
 }
 
 int record_baseline_file(const RecordBaselineOptions& options, const Context& context) {
-  try_outputs({{"--out", options.out}}, {{"--model", context.model_file}});
+  std::vector<NamedFile> outputs = options.outputs.files();
+  outputs.push_back({"--out", options.out});
+  try_outputs(outputs, {{"--model", context.model_file}});
   const bool hardware = on_hardware(options.on);
   std::vector<GemmProblem> problems;
   if (!options.problems.empty()) {
@@ -64,14 +69,8 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
   }
   if (baseline.instructions.empty())
     refuse("--inst: found no such instruction, allowed: part of a name of `mmaudit list`");
-  emit(options.out, to_json(baseline));
-  if (options.out != "-")
-    emit("-",
-         fmt::format("{} instructions of {} on {}{} in {}\n", baseline.instructions.size(),
-                     baseline.architecture, baseline.on == "model" ? "the model" : baseline.provenance.gpu,
-                     baseline.left_out.empty() ? "" : fmt::format(", {} left out", baseline.left_out.size()),
-                     options.out));
-  return kAllGood;
+  return options.outputs.publish(report_of(baseline, options.out), context,
+                                 {{options.out, to_json(baseline)}});
 }
 
 /// The instructions of it that `filters` select; products of cuBLASLt are no instructions and stay.
@@ -82,8 +81,8 @@ Baseline read_baseline(const std::string& file, const std::vector<std::string>& 
   return baseline;
 }
 
-int diff(const DiffOptions& options) {
-  try_outputs({{"--json", options.json}}, {{"OLD", options.before}, {"NEW", options.after}});
+int diff(const DiffOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {{"OLD", options.before}, {"NEW", options.after}});
   const Baseline before = read_baseline(options.before, options.instructions);
   const Baseline after = read_baseline(options.after, options.instructions);
   if (!options.instructions.empty() && before.instructions.empty() && after.instructions.empty())
@@ -92,9 +91,7 @@ int diff(const DiffOptions& options) {
   if (found.same() && found.dots == 0 && found.products == 0)
     refuse("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`", options.after,
            options.before);
-  publish(
-      options.json, [&] { return to_json(found); }, [&] { return to_text(found); });
-  return found.same() ? kAllGood : kMismatch;
+  return options.outputs.publish(report_of(found), context);
 }
 
 void add_record_baseline(Command& baseline) {
@@ -114,6 +111,7 @@ void add_record_baseline(Command& baseline) {
   command.option("--tiles", options->tiles, "tiles per input class")
       .range(1, static_cast<double>(kMostBaselineTiles));
   command.option("--n", options->n, "N of wgmma and tcgen05").range(8, 256);
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return record_baseline_file(*options, context); });
 }
 
@@ -127,8 +125,8 @@ void add_diff(Command& baseline) {
   command.option("OLD FILE", options->before, "a file of `mmaudit baseline record`").required();
   command.option("NEW FILE", options->after, "another one").required();
   add_filter_option(command, options->instructions).comma_separated();
-  command.option("--json FILE", options->json, "write the differences as JSON; - prints it");
-  command.runs([options](const Context&) { return diff(*options); });
+  options->outputs.add_to(command);
+  command.runs([options](const Context& context) { return diff(*options, context); });
 }
 
 }  // namespace

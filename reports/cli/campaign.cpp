@@ -11,8 +11,7 @@
 #include "campaign/workers.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
-#include "mmaudit/campaign/result.hpp"
-#include "mmaudit/corpus/atomic_file.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -23,6 +22,7 @@ using campaign::Shard;
 
 struct CampaignOptions {
   Context context;
+  Outputs outputs;
   std::vector<std::string> instructions, families, merge;
   std::string on = "hardware", architecture, out, journal, show, part;
   double dots = 1e9, seconds = 0;
@@ -110,34 +110,41 @@ int list_schedule(const CampaignOptions& options) {
     setup = on_model(options);
   else
     setup.model = &require_architecture(options.context, options.architecture);
-  const Schedule schedule = schedule_of(options, setup);
-  std::string text;
-  for (const campaign::ScheduledInstruction& one : schedule.instructions)
-    text += fmt::format("{:44} {:9} {:>12} dot products per batch\n", name_of(one.instruction), one.engine,
-                        one.batch_dots);
-  emit("-", text + fmt::format("{} instructions, {} work items for {} dot products each\n",
-                               schedule.instructions.size(), items_of(schedule).size(), schedule.dots));
-  return kAllGood;
+  return options.outputs.publish(report_of(schedule_of(options, setup)), options.context);
 }
 
-void publish(const CampaignOptions& options, const std::string& result) {
-  // First what can't be lost to a full disk.
-  print(campaign::campaign_text(result, options.out.empty() ? "the result" : options.out));
-  if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(result));
+/// Writes --out and what else is asked for. A full disk must not lose what hours have counted: then the text
+/// is printed all the same.
+int publish(const CampaignOptions& options, report::Report report, const std::string& result) {
+  report.json = [&result] { return result; };
+  std::vector<corpus::TextFile> more;
+  if (!options.out.empty()) more.push_back({options.out, result});
+  try {
+    return options.outputs.publish(report, options.context, more);
+  } catch (const EnvironmentError&) {
+    print(report::rendered(report, "text"));
+    throw;
+  }
 }
 
 int merge_files(const CampaignOptions& options) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const std::string& file : options.merge) files.emplace_back(file, text_of_file(file));
   const std::string result = campaign::merge_campaigns(files);
-  publish(options, result);
-  const campaign::CampaignVerdict verdict = campaign::campaign_verdict(result, "the result");
-  return verdict.complete && verdict.mismatches == 0 ? kAllGood : kMismatch;
+  const campaign::CampaignResult found = campaign::read_campaign(result, "the result");
+  return publish(options, report_of(found, found.complete), result);
 }
 
 std::string temporary_journal() {
   const std::string name = fmt::format("mmaudit-campaign-{}-{}.jsonl", getpid(), std::random_device{}());
   return (std::filesystem::temp_directory_path() / name).string();
+}
+
+std::string text_of(const campaign::Speed& speed, const Setup& setup, std::size_t workers) {
+  return fmt::format(
+      "this run: {} dot products in {:.1f} s on {} {}{}, {:.3g} dot products/s, {:.3g} multiply-adds/s",
+      speed.dots, speed.seconds, workers, setup.gpus.empty() ? "thread" : "GPU", workers == 1 ? "" : "s",
+      static_cast<double>(speed.dots) / speed.seconds, speed.products / speed.seconds);
 }
 
 /// This process's shard, and of rank 0 the merged result of all shards.
@@ -176,7 +183,9 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
     how.progress = [&](std::uint64_t dots, std::uint64_t of, const std::string& label) {
       if (progress == nullptr) {
         progress = std::make_unique<Progress>(options.context.quiet, "checking", of);
-        progress->will_write({options.journal, options.out});
+        std::vector<std::string> written = options.outputs.names();
+        written.insert(written.end(), {options.journal, options.out});
+        progress->will_write(written);
       }
       progress->advance(dots, label);
     };
@@ -195,43 +204,41 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
       return kAllGood;  // mpirun ends everybody when one exit code is not 0: rank 0 has the last word
     result = campaign::merge_campaigns(all);
   }
-  publish(options, result);
-  if (ranks == nullptr)
-    emit("-", fmt::format("this run: {} dot products in {:.1f} s on {} {}{}, {:.3g} dot products/s, {:.3g} "
-                          "multiply-adds/s\n",
-                          speed.dots, speed.seconds, workers.size(), setup.gpus.empty() ? "thread" : "GPU",
-                          workers.size() == 1 ? "" : "s", static_cast<double>(speed.dots) / speed.seconds,
-                          speed.products / speed.seconds));
-  const campaign::CampaignVerdict verdict = campaign::campaign_verdict(result, "the result");
-  if (verdict.example)
-    emit("-", explain_difference(setup, verdict.example->first, verdict.example->second,
-                                 options.context.model_file));
-  if (verdict.mismatches != 0) return kMismatch;
-  if (Interruptible::stopped()) return kInterrupted;
-  return (ranks == nullptr ? speed.complete : verdict.complete) ? kAllGood : kMismatch;
+  const campaign::CampaignResult found = campaign::read_campaign(result, "the result");
+  report::Report report = report_of(found, ranks == nullptr ? speed.complete : found.complete);
+  if (ranks == nullptr) report.sections.push_back({.lines = {text_of(speed, setup, workers.size())}});
+  if (found.example)
+    report.sections.push_back({.title = "The first difference",
+                               .block = explain_difference(setup, found.example->first, found.example->second,
+                                                           options.context.model_file)});
+  const int code = publish(options, std::move(report), result);
+  return found.mismatches == 0 && Interruptible::stopped() ? kInterrupted : code;
+}
+
+/// --show, which judges nothing: exit code 0 whatever the result says.
+int show(const CampaignOptions& options) {
+  try_outputs(options.outputs.files(), {{"--show", options.show}});
+  const std::string text = text_of_file(options.show);
+  report::Report report = report_of(campaign::read_campaign(text, options.show), true);
+  report.json = [&text] { return text; };
+  options.outputs.publish(std::move(report), options.context);
+  return kAllGood;
 }
 
 int run(CampaignOptions options) {
-  if (!options.show.empty()) {
-    emit("-", campaign::campaign_text(text_of_file(options.show), options.show));
-    return kAllGood;
-  }
-  if (!options.merge.empty()) {
-    std::vector<NamedFile> inputs;
-    for (const std::string& file : options.merge) inputs.push_back({"--merge", file});
-    try_outputs({{"--out", options.out}}, inputs);
-    return merge_files(options);
-  }
+  if (!options.show.empty()) return show(options);
+  std::vector<NamedFile> outputs = options.outputs.files(),
+                         inputs = {{"--journal", options.journal}, {"--model", options.context.model_file}};
+  outputs.push_back({"--out", options.out});
+  for (const std::string& file : options.merge) inputs.push_back({"--merge", file});
+  try_outputs(outputs, inputs);
+  if (!options.merge.empty()) return merge_files(options);
   if (options.list) return list_schedule(options);
   static_cast<void>(campaign::parse_shard(options.part));
-  if (!options.journal.empty() &&
-      std::filesystem::weakly_canonical(options.journal) == std::filesystem::weakly_canonical(options.out))
-    refuse("--out: found {}, allowed: another file than --journal", options.out);
   if (!options.has_seed && (!options.journal.empty() || !options.part.empty()))
     refuse("{}: found without --seed, allowed: with it (a campaign goes on with the seed it had)",
            options.journal.empty() ? "--part" : "--journal");
   if (!options.has_seed) options.seed = std::random_device{}();
-  corpus::require_writable(options.out);
   const auto ranks = options.part.empty() ? campaign::join_ranks() : nullptr;
   return run_shard(options, ranks.get());
 }
@@ -289,6 +296,7 @@ void add_campaign(Command& verify) {
   command.flag("--list", options->list, "print what would be done; needs no GPU").excludes(part);
   command.option("--show FILE", options->show, "print a result file and check its checksum; needs no GPU");
   add_model_option(command);
+  options->outputs.add_to(command);
   command.runs([options, seed](const Context& context) {
     options->context = context;
     options->has_seed = seed.given();

@@ -10,6 +10,7 @@
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/oracles/reference.hpp"
 #include "mutation_score.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 using laws::Law;
 
 struct LawsOptions {
-  std::string architecture, backend = "model", regressions, json, repro, corpus;
+  std::string architecture, backend = "model", regressions, repro, corpus;
+  Outputs outputs;
   std::vector<std::string> laws, instructions;
   double dots = 1e5;
   std::uint64_t seed = 0;
@@ -42,35 +44,27 @@ const Architecture& chosen_architecture(const LawsOptions& options, const Contex
   return own;
 }
 
-int list_laws() {
-  std::string text;
-  for (const Law& law : laws::lawbook())
-    text += fmt::format("{}\n    {}\n    source: {}\n", law.name, law.statement, law.source);
-  emit("-", text);
-  return kAllGood;
-}
-
 int run_strength(const LawsOptions& options, const Context& context) {
   const std::vector<laws::Subject> subjects =
       subjects_of(require_architecture(context, options.architecture), options.instructions);
   std::size_t mutants = 0;
   for (const laws::Subject& one : subjects) mutants += mutants_of(one.instruction, one.datapath).size();
   Progress progress(context.quiet, "mutants", mutants);
-  progress.will_write({options.json});
+  progress.will_write(options.outputs.names());
   laws::MutationRun how{.seed = options.seed, .threads = options.threads};
   if (options.has_dots) how.dots = static_cast<std::uint64_t>(options.dots);
   how.done = [&](const laws::JudgedMutant& one) { progress.advance(1, name_of(one.instruction)); };
   Progress replaying(context.quiet);
   const LawScore score = score_laws(subjects, how, corpus_folder(options.corpus), replaying);
-  publish(
-      options.json, [&] { return score_json(score); }, [&] { return score_text(score); });
-  return score.survived() + score.wrongly_excused() == 0 ? kAllGood : kMismatch;
+  return options.outputs.publish(report_of(score), context);
 }
 
 laws::LawReport check(const LawsOptions& options, const Context& context, const LawQuestion& question,
                       const RegressionFile& known) {
   Progress progress(context.quiet);
-  progress.will_write({options.json, options.regressions, options.repro});
+  std::vector<std::string> written = options.outputs.names();
+  written.insert(written.end(), {options.regressions, options.repro});
+  progress.will_write(written);
   if (options.backend == "corpus")
     return check_recorded_laws(question, corpus_folder(options.corpus), progress);
   const bool on_host = options.backend == "model" || options.backend == "reference";
@@ -79,7 +73,9 @@ laws::LawReport check(const LawsOptions& options, const Context& context, const 
 }
 
 int run(LawsOptions options, const Context& context) {
-  if (options.list) return list_laws();
+  if (options.list) return options.outputs.publish(lawbook_report(), context);
+  try_outputs(options.outputs.files(),
+              {{"--model", context.model_file}, {"--regressions", options.regressions}});
   if (!options.has_seed) options.seed = std::random_device{}();
   if (options.strength) return run_strength(options, context);
   LawQuestion question{.instructions = options.instructions,
@@ -108,10 +104,7 @@ int run(LawsOptions options, const Context& context) {
       if (!options.repro.empty()) failures += write_repro(*one.failure, options.repro);
     }
   known.save();
-  publish(
-      options.json, [&] { return to_json(report); },
-      [&] { return to_text(report, options.verbose) + failures; });
-  return report.good() ? kAllGood : kMismatch;
+  return options.outputs.publish(report_of(report, options.verbose, failures), context);
 }
 
 }  // namespace
@@ -149,8 +142,8 @@ void add_laws(Command& verify) {
                  "file of dot products that broke a law before: tried first, new ones are added");
   command.option("--repro DIR", options->repro,
                  "folder for self-contained CUDA files that repeat failures of mma");
-  add_result_option(command, options->json);
   command.flag("--list", options->list, "print the laws and their sources");
+  options->outputs.add_to(command);
   command.section("Mutants and recordings");
   command
       .flag("--strength", options->strength,

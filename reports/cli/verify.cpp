@@ -35,11 +35,7 @@ int verify(VerifyOptions options, const Context& context) {
       refuse(
           "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
           "name");
-    report::Report found{.title = "What the recordings contradict"};
-    found.tone = survived(scores) == 0 ? report::Tone::good : report::Tone::bad;
-    found.sections.push_back({.block = score_text(scores, !options.instructions.empty())});
-    found.json = [&] { return score_json(scores); };
-    return options.outputs.publish(found, context);
+    return options.outputs.publish(report_of(scores, !options.instructions.empty()), context);
   }
   if (!options.has_seed) options.seed = std::random_device{}();
   const VerifyReport report =

@@ -78,10 +78,4 @@ inline Mismatch mismatch_from(Json json, const Instruction& instruction, const s
   return one;
 }
 
-/// What is `key` of an object, as text without quotes.
-inline std::string text_at(const Json& object, const char* key) {
-  const Json& value = object.at(key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 }  // namespace mmaudit::campaign

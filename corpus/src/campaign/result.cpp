@@ -208,17 +208,36 @@ void merge(Json& to, const Json& from, const std::string& file) {
     if (to.at("examples").size() < kMostExamples) to.at("examples").push_back(example);
 }
 
-std::string not_done_text(const Json& result) {
-  std::string text;
-  if (!result.contains("not_done")) return text;
-  for (const Json& one : result.at("not_done")) {
-    const auto word = [&](const char* key) { return text_at(one, key); };
-    text += fmt::format(
-        "not done: shard {} of {}: {} of {} work items, {} dot products, from work item {} ({}, {}) on: {}\n",
-        word("part"), word("of"), word("stretches"), word("of_stretches"), word("dots"), word("first"),
-        word("first_instruction"), word("first_family"), word("why"));
-  }
-  return text;
+/// "shard 1 of 3: 4 of 9 work items, ...": a part that is not done.
+std::string not_done_text(const Json& one) {
+  const auto count = [&](const char* key) { return one.at(key).get<std::uint64_t>(); };
+  const auto word = [&](const char* key) { return one.at(key).get<std::string>(); };
+  return fmt::format(
+      "shard {} of {}: {} of {} work items, {} dot products, from work item {} ({}, {}) on: {}",
+      count("part"), count("of"), count("stretches"), count("of_stretches"), count("dots"), count("first"),
+      word("first_instruction"), word("first_family"), word("why"));
+}
+
+/// Errors: JsonError where a field is missing or of another type.
+CampaignResult result_from(const Json& from, const std::string& file) {
+  const auto word = [](const Json& of, const char* key) { return of.at(key).get<std::string>(); };
+  const auto count = [](const Json& of, const char* key) { return of.at(key).get<std::uint64_t>(); };
+  CampaignResult out{.on_model = from.contains("on") && from.at("on") == "model",
+                     .complete = from.at("complete").get<bool>(),
+                     .architecture = word(from, "architecture"),
+                     .generator = word(from, "generator"),
+                     .dots = count(from, "dots"),
+                     .mismatches = count(from, "mismatches")};
+  read_fields(from, kProvenanceKeys, out.provenance);
+  out.provenance.seed = count(from, "seed");
+  for (const Json& one : from.at("instructions"))
+    out.instructions.push_back(
+        {word(one, "instruction"), word(one, "engine"), count(one, "dots"), count(one, "mismatches")});
+  if (from.contains("not_done"))  // old results lack it
+    for (const Json& one : from.at("not_done")) out.not_done.push_back(not_done_text(one));
+  if (const Json& examples = from.at("examples"); !examples.empty())
+    out.example = {word(examples.front(), "instruction"), example_from(examples.front(), file)};
+  return out;
 }
 
 }  // namespace
@@ -271,6 +290,7 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
   std::optional<Json> all;
   for (const auto& [file, text] : files)
     with_result(text, file, [&, &file = file](Json one) {
+      static_cast<void>(result_from(one, file));  // what can't be shown is not merged
       if (!one.contains("parts"))
         throw InputError(fmt::format(
             "{}: parts: found none, allowed: a result of `mmaudit verify campaign --part`", file));
@@ -283,36 +303,8 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
   return sealed(std::move(*all));
 }
 
-CampaignVerdict campaign_verdict(const std::string& text, const std::string& file) {
-  return with_result(text, file, [&file](const Json& result) {
-    CampaignVerdict verdict{
-        result.at("complete").get<bool>(), result.at("mismatches").get<std::uint64_t>(), {}};
-    if (!result.at("examples").empty()) {
-      const Json& first = result.at("examples").at(0);
-      verdict.example = {first.at("instruction").get<std::string>(), example_from(first, file)};
-    }
-    return verdict;
-  });
-}
-
-std::string campaign_text(const std::string& text, const std::string& file) {
-  return with_result(text, file, [](const Json& result) {
-    const auto word = [&](const char* key) { return text_at(result, key); };
-    std::string out = result.contains("on") && result.at("on") == "model"
-                          ? fmt::format("MODEL AGAINST ITSELF, no hardware: {}", word("architecture"))
-                          : fmt::format("{} on {}, driver {}, CUDA {}", word("architecture"), word("gpu"),
-                                        word("driver"), word("cuda"));
-    out += fmt::format(", {}, seed {}, generator {}{}\n\n", word("date"), word("seed"), word("generator"),
-                       result.at("complete").get<bool>() ? "" : ", NOT COMPLETE");
-    constexpr const char* kLine = "  {:44} {:9} {:>20} {:>12}\n";
-    out += fmt::format(kLine, "instruction", "engine", "dot products", "mismatches");
-    for (const Json& one : result.at("instructions"))
-      out += fmt::format(kLine, text_at(one, "instruction"), text_at(one, "engine"), text_at(one, "dots"),
-                         text_at(one, "mismatches"));
-    return out + "\n" + not_done_text(result) +
-           fmt::format("{} instructions, {} dot products, {} mismatches\n", result.at("instructions").size(),
-                       word("dots"), word("mismatches"));
-  });
+CampaignResult read_campaign(const std::string& text, const std::string& file) {
+  return with_result(text, file, [&file](const Json& result) { return result_from(result, file); });
 }
 
 }  // namespace mmaudit::campaign

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "law_check.hpp"
 #include "mmaudit/comparison.hpp"
-#include "mmaudit/laws/report.hpp"
 #include "mmaudit/name_in.hpp"
 
 namespace mmaudit::campaign {
@@ -29,9 +29,9 @@ std::string explain_difference(const Setup& setup, const std::string& instructio
   std::string where = fmt::format(" --arch {}", setup.model->name);
   if (!model_file.empty()) where += fmt::format(" --model {}", model_file);
   const std::string replay =
-      hardware ? laws::replay_command(small, "hardware", *setup.model, {})
+      hardware ? checks::replay_command(small, "hardware", *setup.model, {})
                : explain_command(inst, small.dot, fmt::format(" --arch {}", setup.reference->name));
-  return text + "shrunk:\n" + laws::describe(small, *law, where, replay);
+  return text + "shrunk:\n" + checks::describe(small, *law, where, replay);
 }
 
 }  // namespace mmaudit::campaign

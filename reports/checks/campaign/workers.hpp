@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mmaudit/backend.hpp"
-#include "mmaudit/campaign/journal.hpp"
+#include "mmaudit/campaign/result.hpp"
 #include "mmaudit/device/check.hpp"
-#include "mmaudit/provenance.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::campaign {
 
@@ -82,5 +82,11 @@ struct Speed {
 /// worker ends the run and is thrown.
 Speed run_campaign(const Schedule& schedule, const std::vector<std::function<Worker()>>& workers,
                    Journal& journal, const RunOptions& options);
+
+/// What a result says: bad where it has a mismatch or is not `finished`; what compared nothing, and parts
+/// of a campaign, are no pass.
+report::Report report_of(const CampaignResult& result, bool finished);
+/// What would be done.
+report::Report report_of(const Schedule& schedule);
 
 }  // namespace mmaudit::campaign

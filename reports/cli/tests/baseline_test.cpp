@@ -23,6 +23,7 @@ class BaselineFiles : public Folder {
     return run(arguments);
   }
   nlohmann::json read(const std::string& name) { return nlohmann::json::parse(std::ifstream(path(name))); }
+  static std::string text_of(const BaselineDiff& diff) { return report::rendered(report_of(diff), "text"); }
   static std::vector<std::string> errors(const char* name, const nlohmann::json& json) {
     return mmaudit::test::JsonSchema(fmt::format("{}/{}.schema.json", MMAUDIT_SCHEMAS, name)).errors(json);
   }
@@ -108,7 +109,7 @@ TEST_F(BaselineFiles, ChangesOfOneCauseStandTogether) {
     return out;
   };
   const Baseline right = record_with(false), wrong = record_with(true);
-  const std::string text = to_text(diff_baselines(right, wrong));
+  const std::string text = text_of(diff_baselines(right, wrong));
   for (const std::string& word : std::vector<std::string>{
            "2 instructions: NEW is the model with F 25 -> 22, OLD is the model\n  mma.m16n8k8.f32.f16",
            "mma.m16n8k16.f32.f16.f16.f32 in 13 input classes: ",
@@ -122,7 +123,7 @@ TEST_F(BaselineFiles, ChangesOfOneCauseStandTogether) {
   Baseline other_inputs = wrong;
   for (BaselineInstruction& each : other_inputs.instructions)
     if (each.instruction.a == Format::f16) each.families.front().inputs = "others";
-  EXPECT_NE(to_text(diff_baselines(right, other_inputs))
+  EXPECT_NE(text_of(diff_baselines(right, other_inputs))
                 .find("2 instructions: NEW is the model with F 25 -> 22, OLD is the model\n"),
             std::string::npos);
   const BaselineDiff back = diff_baselines(wrong, right);
@@ -172,14 +173,14 @@ TEST_F(BaselineFiles, ProductsOfALibrary) {
   after.products[0].algorithm[1].second += 3;
   BaselineDiff diff = diff_baselines(before, after);
   EXPECT_TRUE(diff.same());
-  EXPECT_NE(to_text(diff).find("another algorithm, the same bits"), std::string::npos) << to_text(diff);
-  EXPECT_NE(to_text(diff).find("cuBLASLt: 131000, was 130000"), std::string::npos);
+  EXPECT_NE(text_of(diff).find("another algorithm, the same bits"), std::string::npos) << text_of(diff);
+  EXPECT_NE(text_of(diff).find("cuBLASLt: 131000, was 130000"), std::string::npos);
   after.products[0].d[3] = std::byte{9};
   after.products[0].plan += ", slices 3";
   diff = diff_baselines(before, after);
   EXPECT_FALSE(diff.same());
-  EXPECT_NE(to_text(diff).find("1 of 2 elements differ"), std::string::npos) << to_text(diff);
-  EXPECT_NE(to_text(diff).find("; plan: slices 1 -> 3\n"), std::string::npos) << to_text(diff);
+  EXPECT_NE(text_of(diff).find("1 of 2 elements differ"), std::string::npos) << text_of(diff);
+  EXPECT_NE(text_of(diff).find("; plan: slices 1 -> 3\n"), std::string::npos) << text_of(diff);
   after.products.clear();
   EXPECT_FALSE(diff_baselines(before, after).same());
 }

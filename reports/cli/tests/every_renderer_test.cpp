@@ -17,7 +17,14 @@ struct Example {
 };
 
 const std::vector<Example>& examples() {
+  static const std::string kBaseline =
+      (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.json").string();
   static const std::vector<Example> kExamples = {
+      {"baseline-record",
+       {"baseline", "record", "--on", "model", "--inst", "mma.m8n8k4.f64", "--out", kBaseline}},
+      {"campaign", {"campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
+      {"diff", {"diff", kBaseline, kBaseline}},
+      {"laws", {"laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
@@ -29,8 +36,10 @@ struct Exception {
 
 const std::vector<Exception>& without_report() {
   static const std::vector<Exception> kExceptions = {
+      {"baseline", "a group of commands"},
       {"completions", "prints a script"},
       {"man", "prints manual pages"},
+      {"record", "needs a GPU; verdicts_test draws a made-up one"},
   };
   return kExceptions;
 }

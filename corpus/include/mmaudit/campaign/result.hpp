@@ -18,15 +18,23 @@ std::string campaign_json(const Schedule& schedule, const Tally& tally, const Pr
 /// InputError when one is no result, belongs to another schedule, or has a shard that another one has.
 std::string merge_campaigns(const std::vector<std::pair<std::string, std::string>>& files);
 
-struct CampaignVerdict {
-  bool complete = false;
-  std::uint64_t mismatches = 0;
-  std::optional<std::pair<std::string, Mismatch>> example;  ///< the first, with its instruction
+struct CampaignCount {
+  std::string instruction, engine;
+  std::uint64_t dots = 0, mismatches = 0;
 };
-/// InputError as campaign_text().
-CampaignVerdict campaign_verdict(const std::string& json, const std::string& file);
 
-/// The table that a person reads, from a result file. InputError when it is none or its checksum is wrong.
-std::string campaign_text(const std::string& json, const std::string& file);
+/// What a result file says.
+struct CampaignResult {
+  bool on_model = false;  ///< the model against itself
+  bool complete = false;
+  std::string architecture = {}, generator = {};
+  std::uint64_t dots = 0, mismatches = 0;
+  Provenance provenance = {};  ///< with the seed
+  std::vector<CampaignCount> instructions = {};
+  std::vector<std::string> not_done = {};                        ///< a sentence per unfinished part
+  std::optional<std::pair<std::string, Mismatch>> example = {};  ///< the first, with its instruction
+};
+/// InputError when it is no result, its checksum is wrong, or its counts are not the sums of their parts.
+CampaignResult read_campaign(const std::string& json, const std::string& file);
 
 }  // namespace mmaudit::campaign

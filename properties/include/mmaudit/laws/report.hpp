@@ -1,5 +1,5 @@
 #pragma once
-// What laws said, for a person or a program: a line per law, and a dot product that broke one.
+// What laws said.
 #include <string>
 #include <vector>
 
@@ -28,17 +28,6 @@ struct LawReport {
   [[nodiscard]] bool judged_something() const;
   [[nodiscard]] bool good() const;  ///< not where nothing was judged
 };
-
-/// A line per law, and why results are not good; `reasons`: also why instructions are skipped.
-std::string to_text(const LawReport& report, bool reasons);
-std::string to_json(const LawReport& report);
-
-/// Hex and values, what was found and what the law allows, and the commands that explain (`where`: its --arch
-/// and --model) and replay it.
-std::string describe(const Failure& failure, const Law& law, const std::string& where,
-                     const std::string& replay);
-std::string replay_command(const Failure& failure, const std::string& backend,
-                           const Architecture& architecture, const std::string& regressions);
 
 /// A CUDA file that runs the instruction on the failing dot product and compares; empty where the instruction
 /// is not a plain mma.

@@ -118,6 +118,21 @@ TEST(CampaignHost, WhatIsNotWrittenDiffers) {
   EXPECT_EQ(same.mismatches, 0U);
 }
 
+std::string text_of(const std::string& result) {
+  return report::rendered(report_of(read_campaign(result, "x"), true), "text");
+}
+
+TEST(CampaignResult, OnlyAWholeOneWithoutADifferencePasses) {
+  CampaignResult result{.complete = true, .dots = 4096};
+  EXPECT_EQ(report_of(result, true).tone, report::Tone::good);
+  EXPECT_EQ(report_of(result, false).tone, report::Tone::bad);
+  result.complete = false;
+  EXPECT_EQ(report_of(result, true).tone, report::Tone::note) << "a part, done";
+  result.mismatches = 1;
+  EXPECT_EQ(report_of(result, true).tone, report::Tone::bad);
+  EXPECT_EQ(report_of(CampaignResult{.complete = true}, true).tone, report::Tone::note) << "of nothing";
+}
+
 TEST(CampaignResult, AChangedDigitIsSeen) {
   const Schedule schedule = small_schedule();
   Journal journal(fresh_file("result.jsonl"), schedule);
@@ -125,12 +140,13 @@ TEST(CampaignResult, AChangedDigitIsSeen) {
   const std::string dots = std::to_string(dots_of(schedule, first));
   journal.add(first, {dots_of(schedule, first), 0, 0.5}, {});
   const std::string good = campaign_json(schedule, journal.tally(), on_a_gpu(), 1);
-  EXPECT_NE(campaign_text(good, "x").find(dots + " dot products, 0 mismatches"), std::string::npos);
-  EXPECT_NE(campaign_text(good, "x").find("NOT COMPLETE"), std::string::npos);
+  const std::string text = text_of(good);
+  EXPECT_NE(text.find(dots + " dot products, 0 mismatches"), std::string::npos) << text;
+  EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos) << text;
   std::string bad = good;
   bad.replace(bad.find(dots), 1, "9");
-  EXPECT_THROW(static_cast<void>(campaign_text(bad, "x")), InputError);
-  EXPECT_THROW(static_cast<void>(campaign_text("[]", "x")), InputError);
+  EXPECT_THROW(static_cast<void>(read_campaign(bad, "x")), InputError);
+  EXPECT_THROW(static_cast<void>(read_campaign("[]", "x")), InputError);
 }
 
 TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
@@ -144,7 +160,7 @@ TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
     result["checksum"] = checksum_of(parse_json(result.dump()));
     return result.dump();
   };
-  EXPECT_EQ(campaign_verdict(sealed_again(good), "x").mismatches, 1U);
+  EXPECT_EQ(read_campaign(sealed_again(good), "x").mismatches, 1U);
   for (const char* change : {R"([{"op":"replace","path":"/dots","value":4096000000000}])",
                              R"([{"op":"replace","path":"/mismatches","value":0}])",
                              R"([{"op":"replace","path":"/complete","value":true}])",
@@ -152,7 +168,7 @@ TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
                              R"([{"op":"replace","path":"/examples/0/instruction","value":"mma"}])",
                              R"([{"op":"replace","path":"/parts/0/stretches_done","value":-1}])"})
     EXPECT_THROW(
-        static_cast<void>(campaign_verdict(sealed_again(good.patch(nlohmann::json::parse(change))), "x")),
+        static_cast<void>(read_campaign(sealed_again(good.patch(nlohmann::json::parse(change))), "x")),
         InputError)
         << change;
 }
@@ -174,9 +190,9 @@ TEST(CampaignParts, TogetherAreTheWhole) {
   const std::string whole = part_result(schedule, {}, items);
   std::vector<std::pair<std::string, std::string>> files;
   for (std::size_t p : {2U, 0U, 1U}) files.emplace_back("x", part_result(schedule, {p, 3}, items));
-  for (const auto& [name, text] : files) EXPECT_FALSE(campaign_verdict(text, name).complete);
+  for (const auto& [name, text] : files) EXPECT_FALSE(read_campaign(text, name).complete);
   const std::string merged = merge_campaigns(files);
-  EXPECT_TRUE(campaign_verdict(merged, "merged").complete);
+  EXPECT_TRUE(read_campaign(merged, "merged").complete);
   auto a = nlohmann::json::parse(whole), b = nlohmann::json::parse(merged);
   EXPECT_EQ(a.at("instructions"), b.at("instructions"));
   for (const char* same : {"dots", "mismatches", "plan", "on", "gpu"})
@@ -201,7 +217,7 @@ TEST(CampaignParts, WhatIsMissingIsNotDone) {
   for (const auto& one : result.at("not_done")) missing += one.at("dots").get<std::uint64_t>();
   for (const WorkItem& item : items) all += dots_of(schedule, item);
   EXPECT_EQ(missing + result.at("dots").get<std::uint64_t>(), all);
-  const std::string text = campaign_text(merged, "merged");
+  const std::string text = text_of(merged);
   EXPECT_NE(text.find("NOT COMPLETE"), std::string::npos);
   EXPECT_NE(text.find("not done: shard 1 of 3"), std::string::npos);
 }
