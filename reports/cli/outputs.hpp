@@ -16,19 +16,26 @@ class Outputs {
   /// prints.
   void add_to(Command& command, bool flag = false);
 
+  /// Adds --svg FILE, for a report with a figure; `text`: what it shows.
+  void add_picture_to(Command& command, const std::string& text);
+  /// Prints this format instead of the text, as --NAME - does.
+  void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
+
   /// The files that will be written, for try_outputs() and Progress.
   [[nodiscard]] std::vector<NamedFile> files() const;
   [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] bool writes(std::string_view option) const;
   /// Whether standard output gets something else than the text.
   [[nodiscard]] bool printed() const;
 
-  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, or else the
-  /// text. The report gets the program's version and the command line, where it does not have them. Returns:
-  /// the exit code that the report's verdict stands for.
+  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, which may be
+  /// one of `more`, or else the text. The report gets the program's version and the command line, where it
+  /// does not have them. Returns: the exit code that the report's verdict stands for.
   int publish(report::Report report, const Context& context, std::vector<corpus::TextFile> more = {}) const;
 
  private:
   std::map<std::string, std::string> paths_;  ///< by the renderer's name; stable, since parsing writes them
+  std::string picture_;
   bool json_flag_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/report.hpp"
 #include "program.hpp"
 
@@ -17,7 +18,19 @@ struct Example {
 };
 
 const std::vector<Example>& examples() {
+  static const std::string kOnes = [] {
+    const std::string path = (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.npy").string();
+    corpus::save_tensor(
+        path, corpus::make_tensor<float>("x", corpus::DType::f32, {16, 16}, std::vector<float>(256, 1)));
+    return path;
+  }();
   static const std::vector<Example> kExamples = {
+      {"explain", {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "1,2^-12", "--b", "1,1"}},
+      {"layout", {"layout", "--inst", "mma.m16n8k16.f32.f16.f16.f32"}},
+      {"convert", {"convert", "--to", "e4m3", "1.1,448,500,nan"}},
+      {"list", {"list"}},
+      {"doctor", {"doctor"}},
+      {"audit", {"audit", "--a", kOnes, "--b", kOnes, "--no-b-transposed", "--dtype", "bf16"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
