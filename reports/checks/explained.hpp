@@ -1,24 +1,34 @@
 #pragma once
-// One dot product on one architecture, step by step, as text and as JSON.
+// One dot product on one or several architectures, step by step, as a report.
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "mmaudit/dot_case.hpp"
 #include "mmaudit/explain.hpp"
-#include "mmaudit/json.hpp"
 #include "mmaudit/model/architecture.hpp"
+#include "mmaudit/oracles/exact.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::checks {
 
 struct Explained {
+  const Architecture* architecture = nullptr;
+  const DatapathEntry* entry = nullptr;
   Instruction instruction;
   DotCase dot;
   Explanation trace;
+  oracle::ExactDot exact;
+  std::uint64_t nearest = 0;             ///< bits of the exact sum, correctly rounded; unless D is an integer
+  std::optional<double> relative, ulps;  ///< distance of D from the exact sum; none: one of them is NaN
 };
 
-Explained explain(const Instruction& instruction, const DatapathEntry& entry, const DotCase& dot);
+/// `entry`: the datapath of the architecture that computes `instruction`.
+Explained explain(const Architecture& architecture, const DatapathEntry& entry,
+                  const Instruction& instruction, const DotCase& dot);
 
-/// Every step with what alignment loses, D, and D beside the exact sum. `all`: zero products too.
-std::string trace_text(const Explained& one, bool all);
-Json trace_json(const Explained& one, const Architecture& architecture, const DatapathEntry& entry);
+/// Every step with what alignment loses, and D beside the exact sum; at least one architecture. `all`: zero
+/// products too. `recorded`: D of the recording that the dot product is from, hexadecimal; empty: of none.
+report::Report report_of(const std::vector<Explained>& explained, bool all, const std::string& recorded);
 
 }  // namespace mmaudit::checks

@@ -9,13 +9,14 @@
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
+#include "outputs.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct Options {
-  std::string architecture, corpus, out = "out", json, on;
+  std::string architecture, corpus, out = "out", on;
   bool no_gpu = false, no_files = false, no_study = false;
   double dots = 1e6;
   std::uint64_t seed = 20220601;
@@ -26,17 +27,9 @@ constexpr const char* kTensorGroup = "Your own tensors";  ///< of the options, i
 struct TensorOptions {
   report::TensorAuditRequest request;
   std::vector<std::string> architectures;
-  std::string json, markdown, csv, junit, html;
   std::string capture, plan;
   double output_limit = 0;  ///< 0: none
   bool b_transposed = false;
-};
-
-/// A file that the command writes at its end.
-struct Output {
-  const char* option;
-  std::string path;
-  const char* format;  ///< of the renderer
 };
 
 /// What only the program knows; the file of --model, where there is one, is among the inputs.
@@ -56,36 +49,24 @@ report::Verification verification_of(const VerifyReport& found) {
   return out;
 }
 
-std::vector<NamedFile> named(const std::vector<Output>& outputs) {
-  std::vector<NamedFile> out;
-  out.reserve(outputs.size());
-  for (const Output& one : outputs) out.push_back({one.option, one.path});
-  return out;
-}
+constexpr const char* kFormatsOfFolder[] = {"html", "markdown", "json"};
 
-void write(const std::vector<Output>& outputs, const report::Report& report,
-           std::vector<corpus::TextFile> files = {}) {
-  for (const Output& one : outputs) files.push_back({one.path, report::rendered(report, one.format)});
-  corpus::write_files_atomically(files);
-}
-
-/// The files of `audit` without tensors.
-std::vector<Output> outputs_of(const Options& options) {
-  std::vector<Output> out;
+/// The files of the folder of `audit` without tensors.
+std::vector<std::string> files_of(const Options& options) {
+  std::vector<std::string> out;
   if (!options.no_files)
-    for (const char* format : {"html", "markdown", "json"})
-      out.push_back({"--out",
-                     fmt::format("{}/audit.{}", options.out, report::find_renderer(format)->extension),
-                     format});
-  if (!options.json.empty() && options.json != "-") out.push_back({"--json", options.json, "json"});
+    for (const char* format : kFormatsOfFolder)
+      out.push_back(fmt::format("{}/audit.{}", options.out, report::find_renderer(format)->extension));
   return out;
 }
 
-int audit(const Options& options, const Context& context) {
+int audit(const Options& options, const Outputs& outputs, const Context& context) {
   const Architecture& architecture = require_architecture(context, options.architecture);
-  const std::vector<Output> outputs = outputs_of(options);
+  const std::vector<std::string> files = files_of(options);
   if (!options.no_files) make_folder(options.out);
-  try_outputs(named(outputs), {{"--model", context.model_file}});
+  std::vector<NamedFile> written = outputs.files();
+  for (const std::string& file : files) written.push_back({"--out", file});
+  try_outputs(written, {{"--model", context.model_file}});
   std::vector<device::DeviceInfo> gpus;
   if (on_hardware(options.no_gpu ? "model" : options.on)) gpus = device::devices();
   const bool live = !gpus.empty() && find_architecture(gpus.front().compute_capability) == &architecture;
@@ -94,7 +75,8 @@ int audit(const Options& options, const Context& context) {
            gpus.front().name);
 
   Progress replaying(context.quiet);
-  for (const Output& one : outputs) replaying.will_write({one.path});
+  replaying.will_write(files);
+  replaying.will_write(outputs.names());
   VerifyReport verified = verify_corpus(corpus_folder(options.corpus), {}, replaying, &architecture);
   if (live) {
     const VerifyReport fresh = verify_live(gpus.front(), {}, static_cast<std::uint64_t>(options.dots),
@@ -120,17 +102,18 @@ int audit(const Options& options, const Context& context) {
     result.gemm = report::study_gemm(architecture, study);
   }
   const report::Report report = report::report_of(result);
-  write(outputs, report);  // before the text: who reads that may stop early
-  emit("-", options.json == "-" ? report.json() : report::rendered(report, "text", colors()));
-  if (!options.no_files && options.json != "-")
-    emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
+  std::vector<corpus::TextFile> folder;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    folder.push_back({files[i], report::rendered(report, kFormatsOfFolder[i])});
+  outputs.publish(report, context, std::move(folder));
+  if (!options.no_files && !outputs.printed())
+    print(fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
   return verified.mismatches() == 0 ? kAllGood : kMismatch;
 }
 
 /// --capture: every product of a network, and the layer recipes that --plan asks for.
-int audit_capture(const TensorOptions& options, const std::vector<Output>& files,
-                  const std::vector<Output>& printed, const report::TensorAuditProgress& progress,
-                  const Context& context) {
+int audit_capture(const TensorOptions& options, const Outputs& outputs,
+                  const report::TensorAuditProgress& progress, const Context& context) {
   const report::TensorAuditRequest& request = options.request;
   if (!request.a.empty() || !request.b.empty() || !request.c.empty() || request.b_transposed)
     refuse("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
@@ -140,18 +123,13 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   report::CaptureAudit audit = report::audit_capture(
       request, options.capture, progress, of_output ? std::optional(options.output_limit) : std::nullopt);
   name_origin(context, audit.provenance);
-  const report::Report report = report::report_of(audit);
   std::vector<corpus::TextFile> more;
-  if (!options.plan.empty() && options.plan != "-")
-    more.push_back({options.plan, report::layer_recipes_of(audit)});
-  write(files, report, more);
-  for (const Output& each : printed) emit("-", report::rendered(report, each.format));
-  if (options.plan == "-") emit("-", report::layer_recipes_of(audit));
-  if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
+  if (!options.plan.empty()) more.push_back({options.plan, report::layer_recipes_of(audit)});
+  outputs.publish(report::report_of(audit), context, std::move(more));
   return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
 }
 
-int audit_tensors(TensorOptions& options, const Context& context) {
+int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context& context) {
   const std::pair<const char*, double> limits[] = {{"--max-rel-fro", options.request.limit},
                                                    {"--max-output-error", options.output_limit}};
   for (const auto& [option, limit] : limits)
@@ -160,16 +138,8 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
-  const Output choices[] = {{"--json", options.json, "json"},
-                            {"--md", options.markdown, "markdown"},
-                            {"--csv", options.csv, "csv"},
-                            {"--junit", options.junit, "junit"},
-                            {"--html", options.html, "html"}};
-  std::vector<Output> files, printed;
-  for (const Output& each : choices)
-    if (!each.path.empty()) (each.path == "-" ? printed : files).push_back(each);
   const report::TensorAuditRequest& request = options.request;
-  std::vector<NamedFile> written = named({std::begin(choices), std::end(choices)});
+  std::vector<NamedFile> written = outputs.files();
   written.push_back({"--plan", options.plan});
   try_outputs(written, {{"--a", request.a},
                         {"--b", request.b},
@@ -177,19 +147,16 @@ int audit_tensors(TensorOptions& options, const Context& context) {
                         {"--capture", options.capture},
                         {"--model", context.model_file}});
   Progress progress(context.quiet);
-  for (const Output& each : files) progress.will_write({each.path});
+  progress.will_write(outputs.names());
   const report::TensorAuditProgress shown = {
       [&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
       [&](std::uint64_t steps) { progress.advance(steps); }};
-  if (!options.capture.empty()) return audit_capture(options, files, printed, shown, context);
+  if (!options.capture.empty()) return audit_capture(options, outputs, shown, context);
   if (!options.plan.empty()) refuse("--plan: found without --capture, allowed: with it");
   if (options.output_limit > 0) refuse("--max-output-error: found without --capture, allowed: with it");
   report::GemmAudit audit = report::audit_tensors(options.request, shown);
   name_origin(context, audit.provenance);
-  const report::Report report = report::report_of(audit);
-  write(files, report);
-  for (const Output& each : printed) emit("-", report::rendered(report, each.format));
-  if (printed.empty()) emit("-", report::rendered(report, "text", colors()));
+  outputs.publish(report::report_of(audit), context);
   const bool judged = audit.count(report::GemmVerdict::not_judged) == 0;
   return (audit.limit ? audit.passes() : judged) ? kAllGood : kMismatch;
 }
@@ -242,10 +209,6 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .positive()
       .or_percent();
   add("--sample", request.sample, "elements of D: auto (65536 at most), all, or a number");
-  add("--html FILE", options.html, "write one self-contained page; - prints it");
-  add("--md FILE", options.markdown, "write Markdown; - prints it");
-  add("--csv FILE", options.csv, "write CSV");
-  add("--junit FILE", options.junit, "write JUnit XML");
   add("--threads", request.threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
   return transposed;
@@ -256,6 +219,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
 void add_audit(Command& app) {
   auto options = std::make_shared<Options>();
   auto tensors = std::make_shared<TensorOptions>();
+  auto outputs = std::make_shared<Outputs>();
   Command command = app.command(
       "audit",
       "The main job: verify the model, then report the error level of every data type; with --a and --b the "
@@ -280,13 +244,11 @@ void add_audit(Command& app) {
   const Option seed =
       command.option("--seed", options->seed,
                      "seed of the fresh inputs on a GPU; of a sample of tensors, there 1 by default");
-  command.option("--json FILE", options->json, "write the JSON; without a file print it instead")
-      .alone_means("-");
   const Option transposed = add_tensor_options(command, *tensors);
-  command.runs([options, tensors, command, seed, transposed](const Context& context) {
+  outputs->add_to(command);
+  command.runs([options, tensors, outputs, command, seed, transposed](const Context& context) {
     if (seed.given()) tensors->request.seed = options->seed;
     if (transposed.given()) tensors->request.b_transposed = tensors->b_transposed;
-    tensors->json = options->json;
     if (const std::string first = command.given_of(kTensorGroup); !first.empty()) {
       const report::TensorAuditRequest& request = tensors->request;
       if (request.a.empty() && request.b.empty() && tensors->capture.empty())
@@ -299,12 +261,12 @@ void add_audit(Command& app) {
                                                      {"--no-study", options->no_study}};
       for (const auto& [option, given] : others)
         if (given) refuse("{}: found with tensors, allowed: without them", option);
-      return audit_tensors(*tensors, context);
+      return audit_tensors(*tensors, *outputs, context);
     }
     if (tensors->architectures.size() > 1)
       refuse("--arch: found {}, allowed: one (several with --a and --b)", tensors->architectures.size());
     if (!tensors->architectures.empty()) options->architecture = tensors->architectures.front();
-    return audit(*options, context);
+    return audit(*options, *outputs, context);
   });
 }
 

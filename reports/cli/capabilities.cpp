@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -125,19 +126,17 @@ std::string interface_of(const Instruction& inst) {
   return out;
 }
 
-report::Table capability_table(std::span<const Architecture* const> architectures) {
-  const Matrix matrix = matrix_of(architectures);
-  report::Table table{.title = "Capabilities"};
-  table.columns = {report::Column("A, B"), report::Column("instruction"), report::Column("mode"),
-                   report::Column("OCP")};
+namespace {
+
+report::Table table_of(const Matrix& matrix, std::span<const Architecture* const> architectures) {
+  report::Table table;
+  table.columns = {"A, B", "instruction", "mode", "OCP"};
   for (const Architecture* one : architectures) table.columns.emplace_back(one->name);
   for (const Key& key : matrix.keys) {
-    auto& row = table.rows.emplace_back();
-    row.emplace_back(key.first);
-    row.emplace_back(key.second);
     const Line& line = matrix.lines.at(key);
-    row.emplace_back(line.asynchronous ? "async" : "sync");
-    row.emplace_back(line.ocp.empty() ? "-" : fmt::format("{}", fmt::join(ocp_names(line), ", ")));
+    auto& row = table.rows.emplace_back();
+    row = {key.first, key.second, line.asynchronous ? "async" : "sync",
+           line.ocp.empty() ? "-" : fmt::format("{}", fmt::join(ocp_names(line), ", "))};
     for (const Architecture* one : architectures) {
       const auto cell = line.cells.find(one);
       std::string text;
@@ -160,8 +159,7 @@ std::string not_in_the_model() {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
-std::string capability_json(std::span<const Architecture* const> architectures) {
-  const Matrix matrix = matrix_of(architectures);
+std::string json_of(const Matrix& matrix) {
   Json out = {{"schema", "mmaudit.capabilities/1"}, {"rows", Json::array()}};
   for (const Key& key : matrix.keys) {
     const Line& line = matrix.lines.at(key);
@@ -176,6 +174,26 @@ std::string capability_json(std::span<const Architecture* const> architectures) 
     out["rows"].push_back(row);
   }
   return document(out);
+}
+
+constexpr std::array kLegend = {
+    "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1.",
+    "A and B of one type, or any two of those named.",
+    "async: the program goes on and waits for D later.",
+    "OCP: what the Open Compute Project specifies. OFP8: the formats. MX: formats, scales and blocks of 32.",
+    "elements: formats of MX, without scales. no: other formats, scales or blocks. -: not its subject.",
+    "Under a generation, -: it lacks the instruction, or the instruction is one of those not in this model."};
+
+}  // namespace
+
+report::Report capability_report(std::span<const Architecture* const> architectures) {
+  const Matrix matrix = matrix_of(architectures);
+  report::Report out{.title = "What each generation multiplies"};
+  out.sections.push_back({.tables = {table_of(matrix, architectures)}});
+  out.sections.push_back({.title = "Legend", .lines = {kLegend.begin(), kLegend.end()}});
+  out.sections.back().lines.push_back(fmt::format("Not in this model: {}.", not_in_the_model()));
+  out.json = [matrix] { return json_of(matrix); };
+  return out;
 }
 
 }  // namespace mmaudit::cli

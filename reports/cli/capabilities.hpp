@@ -5,7 +5,7 @@
 #include <string>
 
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/report/table.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::cli {
 
@@ -16,13 +16,8 @@ std::string types_of(const Instruction& inst);
 std::string interface_of(const Instruction& inst);
 
 /// A row per types of A and B and kind of instruction: whether it is synchronous, what the OCP specifies, and
-/// per architecture the formats of D, with "?" where every one of them rests on papers alone.
-report::Table capability_table(std::span<const Architecture* const> architectures);
-/// The same table as JSON ("mmaudit.capabilities/1"): per row "asynchronous" and "ocp", per cell the
-/// formats with their evidence.
-std::string capability_json(std::span<const Architecture* const> architectures);
-
-/// "X; Y": the kinds of instructions that GPUs have and this model has no row of.
-std::string not_in_the_model();
+/// per architecture the formats of D, with "?" where every one of them rests on papers alone. The JSON
+/// ("mmaudit.capabilities/1") has per row "asynchronous" and "ocp", per cell the formats with their evidence.
+report::Report capability_report(std::span<const Architecture* const> architectures);
 
 }  // namespace mmaudit::cli

@@ -6,20 +6,22 @@
 #include <memory>
 
 #include "common.hpp"
+#include "json_table.hpp"
 #include "mmaudit/cast_outcome.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/cvt.hpp"
 #include "mmaudit/fast_cast.hpp"
-#include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct ConvertOptions {
   std::string to, from, in, out, values, rounding = "rn", ptx, random;
-  bool saturate = false, json = false;
+  bool saturate = false;
+  Outputs outputs;
 };
 
 struct Counts {
@@ -39,7 +41,7 @@ struct Counts {
   [[nodiscard]] std::string text(const char* overflowed) const {
     return fmt::format(
         "{} number{}: {} exact, {} inexact, {} overflow ({}), {} NaN; of these {} underflow to zero, {} "
-        "subnormal result{}\n",
+        "subnormal result{}",
         total, total == 1 ? "" : "s", exact, inexact, overflow, overflowed, nan, underflow, subnormal,
         subnormal == 1 ? "" : "s");
   }
@@ -90,30 +92,31 @@ double read_value(const std::string& text, const FormatSpec& from) {
   return from.id == Format::none ? value : decode_value(encode_nearest_even(value, from), from);
 }
 
-int convert_values(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
+report::Report convert_values(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   const FormatSpec from = options.from.empty() ? FormatSpec{} : require_format("--from", options.from);
   Counts counts;
   Json values = Json::array();
-  std::string text =
-      fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", "source", name_of(to.id), "value", "error/ulp");
   for (const std::string& item : split_list(options.values)) {
     const double value = read_value(item, from);
     const std::uint64_t bits = encode_value(value, to, rule);
     counts.add(outcome_of_cast(value, bits, to, rule));
-    const std::string hex = "0x" + hex_text(bits, to.storage_bits);
-    const std::string error = error_text(value, bits, to);
-    text += fmt::format("{:>24}  {:>18}  {:>24}  {:>12}\n", item, hex, value_text(bits, to), error);
-    values.push_back(
-        {{"source", item}, {"bits", hex}, {"value", value_text(bits, to)}, {"error_ulps", error}});
+    values.push_back({{"source", item},
+                      {"bits", "0x" + hex_text(bits, to.storage_bits)},
+                      {"value", value_text(bits, to)},
+                      {"error_ulps", error_text(value, bits, to)}});
   }
-  if (options.json) {
-    Json out = json_of(options, to, counts);
-    out["values"] = values;
-    emit("-", document(out));
-  } else {
-    emit("-", text + counts.text(overflow_text(to, rule)));
-  }
-  return kAllGood;
+  report::Report out{.title = fmt::format("Numbers as {}", name_of(to.id))};
+  out.headline = counts.text(overflow_text(to, rule));
+  out.headline_last = true;
+  out.sections.push_back({.tables = {table_of("", values,
+                                              {{"source", {"source", true}},
+                                               {"bits", {name_of(to.id), true}},
+                                               {"value", {"value", true}},
+                                               {"error_ulps", {"error/ulp", true}}})}});
+  Json json = json_of(options, to, counts);
+  json["values"] = std::move(values);
+  out.json = [json] { return document(json); };
+  return out;
 }
 
 /// The format of a file's elements: --from, which has to fit the dtype, or what the dtype says.
@@ -131,9 +134,8 @@ FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& te
   return from;
 }
 
-int convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
+report::Report convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) refuse("--out: found none, allowed: file.npy or file.safetensors");
-  try_outputs({{"--out", options.out}}, {{"--in", options.in}});
   corpus::check_tensor_target(options.out);
   const corpus::Tensor source = corpus::load_tensor(options.in);
   const FormatSpec from = source_format(options, source);
@@ -150,20 +152,19 @@ int convert_file(const ConvertOptions& options, const FormatSpec& to, const Cast
       source.data.data(), from, result.data.data(), to, rule, elements,
       [&](double value, std::uint64_t bits) { counts.add(outcome_of_cast(value, bits, to, rule)); });
   corpus::save_tensor(options.out, result);
-  if (options.json) {
-    Json out = json_of(options, to, counts);
-    out["from"] = name_of(from.id);
-    out["shape"] = result.shape;
-    out["out"] = options.out;
-    out["dtype"] = corpus::safetensors_name(result.dtype);
-    emit("-", document(out));
-  } else {
-    emit("-", fmt::format("{} to {} ({}{}) -> {} ({} {})\n{}", name_of(from.id), name_of(to.id),
-                          options.rounding, options.saturate ? ", saturated" : "", options.out,
-                          corpus::safetensors_name(result.dtype), corpus::to_string(result.shape),
-                          counts.text(overflow_text(to, rule))));
-  }
-  return kAllGood;
+  report::Report out{.title = fmt::format("{} as {}", options.in, name_of(to.id))};
+  out.lead = {fmt::format("{} to {} ({}{}) -> {} ({} {})", name_of(from.id), name_of(to.id), options.rounding,
+                          options.saturate ? ", saturated" : "", options.out,
+                          corpus::safetensors_name(result.dtype), corpus::to_string(result.shape))};
+  out.headline = counts.text(overflow_text(to, rule));
+  out.headline_last = true;
+  Json json = json_of(options, to, counts);
+  json["from"] = name_of(from.id);
+  json["shape"] = result.shape;
+  json["out"] = options.out;
+  json["dtype"] = corpus::safetensors_name(result.dtype);
+  out.json = [json] { return document(json); };
+  return out;
 }
 
 std::uint32_t random_of(const ConvertOptions& options) {
@@ -182,7 +183,7 @@ int random_bits_of(Format format) {
 }
 
 /// --round rs: both results of every number and how many random numbers give the upper one.
-int print_odds(const ConvertOptions& options, const FormatSpec& to) {
+report::Report odds_of(const ConvertOptions& options, const FormatSpec& to) {
   const int bits = random_bits_of(to.id);
   if (bits == 0)
     refuse("--round rs: found --to {}, allowed: {}", name_of(to.id),
@@ -191,31 +192,32 @@ int print_odds(const ConvertOptions& options, const FormatSpec& to) {
     refuse("--round rs: found --in or --out, allowed: with typed numbers: random bits are per element");
   if (!options.from.empty())
     refuse("--from: found with --round rs, allowed: without: its source is binary32");
-  if (options.json) refuse("--json: found with --round rs, allowed: with the other roundings");
   const std::uint32_t random = random_of(options);
   if (random >> bits != 0)
     refuse("--random: found {} with --to {}, allowed: 0x0 to 0x{}, {} random bits", options.random,
            name_of(to.id), fmt::format("{:x}", (1U << bits) - 1), bits);
   const bool saturate = options.saturate || to.storage_bits == 8;  // .satfinite is mandatory there
-  std::string text = fmt::format("{:>24}  {:>14}  {:>14}  {:>20}\n", "source", "down", "up",
-                                 "up of 2^" + std::to_string(bits));
   const auto shown = [&](std::uint64_t raw) {
     return "0x" + hex_text(raw, to.storage_bits) + " " + value_text(raw, to);
   };
+  report::Table table{
+      .columns = {{"source", true}, {"down", true}, {"up", true}, {fmt::format("up of 2^{}", bits), true}}};
+  if (!options.random.empty()) table.columns.emplace_back("with " + options.random, true);
   for (const std::string& item : split_list(options.values)) {
     const double value = read_value(item, spec_of(Format::f32));
     const RoundingOdds odds = stochastic_odds(value, to, bits, saturate);
-    text += fmt::format("{:>24}  {:>14}  {:>14}  {:>20}", item, shown(odds.down), shown(odds.up), odds.ups);
+    auto& row = table.rows.emplace_back();
+    row = {item, shown(odds.down), shown(odds.up), std::to_string(odds.ups)};
     if (!options.random.empty())
-      text += "  -> " + shown(encode_stochastic(value, to, random, bits, saturate));
-    text += "\n";
+      row.emplace_back(shown(encode_stochastic(value, to, random, bits, saturate)));
   }
-  emit("-", text);
-  return kAllGood;
+  report::Report out{.title = fmt::format("Numbers stochastically rounded to {}", name_of(to.id))};
+  out.sections.push_back({.tables = {std::move(table)}});
+  return out;
 }
 
 /// --ptx: one packed instruction.
-int convert_packed(const ConvertOptions& options) {
+report::Report convert_packed(const ConvertOptions& options) {
   const std::string source = options.ptx.substr(options.ptx.rfind('.') + 1);
   const PackedType* const packed = find_packed_type(source);
   std::vector<std::uint32_t> operands;
@@ -237,21 +239,24 @@ int convert_packed(const ConvertOptions& options) {
       *find_packed_type(options.ptx.substr(0, options.ptx.rfind('.'))
                             .substr(options.ptx.substr(0, options.ptx.rfind('.')).rfind('.') + 1));
   const FormatSpec format = spec_of(to.format);
-  std::string text = fmt::format("{} = 0x{}:", options.ptx, hex_text(result, to.count * to.pitch));
+  report::Report out{.title = options.ptx};
+  out.headline = fmt::format("{} = 0x{}:", options.ptx, hex_text(result, to.count * to.pitch));
+  report::Table table{.columns = {{"element", true}, {name_of(to.format), true}}};
   for (int i = to.count - 1; i >= 0; --i) {
     const std::uint64_t bits = result >> i * to.pitch & ((std::uint64_t{1} << format.value_bits()) - 1);
-    text += " " + value_text(bits, format);
+    out.headline += " " + value_text(bits, format);
+    table.rows.push_back({std::to_string(i), value_text(bits, format)});
   }
-  emit("-", text + "\n");
-  return kAllGood;
+  out.sections.push_back({.tables = {std::move(table)}, .shown = report::kInDocuments});
+  return out;
 }
 
-int execute(const ConvertOptions& options) {
+report::Report report_of(const ConvertOptions& options) {
   if (!options.ptx.empty()) return convert_packed(options);
   if (!options.random.empty() && options.rounding != "rs")
     refuse("--random: found without --round rs, allowed: with it or with --ptx");
   if (options.to.empty()) refuse("--to: found none, allowed: a format (or --ptx with an instruction)");
-  if (options.rounding == "rs") return print_odds(options, require_format("--to", options.to));
+  if (options.rounding == "rs") return odds_of(options, require_format("--to", options.to));
   const FormatSpec to = require_format("--to", options.to);
   CastRule rule;
   rule.saturate = options.saturate;
@@ -295,10 +300,14 @@ void add_convert(Command& app) {
                  "random bits of .rs, 0x...; without: how many of them round up");
   const Option saturate =
       command.flag("--saturate", options->saturate, "beyond the largest number gives that number");
-  command.section("Output");
-  const Option json = command.flag("--json", options->json, "report as JSON");
-  for (const Option& one : {to, from, in, out, round, saturate, json}) ptx.excludes(one);
-  command.runs([options](const Context&) { return execute(*options); });
+  options->outputs.add_to(command, true);
+  for (const Option& one : {to, from, in, out, round, saturate}) ptx.excludes(one);
+  command.runs([options](const Context& context) {
+    std::vector<NamedFile> files = options->outputs.files();
+    files.push_back({"--out", options->out});
+    try_outputs(files, {{"--in", options->in}});
+    return options->outputs.publish(report_of(*options), context);
+  });
   add_pack(command);
 }
 

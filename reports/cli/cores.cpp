@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "capabilities.hpp"
-#include "mmaudit/json.hpp"
+#include "common.hpp"
+#include "json_table.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -42,6 +44,13 @@ std::vector<CoreLine> lines_of(const Architecture& architecture) {
   return lines;
 }
 
+constexpr std::array kLegend = {
+    "A tensor core multiplies A (m x k) by B (k x n) per clock. FMA/clk/SM: cores * m * n * k.",
+    "k: products per step of the datapath; of int8 twice the k of f16, because exact sums show no steps.",
+    "x f16: ratio to f16. x before: ratio to the first of the types on the generation before.",
+    "blackwell is sm_100. sm_103 (B300) lacks kind::i8: the int8 row is of sm_100 alone.",
+    "The other architectures have no published sizes that fit their datapaths."};
+
 /// "fp8" of "fp8, fp6, fp4".
 std::string widest_type(const CoreLine& line) { return line.types.substr(0, line.types.find(',')); }
 
@@ -66,39 +75,42 @@ std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectu
   return all;
 }
 
-report::Table core_table(const std::vector<CoreLine>& lines) {
-  const auto ratio = [](double value) { return value == 0 ? std::string("-") : fmt::format("{:g}", value); };
-  return report::table_of<CoreLine>(
-      "Tensor cores", lines,
-      {{{"architecture"}, [](const CoreLine& line) { return std::string(line.cores->architecture); }},
-       {{"A, B"}, [](const CoreLine& line) { return line.types; }},
-       {{"instruction"}, [](const CoreLine& line) { return interface_of(line.inst); }},
-       {{"cores", true}, [](const CoreLine& line) { return std::to_string(line.cores->per_sm); }},
-       {{"m", true}, [](const CoreLine& line) { return std::to_string(line.cores->m); }},
-       {{"n", true}, [](const CoreLine& line) { return std::to_string(line.cores->n); }},
-       {{"k", true}, [](const CoreLine& line) { return std::to_string(line.k); }},
-       {{"FMA/clk/SM", true}, [](const CoreLine& line) { return std::to_string(line.fma); }},
-       {{"x f16", true}, [=](const CoreLine& line) { return ratio(line.to_f16); }},
-       {{"x before", true}, [=](const CoreLine& line) { return ratio(line.to_before); }}});
-}
-
-std::string core_json(const std::vector<CoreLine>& lines) {
+report::Report core_report(const std::vector<CoreLine>& lines) {
   const auto ratio = [](double value) { return value == 0 ? Json() : Json(value); };
-  Json out = {{"schema", "mmaudit.cores/1"}, {"rows", Json::array()}};
-  for (const CoreLine& line : lines)
-    out["rows"].push_back({{"architecture", line.cores->architecture},
-                           {"types", line.types},
-                           {"instruction", interface_of(line.inst)},
-                           {"cores_per_sm", line.cores->per_sm},
-                           {"m", line.cores->m},
-                           {"n", line.cores->n},
-                           {"k", line.k},
-                           {"fma_per_clock_per_sm", line.fma},
-                           {"ratio_to_f16", ratio(line.to_f16)},
-                           {"before", line.cores->before.empty() ? Json() : Json(line.cores->before)},
-                           {"ratio_to_before", ratio(line.to_before)},
-                           {"source", line.cores->source}});
-  return document(out);
+  Json rows = Json::array();
+  std::vector<std::string> sources;
+  for (const CoreLine& line : lines) {
+    rows.push_back({{"architecture", line.cores->architecture},
+                    {"types", line.types},
+                    {"instruction", interface_of(line.inst)},
+                    {"cores_per_sm", line.cores->per_sm},
+                    {"m", line.cores->m},
+                    {"n", line.cores->n},
+                    {"k", line.k},
+                    {"fma_per_clock_per_sm", line.fma},
+                    {"ratio_to_f16", ratio(line.to_f16)},
+                    {"before", line.cores->before.empty() ? Json() : Json(line.cores->before)},
+                    {"ratio_to_before", ratio(line.to_before)},
+                    {"source", line.cores->source}});
+    std::string source = fmt::format("{}: {}.", line.cores->architecture, line.cores->source);
+    if (sources.empty() || sources.back() != source) sources.push_back(std::move(source));
+  }
+  report::Report out{.title = "What a tensor core multiplies per clock"};
+  out.sections.push_back({.tables = {table_of("", rows,
+                                              {{"architecture", "architecture"},
+                                               {"types", "A, B"},
+                                               {"instruction", "instruction"},
+                                               {"cores_per_sm", {"cores", true}},
+                                               {"m", {"m", true}},
+                                               {"n", {"n", true}},
+                                               {"k", {"k", true}},
+                                               {"fma_per_clock_per_sm", {"FMA/clk/SM", true}},
+                                               {"ratio_to_f16", {"x f16", true}},
+                                               {"ratio_to_before", {"x before", true}}})}});
+  out.sections.push_back({.title = "Legend", .lines = {kLegend.begin(), kLegend.end()}});
+  out.sections.push_back({.title = "Sources of cores, m and n", .lines = sources});
+  out.json = [rows] { return document({{"schema", "mmaudit.cores/1"}, {"rows", rows}}); };
+  return out;
 }
 
 }  // namespace mmaudit::cli

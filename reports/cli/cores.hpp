@@ -3,11 +3,10 @@
 // architectures, the rest from model/tensor_cores.hpp.
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "mmaudit/model/tensor_cores.hpp"
-#include "mmaudit/report/table.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::cli {
 
@@ -27,8 +26,7 @@ struct CoreLine {
 /// k counts; where a generation has asynchronous ones, these alone, because Hopper's mma reaches less.
 std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectures);
 
-report::Table core_table(const std::vector<CoreLine>& lines);
-/// The same as JSON ("mmaudit.cores/1").
-std::string core_json(const std::vector<CoreLine>& lines);
+/// The same as a table, or as JSON ("mmaudit.cores/1").
+report::Report core_report(const std::vector<CoreLine>& lines);
 
 }  // namespace mmaudit::cli

@@ -14,22 +14,19 @@
 #include <thread>
 
 #include "common.hpp"
+#include "json_table.hpp"
 #include "mmaudit/device/gpu_libraries.hpp"
 #include "mmaudit/fast.hpp"
-#include "mmaudit/json.hpp"
 #include "mmaudit/version.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
-struct Fact {
-  std::string name, value;
-};
-
 struct Section {
-  std::string name;  ///< a key of the JSON
+  std::string key;  ///< of the JSON
   std::string title;
-  std::vector<Fact> facts;
+  Json facts;  ///< texts by what they say
 };
 
 /// The value behind the first line that starts with `key`; empty when there is none.
@@ -71,20 +68,18 @@ Section machine_section() {
 }
 
 Section gpu_section(const std::vector<device::DeviceInfo>& gpus) {
-  Section out{"gpus", "GPUs", {}};
+  Section out{"gpus", "GPUs", Json::object()};
   for (const device::DeviceInfo& gpu : gpus) {
     const Architecture* model = find_architecture(gpu.compute_capability);
-    out.facts.push_back(
-        {fmt::format("GPU {}", gpu.ordinal),
-         fmt::format("{}, compute capability {} ({}), {} SMs, {:.0f} GiB, driver {}, CUDA {}", gpu.name,
-                     capability_text(gpu.compute_capability),
-                     model == nullptr ? std::string_view("no model of it") : model->name, gpu.multiprocessors,
-                     static_cast<double>(gpu.memory_bytes) / (1ULL << 30), gpu.driver, gpu.cuda)});
+    out.facts[fmt::format("GPU {}", gpu.ordinal)] =
+        fmt::format("{}, compute capability {} ({}), {} SMs, {:.0f} GiB, driver {}, CUDA {}", gpu.name,
+                    capability_text(gpu.compute_capability),
+                    model == nullptr ? std::string_view("no model of it") : model->name, gpu.multiprocessors,
+                    static_cast<double>(gpu.memory_bytes) / (1ULL << 30), gpu.driver, gpu.cuda);
   }
   for (const device::GpuLibrary& one : device::gpu_libraries())
-    out.facts.push_back({one.name, one.file.empty()
-                                       ? "not found"
-                                       : one.file + (one.version.empty() ? "" : ", " + one.version)});
+    out.facts[one.name] =
+        one.file.empty() ? "not found" : one.file + (one.version.empty() ? "" : ", " + one.version);
   return out;
 }
 
@@ -113,18 +108,20 @@ Section data_section(std::vector<std::string>& notes) {
     for (auto one = std::filesystem::recursive_directory_iterator(folder, error);
          !error && one != std::filesystem::recursive_directory_iterator(); one.increment(error))
       if (one->path().filename().string().find(".safetensors") != std::string::npos) ++recordings;
-    out.facts.push_back({"recordings", fmt::format("{} in {}", recordings, folder.string())});
+    out.facts["recordings"] = fmt::format("{} in {}", recordings, folder.string());
     if (recordings == 0) notes.emplace_back("No recordings: verify has nothing to replay; see --corpus.");
   } catch (const InputError&) {
-    out.facts.push_back({"recordings", "none found"});
+    out.facts["recordings"] = "none found";
     notes.emplace_back("No recordings near this program: verify and audit need --corpus or MMAUDIT_CORPUS.");
   }
   return out;
 }
 
-int doctor(bool json) {
+report::Report doctor() {
   const std::vector<device::DeviceInfo> gpus = device::devices();
-  std::vector<std::string> notes;
+  report::Report out{.title = "What is here"};
+  out.warnings.title = "Notes";
+  std::vector<std::string>& notes = out.warnings.lines;
   std::vector<Section> sections = {program_section(), machine_section(), gpu_section(gpus),
                                    library_section()};
   if (!device::built_with_cuda())
@@ -140,37 +137,32 @@ int doctor(bool json) {
   if (std::string_view(MMAUDIT_BUILD_TYPE) != "Release")
     notes.emplace_back("Not a Release build: slower than it could be.");
   sections.push_back(data_section(notes));
-  if (json) {
-    Json out = {{"schema", "mmaudit.doctor/1"}};
-    for (const Section& section : sections)
-      for (const Fact& fact : section.facts) out[section.name][fact.name] = fact.value;
-    out["gpu_count"] = gpus.size();
-    out["notes"] = notes;
-    emit("-", ordered_document(out));
-    return kAllGood;
-  }
-  std::string text;
+  out.headline = notes.empty() ? "Everything works here." : "What does not work here, or is slow:";
+  out.tone = notes.empty() ? report::Tone::good : report::Tone::note;
+  Json json = {{"schema", "mmaudit.doctor/1"}};
   for (const Section& section : sections) {
-    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", section.title);
-    for (const Fact& fact : section.facts) text += fmt::format("  {:21}{}\n", fact.name, fact.value);
+    out.sections.push_back(section_of(facts_table(section.title, section.facts)));
+    json[section.key] = section.facts;
   }
-  text += "\nNotes\n";
-  if (notes.empty()) text += "  none: everything works here\n";
-  for (const std::string& note : notes) text += fmt::format("  - {}\n", note);
-  emit("-", text);
-  return kAllGood;
+  json["gpu_count"] = gpus.size();
+  json["notes"] = notes;
+  out.json = [json] { return ordered_document(json); };
+  return out;
 }
 
 }  // namespace
 
 void add_doctor(Command& app) {
-  auto json = std::make_shared<bool>(false);
+  auto outputs = std::make_shared<Outputs>();
   Command command = app.command("doctor",
                                 "What is here: GPUs, driver, libraries, processor, build options, "
                                 "recordings; exit code 0 without a GPU too",
                                 {"mmaudit doctor", "mmaudit doctor --json"});
-  command.flag("--json", *json, "as JSON");
-  command.runs([json](const Context&) { return doctor(*json); });
+  outputs->add_to(command, true);
+  command.runs([outputs](const Context& context) {
+    try_outputs(outputs->files(), {});
+    return outputs->publish(doctor(), context);
+  });
 }
 
 }  // namespace mmaudit::cli

@@ -9,22 +9,22 @@
 #include "explained.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
-#include "mmaudit/json.hpp"
-#include "mmaudit/report/dot_picture.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mmaudit/whole_number.hpp"
+#include "outputs.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct ExplainOptions {
-  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file, svg;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0;
   ModifierOptions modifiers;
-  bool json = false, all = false;
+  bool all = false;
+  Outputs outputs;
 };
 
 /// A dot product of an instruction, and D of the recording it is from.
@@ -150,38 +150,18 @@ Question moved_to(const Architecture& architecture, const Question& asked) {
 }
 
 int explain_command(const ExplainOptions& options, const Context& context) {
-  try_outputs({{"--svg", options.svg}}, {{"--tile", options.tile_file}, {"--model", context.model_file}});
+  try_outputs(options.outputs.files(), {{"--tile", options.tile_file}, {"--model", context.model_file}});
   const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());
-  Json traces = Json::array();
-  std::string text, summary;
-  std::vector<report::DotPicture> pictures;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Architecture& architecture = require_architecture(context, names[i]);
-    const Question own = i == 0 ? asked : moved_to(architecture, asked);
-    const Instruction& inst = own.instruction;
-    const DatapathEntry& entry = require_datapath(architecture, inst);
-    const Explained one = explain(inst, entry, own.dot);
-    traces.push_back(trace_json(one, architecture, entry));
-    const std::string title =
-        fmt::format("{} on {} ({})", name_of(inst), architecture.name, name_of(entry.evidence));
-    text += title + "\n" + trace_text(one, options.all);
-    if (!options.svg.empty()) pictures.push_back({title, one.trace});
-    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", architecture.name,
-                           hex_value(one.trace.result, spec_of(inst.d)));
+  std::vector<Explained> explained;
+  for (const std::string& name : names) {
+    const Architecture& architecture = require_architecture(context, name);
+    const Question own = explained.empty() ? asked : moved_to(architecture, asked);
+    explained.push_back(
+        explain(architecture, require_datapath(architecture, own.instruction), own.instruction, own.dot));
   }
-  if (names.size() > 1) text += "side by side: " + summary + "\n";
-  if (!asked.recorded.empty()) text += fmt::format("recorded 0x{}\n", asked.recorded);
-  if (options.json) {
-    Json out = {
-        {"schema", "mmaudit.explain/1"}, {"instruction", name_of(asked.instruction)}, {"traces", traces}};
-    if (!asked.recorded.empty()) out["recorded"] = asked.recorded;
-    text = document(out);
-  }
-  if (!options.svg.empty()) emit(options.svg, report::dot_svg(pictures));
-  if (options.svg != "-") emit("-", text);
-  return kAllGood;
+  return options.outputs.publish(report_of(explained, options.all, asked.recorded), context);
 }
 
 }  // namespace
@@ -227,11 +207,9 @@ void add_explain(Command& app) {
   command.option("--col", options->column, "with --tile: column of D");
   command.section("Modifiers");
   add_modifier_options(command, options->modifiers);
-  command.section("Output");
-  command.option("--svg FILE", options->svg,
-                 "every product's bits on one axis of powers of two, as an SVG file; - for standard output");
+  options->outputs.add_to(command, true);
+  options->outputs.add_picture_to(command, "every product's bits on one axis of powers of two");
   command.flag("--all", options->all, "list zero products too");
-  command.flag("--json", options->json, "the trace as JSON");
   command.runs([options](const Context& context) { return explain_command(*options, context); });
   add_layout(command);
 }

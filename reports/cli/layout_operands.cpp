@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "common.hpp"
+#include "mmaudit/device/backends.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/report/fragment_picture.hpp"
 #include "mmaudit/wmma_fragments.hpp"
 
 namespace mmaudit::cli {
@@ -112,6 +116,24 @@ Layout discovered_wmma_layout(const Instruction& instruction, const LayoutChoice
   return layout;
 }
 
+Discovered discover(const Instruction& instruction) {
+  const device::DeviceInfo gpu = require_device();
+  if (const std::string reason = device::why_not(gpu, instruction); !reason.empty())
+    throw EnvironmentError(reason);
+  const std::uint8_t modifiers = is_wgmma(instruction.op) ? kAFromRegisters : 0;
+  Discovered result{gpu.name, 0, false, device::declared_meetings(instruction)};
+  const device::FragmentMeetings seen =
+      device::probe_fragments(instruction, modifiers, device::hardware_backend(gpu));
+  for (std::size_t i = 0; i < seen.partner.size(); ++i)
+    result.differing += seen.partner[i] != result.declared.partner[i];
+  for (std::size_t i = 0; i < seen.passed.size(); ++i)
+    result.differing += seen.passed[i] != result.declared.passed[i];
+  result.agrees = seen == result.declared;
+  return result;
+}
+
+namespace {
+
 report::FragmentPicture picture_of(const Instruction& instruction, const LayoutOperand& operand) {
   const device::WmmaFragment& map = operand.map;
   report::FragmentPicture picture{
@@ -133,7 +155,7 @@ report::FragmentPicture picture_of(const Instruction& instruction, const LayoutO
   return picture;
 }
 
-Json to_json(const Instruction& instruction, const LayoutOperand& operand) {
+Json json_of(const Instruction& instruction, const LayoutOperand& operand) {
   const device::WmmaFragment& map = operand.map;
   Json lanes = Json::array();
   for (int slot = 0; slot < map.lanes * map.values; ++slot) {
@@ -150,6 +172,75 @@ Json to_json(const Instruction& instruction, const LayoutOperand& operand) {
           {"cols", map.cols},
           {"values_per_register", elements_per_register(instruction, operand.format)},
           {"row_col_by_lane_and_value", lanes}};
+}
+
+/// "Each of 32 lanes holds 4 registers of A, 2 of B, 4 of D."
+std::string registers_text(const Instruction& instruction, const Layout& layout) {
+  std::vector<std::string> held, in_memory;
+  int lanes = 0;
+  for (const LayoutOperand& one : layout.operands) {
+    if (one.map.lanes == 0) {
+      in_memory.push_back(one.name);
+      continue;
+    }
+    lanes = one.map.lanes;
+    const int per_register = elements_per_register(instruction, one.format);
+    held.push_back(fmt::format("{}{} of {}", (one.map.values + per_register - 1) / per_register,
+                               held.empty() ? " registers" : "", one.name));
+  }
+  std::string out =
+      held.empty() ? "" : fmt::format("Each of {} lanes holds {}.", lanes, fmt::join(held, ", "));
+  for (const std::string& name : in_memory)
+    out += fmt::format("{}{} is in shared memory.", out.empty() ? "" : " ", name);
+  return out;
+}
+
+Json json_of(const Instruction& instruction, const Layout& layout,
+             const std::optional<Discovered>& discovered) {
+  Json out = {
+      {"schema", "mmaudit.layout/1"}, {"instruction", name_of(instruction)}, {"operands", Json::array()}};
+  for (const LayoutOperand& operand : layout.operands)
+    if (operand.map.lanes != 0) out["operands"].push_back(json_of(instruction, operand));
+  if (!layout.known.empty()) {
+    out["evidence"] = layout.evidence;
+    out["known"] = layout.known;
+  }
+  if (discovered)
+    out["discovered"] = {
+        {"device", discovered->device}, {"agrees", discovered->agrees}, {"differing", discovered->differing}};
+  return out.sorted();
+}
+
+}  // namespace
+
+report::Report report_of(const Instruction& instruction, const Layout& layout,
+                         const std::optional<Discovered>& discovered) {
+  report::Report out{.title = "Registers of " + name_of(instruction)};
+  out.headline = registers_text(instruction, layout);
+  if (discovered) {
+    const device::FragmentMeetings& declared = discovered->declared;
+    out.tone = discovered->agrees ? report::Tone::good : report::Tone::bad;
+    out.lead.push_back(std::exchange(
+        out.headline,
+        discovered->agrees
+            ? fmt::format("{} agrees: {} slots of A, {} of B, {} of D meet as drawn", discovered->device,
+                          declared.slots_a, declared.slots_b, declared.slots_d)
+            : fmt::format("{} differs in {} of {} pairs of slots", discovered->device, discovered->differing,
+                          declared.partner.size() + declared.passed.size())));
+  }
+  out.lead.emplace_back("T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)");
+  if (!layout.known.empty()) out.lead.push_back("known: " + layout.known);
+  std::vector<report::FragmentPicture> pictures;
+  for (const LayoutOperand& operand : layout.operands) pictures.push_back(picture_of(instruction, operand));
+  out.sections.push_back({.title = "Picture",
+                          .figures = {report::fragment_figure(pictures)},
+                          .shown = report::kOnPage,
+                          .layout = report::Layout::wide});
+  for (const report::FragmentPicture& picture : pictures) out.sections.push_back(section_of(picture));
+  out.json = [instruction, layout, discovered] {
+    return json_of(instruction, layout, discovered).dump() + "\n";
+  };
+  return out;
 }
 
 }  // namespace mmaudit::cli

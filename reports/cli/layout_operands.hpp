@@ -1,12 +1,13 @@
 #pragma once
 // The operands that `mmaudit explain layout` shows, wherever their maps come from.
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "mmaudit/device/fragment_probe.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
-#include "mmaudit/json.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/report/fragment_picture.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::cli {
 
@@ -40,7 +41,18 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
 /// The same as this machine's GPU shows them. Errors: EnvironmentError without one.
 Layout discovered_wmma_layout(const Instruction& instruction, const LayoutChoice& choice);
 
-report::FragmentPicture picture_of(const Instruction& instruction, const LayoutOperand& operand);
-Json to_json(const Instruction& instruction, const LayoutOperand& operand);
+/// The declared meetings of slots beside those that the GPU of this machine shows.
+struct Discovered {
+  std::string device;
+  std::size_t differing = 0;  ///< pairs of slots
+  bool agrees = false;
+  device::FragmentMeetings declared;
+};
+
+/// Errors: EnvironmentError without a GPU that runs it.
+Discovered discover(const Instruction& instruction);
+
+report::Report report_of(const Instruction& instruction, const Layout& layout,
+                         const std::optional<Discovered>& discovered);
 
 }  // namespace mmaudit::cli

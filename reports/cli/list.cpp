@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "capabilities.hpp"
@@ -12,7 +13,7 @@
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/json.hpp"
-#include "mmaudit/report/table.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -20,7 +21,8 @@ namespace {
 struct ListOptions {
   std::string architecture;
   std::vector<std::string> instructions;
-  bool json = false, markdown = false, capabilities = false, cores = false, all = false;
+  bool markdown = false, capabilities = false, cores = false, all = false;
+  Outputs outputs;
 };
 
 struct Line {
@@ -88,28 +90,24 @@ std::vector<Line> lines_of(const Architecture& architecture, const std::vector<s
   return lines;
 }
 
-/// One block per architecture; Markdown has a heading for each.
-std::string block_of(const Architecture& architecture, const std::vector<Line>& lines, bool markdown) {
-  const report::Table table =
-      report::table_of<Line>({}, lines,
-                             {{{"instruction"}, [](const Line& line) { return line.instruction; }},
-                              {{"L", true}, [](const Line& line) { return line.l; }},
-                              {{"F", true}, [](const Line& line) { return line.f; }},
-                              {{"floor", true}, [](const Line& line) { return line.floor; }},
-                              {{"order of k"}, [](const Line& line) { return line.order; }},
-                              {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
-                              {{"known"}, [](const Line& line) { return line.evidence; }}});
+/// One table per architecture.
+report::Section section_of(const Architecture& architecture, const std::vector<Line>& lines) {
   const std::string capability = capability_text(architecture.compute_capability);
   const std::string target =
       architecture.target.empty() ? "compute capability " + capability : std::string(architecture.target);
-  const std::string title = markdown ? fmt::format("### {} ({})\n\n", architecture.name, target)
-                                     : fmt::format("{} ({}; {})\n", architecture.name, target,
-                                                   fmt::join(architecture.aliases, ", "));
-  return title + (markdown ? to_markdown(table) : to_text(table)) + "\n";
+  return section_of(report::table_of<Line>(
+      fmt::format("{} ({}; {})", architecture.name, target, fmt::join(architecture.aliases, ", ")), lines,
+      {{{"instruction"}, [](const Line& line) { return line.instruction; }},
+       {{"L", true}, [](const Line& line) { return line.l; }},
+       {{"F", true}, [](const Line& line) { return line.f; }},
+       {{"floor", true}, [](const Line& line) { return line.floor; }},
+       {{"order of k"}, [](const Line& line) { return line.order; }},
+       {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
+       {{"known"}, [](const Line& line) { return line.evidence; }}}));
 }
 
 /// What a first look needs: which GPUs, how much of each, and how it is known.
-std::string overview(const std::vector<const Architecture*>& chosen) {
+report::Table overview(const std::vector<const Architecture*>& chosen) {
   const auto count = [](const Architecture& architecture, Evidence evidence) {
     return std::to_string(
         std::count_if(kInstructions.begin(), kInstructions.end(), [&](const Instruction& one) {
@@ -128,64 +126,60 @@ std::string overview(const std::vector<const Architecture*>& chosen) {
   fields.push_back({{"also called"}, [](const Architecture* one) {
                       return fmt::format("{}", fmt::join(one->aliases, ", "));
                     }});
-  return to_text(report::table_of<const Architecture*>({}, chosen, fields)) +
-         "\nInstructions by how their arithmetic is known: recorded on such a GPU, replayed from public "
-         "data, from the\n"
-         "literature. `mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every "
-         "architecture;\n"
-         "--capabilities types against generations; --cores the sizes of tensor cores; --all everything.\n";
+  return report::table_of<const Architecture*>({}, chosen, fields);
 }
 
-constexpr const char* kLegend =
-    "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1.\n"
-    "A and B of one type, or any two of those named.\n"
-    "async: the program goes on and waits for D later.\n"
-    "OCP: what the Open Compute Project specifies. OFP8: the formats. MX: formats, scales and blocks of 32.\n"
-    "elements: formats of MX, without scales. no: other formats, scales or blocks. -: not its subject.\n"
-    "Under a generation, -: it lacks the instruction, or the instruction is one of those not in this "
-    "model.\n";
+constexpr std::array kOverviewLegend = {
+    "How the arithmetic of so many instructions is known: recorded on such a GPU, replayed from public data, "
+    "from the literature.",
+    "`mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every architecture; --all "
+    "everything.",
+    "--capabilities: types against generations. --cores: the sizes of tensor cores."};
+constexpr std::array kLegend = {
+    "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits below "
+    "it.",
+    "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1. Left open in --inst "
+    "they are 64, 128 and e4m3; where several instructions are chosen, any.",
+    "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set (`mmaudit verify "
+    "--dataset`). literature: papers only."};
 
-constexpr const char* kCoresLegend =
-    "A tensor core multiplies A (m x k) by B (k x n) per clock. FMA/clk/SM: cores * m * n * k.\n"
-    "k: products per step of the datapath; of int8 twice the k of f16, because exact sums show no steps.\n"
-    "x f16: ratio to f16. x before: ratio to the first of the types on the generation before.\n"
-    "blackwell is sm_100. sm_103 (B300) lacks kind::i8: the int8 row is of sm_100 alone.\n"
-    "The other architectures have no published sizes that fit their datapaths.\n"
-    "Sources of cores, m and n:\n";
-
-int list_cores(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+report::Report cores_of(const std::vector<const Architecture*>& chosen) {
   const std::vector<CoreLine> lines = core_lines(chosen);
-  if (lines.empty()) {
-    std::vector<std::string> known;
-    for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
-    refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
-           chosen.front()->name, known);
+  if (!lines.empty()) return core_report(lines);
+  std::vector<std::string> known;
+  for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
+  refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
+         chosen.front()->name, known);
+}
+
+report::Report report_of(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+  if (options.capabilities) return capability_report(chosen);
+  if (options.cores) return cores_of(chosen);
+  report::Report out{.title = "Architectures of the model"};
+  out.json = [chosen] {
+    Json json = {{"schema", "mmaudit.list/1"}, {"architectures", Json::array()}};
+    for (const Architecture* one : chosen) json["architectures"].push_back(corpus::to_json(*one));
+    return document(json);
+  };
+  if (options.architecture.empty() && options.instructions.empty() && !options.all && !options.markdown) {
+    out.sections.push_back(section_of(overview(chosen)));
+    out.sections.push_back({.title = "Legend", .lines = {kOverviewLegend.begin(), kOverviewLegend.end()}});
+    return out;
   }
-  if (options.json) {
-    emit("-", core_json(lines));
-    return kAllGood;
-  }
-  std::string text = (options.markdown ? to_markdown(core_table(lines)) : to_text(core_table(lines))) + "\n";
-  text += kCoresLegend;
   for (const Architecture* one : chosen)
-    if (const TensorCores* cores = find_tensor_cores(one->name))
-      text += fmt::format("{}: {}.\n", cores->architecture, cores->source);
-  emit("-", text);
-  return kAllGood;
+    if (const std::vector<Line> lines = lines_of(*one, options.instructions); !lines.empty())
+      out.sections.push_back(section_of(*one, lines));
+  if (out.sections.empty())
+    refuse(
+        "--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit list --all` "
+        "prints{}",
+        options.architecture.empty() ? "" : " on " + options.architecture,
+        nearest_text(options.instructions));
+  out.sections.push_back({.title = "Legend", .lines = {kLegend.begin(), kLegend.end()}});
+  return out;
 }
 
-int list_capabilities(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
-  if (options.json) {
-    emit("-", capability_json(chosen));
-    return kAllGood;
-  }
-  const report::Table table = capability_table(chosen);
-  emit("-", (options.markdown ? to_markdown(table) : to_text(table)) + "\n" + kLegend +
-                fmt::format("Not in this model: {}.\n", not_in_the_model()));
-  return kAllGood;
-}
-
-int list(const ListOptions& options, const Context& context) {
+int list(ListOptions& options, const Context& context) {
   std::vector<const Architecture*> chosen;
   if (options.architecture.empty()) {
     for (const Architecture& row : architectures()) chosen.push_back(&row);
@@ -193,40 +187,11 @@ int list(const ListOptions& options, const Context& context) {
   } else {
     chosen.push_back(&require_architecture(context, options.architecture));
   }
-  if (options.capabilities) return list_capabilities(options, chosen);
-  if (options.cores) return list_cores(options, chosen);
-  if (options.json) {
-    Json out = {{"schema", "mmaudit.list/1"}, {"architectures", Json::array()}};
-    for (const Architecture* architecture : chosen)
-      out["architectures"].push_back(corpus::to_json(*architecture));
-    emit("-", document(out));
-    return kAllGood;
-  }
-  if (options.architecture.empty() && options.instructions.empty() && !options.all && !options.markdown) {
-    emit("-", overview(chosen));
-    return kAllGood;
-  }
-  std::string text;
-  for (const Architecture* architecture : chosen)
-    if (const std::vector<Line> lines = lines_of(*architecture, options.instructions);
-        !lines.empty() || options.instructions.empty())
-      text += block_of(*architecture, lines, options.markdown);
-  if (text.empty())
-    refuse(
-        "--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit list --all` "
-        "prints{}",
-        options.architecture.empty() ? "" : " on " + options.architecture,
-        nearest_text(options.instructions));
-  if (!options.markdown)
-    text +=
-        "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits "
-        "below it.\n"
-        "N: 8 to 256 in steps of 8. M: 64, 128. A, B: any of e5m2, e4m3, e3m2, e2m3, e2m1. Left open in\n"
-        "--inst they are 64, 128 and e4m3; where several instructions are chosen, any.\n"
-        "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set\n"
-        "(`mmaudit verify --dataset`). literature: papers only.\n";
-  emit("-", text);
-  return kAllGood;
+  if (options.markdown) options.outputs.print_as("markdown");
+  try_outputs(options.outputs.files(), {{"--model", context.model_file}});
+  if (options.outputs.writes("--json") && !options.instructions.empty())
+    refuse("--inst: found with --json, allowed: one of them");
+  return options.outputs.publish(report_of(options, chosen), context);
 }
 
 }  // namespace
@@ -248,7 +213,7 @@ void add_list(Command& app) {
                             .comma_separated();
   command.flag("--all", options->all, "every instruction of every architecture");
   add_model_option(command);
-  command.section("Output");
+  options->outputs.add_to(command, true);
   const Option capabilities =
       command
           .flag("--capabilities", options->capabilities,
@@ -259,9 +224,7 @@ void add_list(Command& app) {
             "what one tensor core of each generation multiplies per clock, and ratios")
       .excludes(chosen)
       .excludes(capabilities);
-  command.flag("--json", options->json, "as JSON: every field of every datapath, as --model reads it")
-      .excludes(chosen);
-  command.flag("--markdown", options->markdown, "as a Markdown table");
+  command.flag("--markdown", options->markdown, "every instruction, as Markdown");
   command.runs([options](const Context& context) { return list(*options, context); });
 }
 

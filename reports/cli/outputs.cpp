@@ -5,7 +5,18 @@
 #include <algorithm>
 #include <span>
 
+#include "mmaudit/report/figures.hpp"
+
 namespace mmaudit::cli {
+namespace {
+
+std::string picture_of(const report::Report& report) {
+  for (const report::Section& section : report.sections)
+    if (!section.figures.empty()) return report::svg_document(section.figures.front());
+  return {};
+}
+
+}  // namespace
 
 void Outputs::add_to(Command& command, bool flag) {
   command.section("Output");
@@ -22,12 +33,17 @@ void Outputs::add_to(Command& command, bool flag) {
   }
 }
 
+void Outputs::add_picture_to(Command& command, const std::string& text) {
+  command.option("--svg FILE", picture_, text + ", as an SVG file; - prints it instead");
+}
+
 std::vector<NamedFile> Outputs::files() const {
   std::vector<NamedFile> out;
   for (const report::Renderer& renderer : report::renderers())
     if (const auto at = paths_.find(std::string(renderer.name)); at != paths_.end() && !at->second.empty())
       out.push_back({std::string(renderer.option), at->second});
   if (json_flag_) out.push_back({"--json", "-"});
+  if (!picture_.empty()) out.push_back({"--svg", picture_});
   return out;
 }
 
@@ -38,6 +54,11 @@ std::vector<std::string> Outputs::names() const {
   return out;
 }
 
+bool Outputs::writes(std::string_view option) const {
+  const std::vector<NamedFile> all = files();
+  return std::any_of(all.begin(), all.end(), [&](const NamedFile& file) { return file.option == option; });
+}
+
 bool Outputs::printed() const {
   const std::vector<NamedFile> all = files();
   return std::any_of(all.begin(), all.end(), [](const NamedFile& file) { return file.path == "-"; });
@@ -45,7 +66,11 @@ bool Outputs::printed() const {
 
 int Outputs::publish(report::Report report, const Context& context,
                      std::vector<corpus::TextFile> more) const {
-  if (report.provenance.version.empty()) name_program(report.provenance);
+  // An audit says more of that by itself.
+  const bool told =
+      std::any_of(report.sections.begin(), report.sections.end(),
+                  [](const report::Section& one) { return one.title == "How this report was made"; });
+  if (!told && report.provenance.version.empty()) name_program(report.provenance);
   if (report.provenance.command.empty()) report.provenance.command = context.command;
   const report::Renderer* prints = report::find_renderer("text");
   for (const report::Renderer& renderer : report::renderers()) {
@@ -57,6 +82,7 @@ int Outputs::publish(report::Report report, const Context& context,
       more.push_back({at->second, renderer.draw(report, false)});
   }
   if (json_flag_) prints = report::find_renderer("json");
+  if (!picture_.empty()) more.push_back({picture_, picture_of(report)});
   const auto instead =
       std::partition(more.begin(), more.end(), [](const corpus::TextFile& file) { return file.path != "-"; });
   // The files first: who reads the text may stop early.

@@ -16,9 +16,15 @@ class Outputs {
   /// prints.
   void add_to(Command& command, bool flag = false);
 
+  /// Adds --svg FILE, for a report with a figure; `text`: what it shows.
+  void add_picture_to(Command& command, const std::string& text);
+  /// Prints this format instead of the text, as --NAME - does.
+  void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
+
   /// The files that will be written, for try_outputs() and Progress.
   [[nodiscard]] std::vector<NamedFile> files() const;
   [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] bool writes(std::string_view option) const;
   /// Whether standard output gets something else than the text.
   [[nodiscard]] bool printed() const;
 
@@ -29,6 +35,7 @@ class Outputs {
 
  private:
   std::map<std::string, std::string> paths_;  ///< by the renderer's name; stable, since parsing writes them
+  std::string picture_;
   bool json_flag_ = false;
 };
 

@@ -79,8 +79,10 @@ Dyadic dyadic_of(double x) {
   return {static_cast<std::int64_t>(std::ldexp(significand, 53)), exponent - 53};
 }
 
+std::string value_of(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
+
 std::string value_of(Dyadic x) {
-  return fmt::format("{}", std::ldexp(static_cast<double>(x.significand), x.exponent));
+  return value_of(std::ldexp(static_cast<double>(x.significand), x.exponent));
 }
 
 Line number_line(std::string_view name, std::uint64_t bits, const FormatSpec& format,

@@ -26,7 +26,6 @@ int lead_of(Dyadic x);  ///< power of its first bit; of zero: of no meaning
 int last_of(Dyadic x);  ///< power of its last set bit
 /// The last place that a number of this format has around x.
 int last_place(Dyadic x, const FormatSpec& format);
-std::string value_of(Dyadic x);
 
 /// A finite number of at most 64 significant bits.
 Dyadic dyadic_of(double x);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "dot_lines.hpp"
-#include "mmaudit/report/report.hpp"
+#include "svg_parts.hpp"
 
 namespace mmaudit::report {
 namespace {
@@ -68,7 +68,7 @@ std::string line_markup(const Line& line, const Axis& axis, double y) {
 
 }  // namespace
 
-std::string dot_svg(const std::vector<DotPicture>& pictures) {
+std::string dot_figure(const std::vector<DotPicture>& pictures) {
   std::vector<Panel> panels;
   for (const DotPicture& picture : pictures) {
     std::vector<Panel> own = panels_of(picture);
@@ -111,21 +111,10 @@ std::string dot_svg(const std::vector<DotPicture>& pictures) {
       grid += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>", axis.at(power), top, y);
   label_axis();
   const double width = std::max(axis.at(axis.low) + kBit + 36, 16 + 7.4 * static_cast<double>(widest));
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-             "height=\"{1:.0f}\" role=\"img\">\n<title>Bits of a dot product on one axis of powers of "
-             "two</title>\n"
-             "<style>svg{{background:#fff}}text{{font:11px "
-             "monospace;fill:#1a1f26;white-space:pre}}.soft{{fill:#56606d}}"
-             ".title text{{font:bold 12px "
-             "sans-serif}}.gone{{fill:#a3161d}}.kept{{fill:#cfe2fb}}.cut{{fill:#fde3e3}}"
-             ".sum .kept{{fill:#fdeed9}}.result .kept{{fill:#cdeedb}}.grid{{stroke:#e3e7ec}}"
-             "@media(prefers-color-scheme:dark){{svg{{background:#11151a}}text{{fill:#e7ebf0}}.soft{{fill:#"
-             "a3aebb}}"
-             ".gone{{fill:#ff9a98}}.kept{{fill:#1d4676}}.cut{{fill:#451a1c}}.sum .kept{{fill:#55391a}}"
-             ".result .kept{{fill:#14502f}}.grid{{stroke:#2b343e}}}}</style>\n",
-             width, y + 8) +
-         grid + "\n" + lines + "</svg>\n";
+  std::string titles;
+  for (const DotPicture& picture : pictures) titles += (titles.empty() ? "" : "; ") + picture.title;
+  return svg::open_svg(width, y + 8, "bits", "Bits of a dot product on one axis of powers of two", titles) +
+         "<g class=\"bits\">\n" + grid + "\n" + lines + "</g></svg>";
 }
 
 }  // namespace mmaudit::report

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "mmaudit/report/audit.hpp"
-#include "mmaudit/report/table.hpp"
 #include "svg_parts.hpp"
 
 namespace mmaudit::report {
@@ -61,7 +59,8 @@ std::string colour(int lane) {
 }
 
 constexpr double kRowHeight = 20, kSide = 58, kTop = 44, kGap = 18;
-constexpr int kMostCells = 32;  ///< down or across, before a picture shows what repeats once
+/// Cells down and across, before what repeats is shown once.
+constexpr int kMostRows = 32, kMostColumns = 16;
 
 /// A picture that goes on with the same again: `period` rows or columns, lanes and registers so much further.
 struct Repeat {
@@ -124,7 +123,7 @@ Part part_of(const FragmentPicture& picture) {
   part.cols = picture.cols;
   for (const bool down : {true, false}) {
     int& shown = down ? part.rows : part.cols;
-    if (shown / (down ? part.size.rows : part.size.cols) <= kMostCells) continue;
+    if (shown / (down ? part.size.rows : part.size.cols) <= (down ? kMostRows : kMostColumns)) continue;
     const auto repeat = repeat_of(picture, down);
     if (!repeat) continue;
     const int extent = shown;
@@ -139,38 +138,32 @@ Part part_of(const FragmentPicture& picture) {
   return part;
 }
 
-std::string text_at(double x, double y, std::string_view cls, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n", x, y,
-                     cls.empty() ? "" : fmt::format(" class=\"{}\"", cls), escaped_html(text));
-}
-
 std::string drawn_at(const Part& part, double left, double top) {
   const FragmentPicture& picture = *part.picture;
-  std::string out = text_at(left, top + 14, "title", picture.title);
+  std::string out = svg::text(left, top + 14, "title", escaped_html(picture.title));
   left += kSide;
   top += kTop;
   if (picture.holders.empty())
     out += svg::rect("memory", left, top, part.column * part.cols, kRowHeight * part.rows) + "\n";
   for (int col = 0; !picture.holders.empty() && col < part.cols; col += part.size.cols)
-    out += text_at(left + part.column * col + 4, top - 6, "", range(col, part.size.cols));
+    out += svg::text(left + part.column * col + 4, top - 6, "", range(col, part.size.cols));
   for (int row = 0; !picture.holders.empty() && row < part.rows; row += part.size.rows) {
     const double y = top + kRowHeight * row, height = kRowHeight * part.size.rows;
-    out += text_at(left - 6, y + height / 2 + 4, "side", range(row, part.size.rows));
+    out += svg::text(left - 6, y + height / 2 + 4, "side", range(row, part.size.rows));
     for (int col = 0; col < part.cols; col += part.size.cols) {
       const double x = left + part.column * col, width = part.column * part.size.cols;
       const auto& holders = holders_at(picture, row, col);
-      out += fmt::format(
-                 "<g><title>{}[{}, {}]: {}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
-                 "height=\"{:.1f}\" fill=\"{}\"/>",
-                 picture.operand, range(row, part.size.rows), range(col, part.size.cols),
-                 label(picture, row, col), x, y, width, height,
-                 holders.empty() ? "#ffffff" : colour(holders.front().lane)) +
-             text_at(x + 4, y + height / 2 + 4, "", label(picture, row, col)) + "</g>\n";
+      const std::string held = label(picture, row, col),
+                        fill = holders.empty() ? "#ffffff" : colour(holders.front().lane);
+      out += svg::hinted(fmt::format("{}[{}, {}]: {}", picture.operand, range(row, part.size.rows),
+                                     range(col, part.size.cols), held),
+                         svg::rect("", x, y, width, height, 1, fmt::format(" fill=\"{}\"", fill)) +
+                             svg::text(x + 4, y + height / 2 + 4, "", held));
     }
   }
   double y = top + kRowHeight * part.rows + 16;
   for (const std::string& note : part.notes) {
-    out += text_at(left, y, "", note);
+    out += svg::text(left, y, "", note);
     y += 16;
   }
   return out;
@@ -178,26 +171,28 @@ std::string drawn_at(const Part& part, double left, double top) {
 
 }  // namespace
 
-std::string picture_text(const FragmentPicture& picture) {
-  const CellSize size = cell_size(picture);
-  std::vector<std::vector<Cell>> rows = {{Cell("")}};
-  for (int col = 0; col < picture.cols; col += size.cols) rows[0].emplace_back(range(col, size.cols));
-  for (int row = 0; row < picture.rows; row += size.rows) {
-    auto& cells = rows.emplace_back(std::vector<Cell>{Cell(range(row, size.rows))});
-    for (int col = 0; col < picture.cols; col += size.cols) cells.emplace_back(label(picture, row, col));
+Section section_of(const FragmentPicture& picture) {
+  const Part part = part_of(picture);
+  Section section{.title = picture.title, .lines = part.notes};
+  if (picture.holders.empty()) return section;
+  Table table{.columns = {Column("row", true)}};
+  for (int col = 0; col < part.cols; col += part.size.cols)
+    table.columns.emplace_back(range(col, part.size.cols));
+  for (int row = 0; row < part.rows; row += part.size.rows) {
+    auto& cells = table.rows.emplace_back(std::vector<Cell>{range(row, part.size.rows)});
+    for (int col = 0; col < part.cols; col += part.size.cols) cells.emplace_back(label(picture, row, col));
   }
-  std::size_t width = 0;  // of every column
-  for (const auto& row : rows)
-    for (std::size_t i = 1; i < row.size(); ++i) width = std::max(width, row[i].text.size());
-  std::vector<Place> places(rows[0].size(), Place{.width = width});
-  places[0] = {.gap = 0, .width = 3, .right = true};
-  return picture.title + "\n" + aligned(std::move(places), rows);
+  section.tables.push_back(std::move(table));
+  return section;
 }
 
-std::string picture_svg(const std::vector<FragmentPicture>& pictures) {
+std::string fragment_figure(const std::vector<FragmentPicture>& pictures) {
   std::vector<Part> left, above, rest;  // A; B; what has the rows of A and the columns of B
-  for (const FragmentPicture& one : pictures)
+  std::string titles;
+  for (const FragmentPicture& one : pictures) {
     (one.operand == 'A' ? left : one.operand == 'B' ? above : rest).push_back(part_of(one));
+    titles += (titles.empty() ? "" : "; ") + one.title;
+  }
   double column = 24;
   for (const auto* parts : {&above, &rest})
     for (const Part& part : *parts) column = std::max(column, part.column);
@@ -226,16 +221,8 @@ std::string picture_svg(const std::vector<FragmentPicture>& pictures) {
     y += part.height();
     bottom = std::max(bottom, y);
   }
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-             "height=\"{1:.0f}\" role=\"img\">\n<title>Register fragments</title>\n"
-             "<style>text{{font:11px monospace;fill:#111}}.title{{font:bold 12px sans-serif}}"
-             ".side{{text-anchor:end}}.memory{{fill:#eee;stroke-dasharray:4 3}}"
-             "rect{{stroke:#555;stroke-width:.5}}</style>\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
-             "fill=\"#fff\" "
-             "stroke=\"none\"/>\n",
-             width, bottom) +
-         body + "</svg>\n";
+  return svg::open_svg(width, bottom, "fragments", "Register fragments", titles) +
+         "<g class=\"fragments\">\n" + body + "</g></svg>";
 }
 
 }  // namespace mmaudit::report

@@ -4,6 +4,7 @@
 
 namespace mmaudit::report {
 
+extern const std::string_view kPictureStyle;  ///< of pictures that are files of their own; part of kStyle
 extern const std::string_view kStyle;
 extern const std::string_view kStyleSha256;  ///< of exactly kStyle, hexadecimal
 extern const std::string_view kScript;

@@ -22,8 +22,6 @@ std::string name_of(const std::vector<int>& ks) {
   return *least == *most ? fmt::format("k {}", *least) : fmt::format("k {}-{}", *least, *most);
 }
 
-std::string number(double x) { return std::isnan(x) ? "nan" : fmt::format("{}", x); }
-
 /// x without its bits below a power.
 Dyadic cut_at(Dyadic x, int power) {
   const int low = power - x.exponent;
@@ -41,7 +39,7 @@ Dyadic floored(Dyadic x, int power) {
 /// A product that a step adds; bits below `cut` go.
 void add_product(Panel& panel, const DotSpec& spec, const ExplainedTerm& x, std::optional<int> cut) {
   Line line{.label = fmt::format("k {}  {} x {}", x.k, value_text(x.a, spec.a), value_text(x.b, spec.b))};
-  line.hint = "exact " + number(x.product);
+  line.hint = "exact " + value_of(x.product);
   if (!std::isfinite(x.product)) {
     panel.lines.push_back(std::move(line));
     return;
@@ -59,7 +57,7 @@ void add_product(Panel& panel, const DotSpec& spec, const ExplainedTerm& x, std:
   panel.lines.push_back(std::move(line));
   if (same) return;
   Line taken{.label =
-                 fmt::format("  taken as {}{}", number(x.taken), x.flushed ? " (a subnormal factor)" : "")};
+                 fmt::format("  taken as {}{}", value_of(x.taken), x.flushed ? " (a subnormal factor)" : "")};
   if (std::isfinite(x.taken)) taken.bits = dyadic_of(x.taken);
   panel.lines.push_back(std::move(taken));
 }
@@ -89,7 +87,7 @@ void add_tree_sum(Panel& panel, const Explanation& trace, const ExplainedPartial
   const double rounded = decode_value(partial.bits, output);
   const std::string name = name_of(partial.ks);
   const bool exact =
-      partial.fits && value_of(partial.sum) == fmt::format("{}", std::abs(rounded) == 0 ? 0.0 : rounded);
+      partial.fits && value_of(partial.sum) == value_of(std::abs(rounded) == 0 ? 0.0 : rounded);
   if (!exact && partial.fits) {
     Line line = sum_line(partial.sum, output);
     line.label = name + " " + line.label;

@@ -119,7 +119,10 @@ std::string to_text(const Table& table, bool colour) {
     const std::vector<std::string> header = header_lines(table.columns[i].header, width);
     for (std::size_t line = 0; line < 2; ++line) lines[line].emplace_back(header[line]);
   }
-  if (std::all_of(lines[0].begin(), lines[0].end(), [](const Cell& cell) { return cell.text.empty(); }))
+  const bool facts = table.columns.size() == 2 && table.columns[0].header == "what";
+  if (facts) lines.erase(lines.begin(), lines.begin() + 2);  // each row says what it is
+  if (!facts &&
+      std::all_of(lines[0].begin(), lines[0].end(), [](const Cell& cell) { return cell.text.empty(); }))
     lines.erase(lines.begin());
   return aligned(std::move(places), lines, colour);
 }

@@ -35,7 +35,7 @@ double place_of(const std::string& svg, const std::string& cls, const std::strin
 const std::vector<std::uint64_t> kA = {0x7E, 0, 0, 0, 0, 0x21}, kB = {0x38, 0, 0, 0, 0, 0x2C};
 
 TEST(DotPicture, ShowsWhatAlignmentKeepsAndCuts) {
-  const std::string svg = dot_svg({picture("hopper", "wgmma.m64n64k32.f32.e4m3.e4m3", kA, kB)});
+  const std::string svg = dot_figure({picture("hopper", "wgmma.m64n64k32.f32.e4m3.e4m3", kA, kB)});
   EXPECT_TRUE(has(svg, "bits below 2^-5 are cut")) << svg;
   EXPECT_TRUE(has(svg, "exact 0.052734375, kept 0.03125, lost 0.021484375"));
   // 448 is 111b * 2^6: fourteen columns of 11 left of the bit at 2^-5.
@@ -52,7 +52,7 @@ TEST(DotPicture, ShowsWhatAlignmentKeepsAndCuts) {
 TEST(DotPicture, SeveralStandOnOneAxis) {
   const DotPicture one = picture("hopper", "wgmma.m64n64k32.f32.e4m3.e4m3", kA, kB);
   const std::string svg =
-      dot_svg({one, picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {0x3C00}, {0xBC00}, 0x3F000000)});
+      dot_figure({one, picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {0x3C00}, {0xBC00}, 0x3F000000)});
   EXPECT_TRUE(has(svg, "mma.m16n8k16.f32.f16.f16.f32"));
   EXPECT_TRUE(has(svg, "k 0  1 x -1"));
   EXPECT_TRUE(has(svg, "D -0.5"));
@@ -61,16 +61,17 @@ TEST(DotPicture, SeveralStandOnOneAxis) {
 TEST(DotPicture, EveryKindOfTraceIsDrawn) {
   const std::uint64_t nan = 0x7FC00000, two = 0x4000000000000000;
   const std::string special =
-      dot_svg({picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {0x3C00}, {0x3C00}, nan)});
+      dot_figure({picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {0x3C00}, {0x3C00}, nan)});
   EXPECT_TRUE(has(special, "no sum is formed"));
   const std::string chain =
-      dot_svg({picture("hopper", "mma.m8n8k4.f64.f64.f64.f64", {two, two}, {two, two})});
+      dot_figure({picture("hopper", "mma.m8n8k4.f64.f64.f64.f64", {two, two}, {two, two})});
   EXPECT_TRUE(has(chain, "after k 0 4"));
   EXPECT_TRUE(has(chain, "D 8"));
-  const std::string integers = dot_svg({picture("hopper", "mma.m16n8k32.s32.s8.s8.s32", {3, 0xFF}, {5, 7})});
+  const std::string integers =
+      dot_figure({picture("hopper", "mma.m16n8k32.s32.s8.s8.s32", {3, 0xFF}, {5, 7})});
   EXPECT_TRUE(has(integers, "k 1  -1 x 7")) << integers;
   EXPECT_TRUE(has(integers, "D 8"));
-  const std::string nothing = dot_svg({picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {}, {})});
+  const std::string nothing = dot_figure({picture("hopper", "mma.m16n8k16.f32.f16.f16.f32", {}, {})});
   EXPECT_TRUE(has(nothing, "(17 zero)")) << nothing;
 }
 
@@ -93,7 +94,7 @@ std::string digits(const std::string& line, const std::string& cls) {
 // CDNA3: 2^10 * 1 and 3 * 2^-15: E = 10 keeps 2^-14 of a product. c = -3 * 2^-23: of c 2^-14 stays, downward.
 TEST(DotPicture, TwoStagesAreDrawnOneAfterTheOther) {
   const std::string svg =
-      dot_svg({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x6400, 0x0600}, {0x3C00, 0x3C00}, 0xB4C00000)});
+      dot_figure({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x6400, 0x0600}, {0x3C00, 0x3C00}, 0xB4C00000)});
   EXPECT_TRUE(has(svg, "step 1 of 1: products are added first, then c"));
   EXPECT_TRUE(has(svg, "k 0-7: the largest exponent is 10; bits below 2^-14 are cut")) << svg;
   const std::string product = row(svg, "k 1  ");
@@ -110,8 +111,8 @@ TEST(DotPicture, TwoStagesAreDrawnOneAfterTheOther) {
 
 // CDNA3's bf8: even and odd k apart; the odd sum is cut where the even one is, and a far c is dropped.
 TEST(DotPicture, TwoSumsHaveAnExponentEach) {
-  const std::string svg = dot_svg({picture("cdna3", "v_mfma_f32_16x16x32_bf8_bf8", {0x5C, 0x02, 0, 0x01},
-                                           {0x5C, 0x02, 0, 0x01}, 0x30000000)});
+  const std::string svg = dot_figure({picture("cdna3", "v_mfma_f32_16x16x32_bf8_bf8", {0x5C, 0x02, 0, 0x01},
+                                              {0x5C, 0x02, 0, 0x01}, 0x30000000)});
   EXPECT_TRUE(has(svg, "even k: the largest exponent is 14; bits below 2^-10 are cut")) << svg;
   EXPECT_TRUE(has(svg, "odd k: the largest exponent is -30; bits below 2^-54 are cut")) << svg;
   EXPECT_TRUE(
@@ -127,8 +128,9 @@ TEST(DotPicture, TwoSumsHaveAnExponentEach) {
 
 // CDNA2: 2048 + 2^-13 is rounded to 2048 before the other pair comes; a subnormal factor is zero.
 TEST(DotPicture, TreesShowEveryRounding) {
-  const std::string svg = dot_svg({picture("cdna2", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800, 0x4000, 0x0001},
-                                           {0x3C00, 0x3C00, 0x3C00, 0x3C00}, 0x3F800000)});
+  const std::string svg =
+      dot_figure({picture("cdna2", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800, 0x4000, 0x0001},
+                          {0x3C00, 0x3C00, 0x3C00, 0x3C00}, 0x3F800000)});
   EXPECT_TRUE(has(svg, "every product and every sum of two is rounded"));
   const std::string pair = row(svg, "k 0-1 sum 2048.0001");
   EXPECT_EQ(digits(pair, "").size(), 24U) << pair;
@@ -144,15 +146,15 @@ TEST(DotPicture, TreesShowEveryRounding) {
 // CDNA1: exact, so the bit that binary32 has no place for goes in the one rounding.
 TEST(DotPicture, ExactSumsAreCutOnce) {
   const std::string svg =
-      dot_svg({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800}, {0x3C00, 0x3C00}, 0x3F800000)});
+      dot_figure({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x6800, 0x0800}, {0x3C00, 0x3C00}, 0x3F800000)});
   const std::string sum = row(svg, "sum 2049.0001");
   EXPECT_EQ(digits(sum, "").size(), 24U) << svg;
   EXPECT_EQ(digits(sum, "gone"), "1");
   EXPECT_TRUE(has(svg, "step 2 of 2"));
   const std::string wide =
-      dot_svg({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x3C00}, {0x3C00}, 0x00000001)});
+      dot_figure({picture("cdna1", "v_mfma_f32_32x32x8f16", {0x3C00}, {0x3C00}, 0x00000001)});
   EXPECT_TRUE(has(wide, "sum: more than 64 bits")) << wide;
-  const std::string special = dot_svg({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x7C00}, {0x3C00})});
+  const std::string special = dot_figure({picture("cdna3", "v_mfma_f32_32x32x8f16", {0x7C00}, {0x3C00})});
   EXPECT_TRUE(has(special, "an input is NaN or infinite, no sum is formed"));
   EXPECT_FALSE(has(special, "largest exponent"));
 }
@@ -160,7 +162,7 @@ TEST(DotPicture, ExactSumsAreCutOnce) {
 TEST(DotPicture, WideRangesEnd) {
   // bf16 2^127 beside 2^-126: more powers than a page has columns.
   const std::string svg =
-      dot_svg({picture("hopper", "mma.m16n8k16.f32.bf16.bf16.f32", {0x7F00, 0x0080}, {0x3F80, 0x3F80})});
+      dot_figure({picture("hopper", "mma.m16n8k16.f32.bf16.bf16.f32", {0x7F00, 0x0080}, {0x3F80, 0x3F80})});
   EXPECT_LT(std::atoi(svg.c_str() + svg.find(" width=\"") + 8), 1500);
 }
 

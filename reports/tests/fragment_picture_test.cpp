@@ -5,6 +5,8 @@
 
 #include <tuple>
 
+#include "mmaudit/report/figures.hpp"
+
 namespace mmaudit::report {
 namespace {
 
@@ -17,19 +19,20 @@ FragmentPicture small() {
 }
 
 TEST(FragmentPicture, NeighboursInARegisterAreOneCell) {
-  EXPECT_EQ(picture_text(small()),
-            "A & <B>\n"
-            "     0-1    2-3\n"
-            "  0  T0 r0  T1 r0\n"
-            "  1  T2 r0  T3 r0\n");
+  const Section section = section_of(small());
+  EXPECT_EQ(section.title, "A & <B>");
+  EXPECT_EQ(to_text(section.tables.at(0)),
+            "  row  0-1    2-3\n"
+            "    0  T0 r0  T1 r0\n"
+            "    1  T2 r0  T3 r0\n");
 }
 
 TEST(FragmentPicture, CellsSplitWhereRegistersDo) {
   FragmentPicture picture = small();
   picture.holders[1] = {{7, 4}};
-  const std::string text = picture_text(picture);
+  const std::string text = to_text(section_of(picture).tables.at(0));
   EXPECT_NE(text.find("T7 r2"), std::string::npos) << text;
-  EXPECT_NE(text.find("\n     0      1      2      3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  row  0      1      2      3\n"), std::string::npos) << text;
 }
 
 TEST(FragmentPicture, SeveralHoldersAndNone) {
@@ -37,7 +40,7 @@ TEST(FragmentPicture, SeveralHoldersAndNone) {
   picture.per_register = 1;
   picture.holders[0] = {{0, 0}, {8, 0}};
   picture.holders[5] = {};
-  const std::string text = picture_text(picture);
+  const std::string text = to_text(section_of(picture).tables.at(0));
   EXPECT_NE(text.find("T0 r0,T8 r0"), std::string::npos) << text;
   EXPECT_NE(text.find("  -  "), std::string::npos) << text;
 }
@@ -61,12 +64,12 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 TEST(FragmentPicture, WhatRepeatsIsDrawnOnce) {
   FragmentPicture picture = repeated();
-  std::string svg = picture_svg({picture});
+  std::string svg = fragment_figure({picture});
   EXPECT_EQ(count_of(svg, "<g>"), 16U * 8U);
   EXPECT_NE(svg.find("rows 16 to 63: every 16 rows the same again, lanes + 32<"), std::string::npos) << svg;
   EXPECT_NE(svg.find("columns 8 to 63: every 8 columns the same again, registers + 4<"), std::string::npos);
   picture.holders[64 * 40 + 7][0].lane += 1;  // nothing repeats
-  svg = picture_svg({picture});
+  svg = fragment_figure({picture});
   EXPECT_EQ(count_of(svg, "<g>"), 64U * 64U);
 }
 
@@ -82,7 +85,7 @@ TEST(FragmentPicture, BStandsAboveDAndABesideIt) {
     all[i].title = std::string("title ") + "ABCD"[i];
   }
   std::swap(all[2], all[3]);
-  const std::string svg = picture_svg(all);
+  const std::string svg = fragment_figure(all);
   const auto [a, b, c, d] =
       std::tuple(place(svg, "title A"), place(svg, "title B"), place(svg, "title C"), place(svg, "title D"));
   EXPECT_EQ(a.second, d.second);
@@ -93,15 +96,22 @@ TEST(FragmentPicture, BStandsAboveDAndABesideIt) {
   EXPECT_LT(d.second, c.second);
 }
 
+TEST(FragmentPicture, TheTableSaysOnceWhatRepeats) {
+  const Section section = section_of(repeated());
+  EXPECT_EQ(section.tables.at(0).rows.size(), 16U);
+  EXPECT_EQ(section.tables.at(0).columns.size(), 9U);
+  EXPECT_EQ(section.lines.size(), 2U);
+}
+
 TEST(FragmentPicture, AnOperandInMemoryIsABox) {
   FragmentPicture b{"B", 16, 64, 1, {}, 'B'};
-  const std::string svg = picture_svg({b, repeated()});
+  const std::string svg = fragment_figure({b, repeated()});
   EXPECT_NE(svg.find("in shared memory, held by no lane"), std::string::npos);
   EXPECT_EQ(count_of(svg, "class=\"memory\""), 1U);
 }
 
 TEST(FragmentPicture, SvgIsOneDocumentWithEscapedText) {
-  const std::string svg = picture_svg({small(), small()});
+  const std::string svg = svg_document(fragment_figure({small(), small()}));
   EXPECT_EQ(svg.rfind("<svg ", 0), 0U);
   EXPECT_NE(svg.find("</svg>\n"), std::string::npos);
   EXPECT_NE(svg.find("A &amp; &lt;B&gt;"), std::string::npos);

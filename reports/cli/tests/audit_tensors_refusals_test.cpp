@@ -30,7 +30,7 @@ TEST_F(AuditTensors, OutputsAreTriedFirstAndAreNoInputs) {
   const std::string before = corpus::facts_of_file(path("A.npy")).checksum;
   refused(audit({"--html", path("A.npy")}), {"--html: found the file of --a"});
   EXPECT_EQ(corpus::facts_of_file(path("A.npy")).checksum, before);
-  refused(audit({"--html", path("x"), "--md", path("./x")}), {"--html: found the file of --md"});
+  refused(audit({"--html", path("x"), "--md", path("./x")}), {"--md: found the file of --html"});
   std::filesystem::create_symlink("nowhere", path("link"));
   refused(audit({"--csv", path("link")}), {"it is a symbolic link to nothing"});
   const std::size_t files_before = files();

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/report.hpp"
 #include "program.hpp"
 
@@ -19,12 +20,26 @@ struct Example {
 const std::vector<Example>& examples() {
   static const std::string kBaseline =
       (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.json").string();
+  static const std::string kOnes = [] {
+    const std::string path = (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.npy").string();
+    corpus::save_tensor(
+        path, corpus::make_tensor<float>("x", corpus::DType::f32, {16, 16}, std::vector<float>(256, 1)));
+    return path;
+  }();
   static const std::vector<Example> kExamples = {
       {"baseline-record",
        {"baseline", "record", "--on", "model", "--inst", "mma.m8n8k4.f64", "--out", kBaseline}},
-      {"campaign", {"campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
-      {"diff", {"diff", kBaseline, kBaseline}},
-      {"laws", {"laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
+      {"verify-campaign",
+       {"verify", "campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
+      {"baseline-diff", {"baseline", "diff", kBaseline, kBaseline}},
+      {"verify-laws", {"verify", "laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
+
+      {"explain", {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "1,2^-12", "--b", "1,1"}},
+      {"explain-layout", {"explain", "layout", "--inst", "mma.m16n8k16.f32.f16.f16.f32"}},
+      {"convert", {"convert", "--to", "e4m3", "1.1,448,500,nan"}},
+      {"list", {"list"}},
+      {"doctor", {"doctor"}},
+      {"audit", {"audit", "--a", kOnes, "--b", kOnes, "--no-b-transposed", "--dtype", "bf16"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
@@ -39,7 +54,7 @@ const std::vector<Exception>& without_report() {
       {"baseline", "a group of commands"},
       {"completions", "prints a script"},
       {"man", "prints manual pages"},
-      {"record", "needs a GPU; verdicts_test draws a made-up one"},
+      {"baseline-corpus", "needs a GPU; verdicts_test draws a made-up one"},
   };
   return kExceptions;
 }

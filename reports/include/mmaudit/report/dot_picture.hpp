@@ -13,8 +13,12 @@ struct DotPicture {
   Explanation trace;
 };
 
-/// What: a self-contained SVG document, the pictures below one another on the same axis. Products that are
-/// zero are counted, not drawn; bits beyond 96 powers of two end in "...".
-std::string dot_svg(const std::vector<DotPicture>& pictures);
+/// The shortest decimal that reads back to the same binary64; "nan" has no sign.
+std::string value_of(double x);
+std::string value_of(Dyadic x);
+
+/// What: a figure, the pictures below one another on the same axis. Products that are zero are counted, not
+/// drawn; bits beyond 96 powers of two end in "...".
+std::string dot_figure(const std::vector<DotPicture>& pictures);
 
 }  // namespace mmaudit::report

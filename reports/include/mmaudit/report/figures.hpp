@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -102,5 +103,8 @@ struct Histogram {
 };
 /// Empty without a number.
 std::string histogram(const Histogram& plot);
+
+/// A figure of a page as an SVG document.
+std::string svg_document(std::string_view figure);
 
 }  // namespace mmaudit::report

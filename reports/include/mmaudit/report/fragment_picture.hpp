@@ -1,7 +1,9 @@
 #pragma once
-// Which lane holds which element of an operand, as a picture: text for a terminal, SVG for a page.
+// Which lane holds which element of an operand, as a table and as a figure.
 #include <string>
 #include <vector>
+
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
 
@@ -20,12 +22,12 @@ struct FragmentPicture {
   char operand = 'A';                        ///< 'A', 'B', 'C' or 'D'
 };
 
-/// What: one cell an element, neighbours in the same register drawn as one: "T5 r1" is register 1 of lane 5.
-/// Its elements, low bits first, follow the direction in which the cell is wider than one element.
-std::string picture_text(const FragmentPicture& picture);
+/// What: its table, one cell per element, neighbours in the same register as one: "T5 r1" is register 1 of
+/// lane 5. Its elements, low bits first, follow the direction in which the cell is wider than one element. Of
+/// more than 32 cells down or 16 across, what repeats is shown once and said in a line.
+Section section_of(const FragmentPicture& picture);
 
-/// The same as a self-contained SVG document, coloured by lane: A left, B above, D where they meet, C below
-/// it. Of more than 32 cells in a direction, what repeats is drawn once and said in a line.
-std::string picture_svg(const std::vector<FragmentPicture>& pictures);
+/// The same as a figure, coloured by lane: A left, B above, D where they meet, C below it.
+std::string fragment_figure(const std::vector<FragmentPicture>& pictures);
 
 }  // namespace mmaudit::report
