@@ -19,13 +19,12 @@ void Outputs::add_to(Command& command, bool flag) {
   }
 }
 
-std::vector<NamedFile> Outputs::files() const {
-  std::vector<NamedFile> out;
+std::vector<NamedFile> Outputs::files(std::vector<NamedFile> more) const {
   for (const report::Renderer& renderer : report::renderers())
     if (const auto at = paths_.find(std::string(renderer.name)); at != paths_.end() && !at->second.empty())
-      out.push_back({std::string(renderer.option), at->second});
-  if (json_flag_) out.push_back({"--json", "-"});
-  return out;
+      more.push_back({std::string(renderer.option), at->second});
+  if (json_flag_) more.push_back({"--json", "-"});
+  return more;
 }
 
 std::vector<std::string> Outputs::names() const {
@@ -40,22 +39,28 @@ bool Outputs::printed() const {
   return std::any_of(all.begin(), all.end(), [](const NamedFile& file) { return file.path == "-"; });
 }
 
-int Outputs::publish(report::Report report, const Context& context,
-                     std::vector<corpus::TextFile> more) const {
+std::vector<corpus::TextFile> Outputs::drawn(report::Report& report, const Context& context) const {
   if (report.provenance.version.empty()) name_program(report.provenance);
   if (report.provenance.command.empty()) report.provenance.command = context.command;
-  const report::Renderer* prints = report::find_renderer("text");
-  for (const report::Renderer& renderer : report::renderers()) {
-    const auto at = paths_.find(std::string(renderer.name));
-    if (at == paths_.end() || at->second.empty()) continue;
-    if (at->second == "-")
-      prints = &renderer;
-    else
-      more.push_back({at->second, renderer.draw(report, false)});
-  }
-  if (json_flag_) prints = report::find_renderer("json");
-  corpus::write_files_atomically(more);  // before the text: who reads that may stop early
-  print(prints->draw(report, colors()));
+  std::vector<corpus::TextFile> out;
+  for (const auto& [name, path] : paths_)
+    if (!path.empty() && path != "-") out.push_back({path, report::find_renderer(name)->draw(report, false)});
+  return out;
+}
+
+void Outputs::keep(report::Report report, const Context& context) const {
+  corpus::write_files_atomically(drawn(report, context));
+}
+
+int Outputs::publish(report::Report report, const Context& context,
+                     std::vector<corpus::TextFile> more) const {
+  std::vector<corpus::TextFile> files = drawn(report, context);
+  files.insert(files.end(), more.begin(), more.end());
+  corpus::write_files_atomically(files);  // before the text: who reads that may stop early
+  std::string_view prints = json_flag_ ? "json" : "text";
+  for (const auto& [name, path] : paths_)
+    if (path == "-") prints = name;
+  print(report::find_renderer(prints)->draw(report, colors()));
   return report::exit_code(report);
 }
 
