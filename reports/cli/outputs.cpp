@@ -37,14 +37,13 @@ void Outputs::add_picture_to(Command& command, const std::string& text) {
   command.option("--svg FILE", picture_, text + ", as an SVG file; - prints it instead");
 }
 
-std::vector<NamedFile> Outputs::files() const {
-  std::vector<NamedFile> out;
+std::vector<NamedFile> Outputs::files(std::vector<NamedFile> more) const {
   for (const report::Renderer& renderer : report::renderers())
     if (const auto at = paths_.find(std::string(renderer.name)); at != paths_.end() && !at->second.empty())
-      out.push_back({std::string(renderer.option), at->second});
-  if (json_flag_) out.push_back({"--json", "-"});
-  if (!picture_.empty()) out.push_back({"--svg", picture_});
-  return out;
+      more.push_back({std::string(renderer.option), at->second});
+  if (json_flag_) more.push_back({"--json", "-"});
+  if (!picture_.empty()) more.push_back({"--svg", picture_});
+  return more;
 }
 
 std::vector<std::string> Outputs::names() const {
@@ -64,30 +63,35 @@ bool Outputs::printed() const {
   return std::any_of(all.begin(), all.end(), [](const NamedFile& file) { return file.path == "-"; });
 }
 
-int Outputs::publish(report::Report report, const Context& context,
-                     std::vector<corpus::TextFile> more) const {
+std::vector<corpus::TextFile> Outputs::drawn(report::Report& report, const Context& context) const {
   // An audit says more of that by itself.
   const bool told =
       std::any_of(report.sections.begin(), report.sections.end(),
                   [](const report::Section& one) { return one.title == "How this report was made"; });
   if (!told && report.provenance.version.empty()) name_program(report.provenance);
   if (report.provenance.command.empty()) report.provenance.command = context.command;
-  const report::Renderer* prints = report::find_renderer("text");
-  for (const report::Renderer& renderer : report::renderers()) {
-    const auto at = paths_.find(std::string(renderer.name));
-    if (at == paths_.end() || at->second.empty()) continue;
-    if (at->second == "-")
-      prints = &renderer;
-    else
-      more.push_back({at->second, renderer.draw(report, false)});
-  }
-  if (json_flag_) prints = report::find_renderer("json");
+  std::vector<corpus::TextFile> out;
+  for (const auto& [name, path] : paths_)
+    if (!path.empty() && path != "-") out.push_back({path, report::find_renderer(name)->draw(report, false)});
+  return out;
+}
+
+void Outputs::keep(report::Report report, const Context& context) const {
+  corpus::write_files_atomically(drawn(report, context));
+}
+
+int Outputs::publish(report::Report report, const Context& context,
+                     std::vector<corpus::TextFile> more) const {
+  for (corpus::TextFile& file : drawn(report, context)) more.push_back(std::move(file));
   if (!picture_.empty()) more.push_back({picture_, picture_of(report)});
   const auto instead =
       std::partition(more.begin(), more.end(), [](const corpus::TextFile& file) { return file.path != "-"; });
   // The files first: who reads the text may stop early.
   corpus::write_files_atomically(std::span(more.begin(), instead));
-  print(instead == more.end() ? prints->draw(report, colors()) : instead->text);
+  std::string_view prints = json_flag_ ? "json" : "text";
+  for (const auto& [name, path] : paths_)
+    if (path == "-") prints = name;
+  print(instead == more.end() ? report::find_renderer(prints)->draw(report, colors()) : instead->text);
   return report::exit_code(report);
 }
 

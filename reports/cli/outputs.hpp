@@ -21,8 +21,8 @@ class Outputs {
   /// Prints this format instead of the text, as --NAME - does.
   void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
 
-  /// The files that will be written, for try_outputs() and Progress.
-  [[nodiscard]] std::vector<NamedFile> files() const;
+  /// The files that will be written, after those of `more`, for try_outputs() and Progress.
+  [[nodiscard]] std::vector<NamedFile> files(std::vector<NamedFile> more = {}) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] bool writes(std::string_view option) const;
   /// Whether standard output gets something else than the text.
@@ -32,8 +32,12 @@ class Outputs {
   /// one of `more`, or else the text. The report gets the program's version and the command line, where it
   /// does not have them. Returns: the exit code that the report's verdict stands for.
   int publish(report::Report report, const Context& context, std::vector<corpus::TextFile> more = {}) const;
+  /// The files alone, of work that goes on.
+  void keep(report::Report report, const Context& context) const;
 
  private:
+  /// Gives the report what it lacks, and draws it for each file.
+  std::vector<corpus::TextFile> drawn(report::Report& report, const Context& context) const;
   std::map<std::string, std::string> paths_;  ///< by the renderer's name; stable, since parsing writes them
   std::string picture_;
   bool json_flag_ = false;

@@ -9,6 +9,8 @@ namespace mmaudit::report {
 namespace {
 
 constexpr std::size_t kColumns = 110;
+constexpr std::size_t kLeastHeader = 8;  ///< a header up to this long is one line
+constexpr std::size_t kLeastRoom = 24;   ///< of the last column of a table, for its cells to be broken
 
 /// Code points, not bytes: what a terminal advances by for the text written here.
 std::size_t width_of(std::string_view text) {
@@ -35,26 +37,48 @@ std::string painted(std::string text, Tone tone, bool colour) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-/// Words of `text` on lines of at most kColumns, the later ones indented like the first.
-std::string wrapped(std::string_view text, std::string_view first_indent = "") {
-  std::string out(first_indent), line_indent(first_indent.size(), ' ');
-  std::size_t used = first_indent.size();
-  bool start = true;
-  while (!text.empty()) {
+/// Words of `text` on lines of at most `room` columns.
+std::vector<std::string> broken(std::string_view text, std::size_t room) {
+  std::vector<std::string> out(1);
+  std::size_t used = 0;
+  for (bool start = true; !text.empty(); start = false) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!start && used + 1 + width_of(word) > kColumns) {
-      out += '\n' + line_indent;
-      used = line_indent.size();
-      start = true;
-    }
-    if (!start) out += ' ', ++used;
-    out += word;
+    if (!start && used + 1 + width_of(word) > room)
+      out.emplace_back(), used = 0;
+    else if (!start)
+      out.back() += ' ', ++used;
+    out.back() += word;
     used += width_of(word);
-    start = false;
   }
-  return out + '\n';
+  return out;
+}
+
+/// Words of `text` on lines of at most kColumns, the later ones indented like the first.
+std::string wrapped(std::string_view text, std::string_view first_indent = "") {
+  std::string out, indent(first_indent);
+  for (const std::string& line : broken(text, kColumns - first_indent.size())) {
+    out += indent + line + '\n';
+    indent.assign(first_indent.size(), ' ');
+  }
+  return out;
+}
+
+/// The last cells on several lines where they are longer than `room`.
+std::vector<std::vector<Cell>> with_last_broken(const std::vector<std::vector<Cell>>& rows,
+                                                std::size_t room) {
+  std::vector<std::vector<Cell>> out;
+  for (const auto& row : rows) {
+    out.push_back(row);
+    const std::vector<std::string> lines = broken(row.back().text, room);
+    out.back().back().text = lines.front();
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      out.emplace_back(row.size() - 1, Cell(""));
+      out.back().emplace_back(lines[i], row.back().tone);
+    }
+  }
+  return out;
 }
 
 std::string text_of(const Section& section, bool colour) {
@@ -108,17 +132,26 @@ std::string aligned(std::vector<Place> places, const std::vector<std::vector<Cel
 std::string to_text(const Table& table, bool colour) {
   std::vector<Place> places;
   std::vector<std::vector<Cell>> lines(2 + table.rows.size());
+  std::size_t before_last = 0, columns = 0;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].wide_only) continue;
     places.push_back({.right = table.columns[i].number});
-    std::size_t width = 8;
+    std::size_t width = 0;
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       lines[2 + row].push_back(table.rows[row][i]);
       width = std::max(width, width_of(table.rows[row][i].text));
     }
-    const std::vector<std::string> header = header_lines(table.columns[i].header, width);
-    for (std::size_t line = 0; line < 2; ++line) lines[line].emplace_back(header[line]);
+    const std::vector<std::string> header =
+        header_lines(table.columns[i].header, std::max(width, kLeastHeader));
+    for (std::size_t line = 0; line < 2; ++line) {
+      lines[line].emplace_back(header[line]);
+      width = std::max(width, width_of(header[line]));
+    }
+    before_last = columns + places.back().gap;
+    columns = before_last + width;
   }
+  if (columns > kColumns && before_last + kLeastRoom <= kColumns && !places.back().right)
+    lines = with_last_broken(lines, kColumns - before_last);
   const bool facts = table.columns.size() == 2 && table.columns[0].header == "what";
   if (facts) lines.erase(lines.begin(), lines.begin() + 2);  // each row says what it is
   if (!facts &&

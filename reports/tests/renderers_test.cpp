@@ -232,6 +232,16 @@ TEST(Text, ColumnsAreWideInCharactersAndLinesEndAtTheirColumn) {
   EXPECT_NE(rendered(report, "text").find(std::string(55, 'b') + " c\n"), std::string::npos);
 }
 
+TEST(Text, TheLastColumnGoesOverLinesWhereATableIsTooWide) {
+  const std::string fifty(50, 'a'), sixty(60, 'b');
+  Table table{.columns = {"name", "text"}, .rows = {{"x", fifty + " " + sixty}, {"y", "c"}}};
+  EXPECT_EQ(to_text(table), "  name  text\n  x     " + fifty + "\n        " + sixty + "\n  y     c\n");
+  table.columns = {"name", {"text", true}};  // numbers stand as they are
+  EXPECT_NE(to_text(table).find(fifty + " " + sixty), std::string::npos);
+  table = {.columns = {"name", "text"}, .rows = {{sixty + sixty, "short text"}}};  // no room is left
+  EXPECT_NE(to_text(table).find("short text\n"), std::string::npos);
+}
+
 TEST(JUnit, CountsFailuresAndErrorsApart) {
   using Outcome = TestCase::Outcome;
   Report report{.title = "t", .suite = "s"};

@@ -72,7 +72,7 @@ struct Place {
 /// be short: the last cell of a row, unless it stands right, takes the room that it needs.
 std::string aligned(std::vector<Place> places, const std::vector<std::vector<Cell>>& rows,
                     bool colour = false);
-/// Columns padded to their widest cell, two spaces between them; without the columns that are wide_only.
+/// Columns as wide as their cells, without those that are wide_only; the last is broken where a line is full.
 /// Escape sequences only with `colour`.
 std::string to_text(const Table& table, bool colour = false);
 std::string to_markdown(const Table& table);
