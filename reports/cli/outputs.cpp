@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace mmaudit::cli {
 
@@ -14,8 +15,10 @@ void Outputs::add_to(Command& command, bool flag) {
     if (flag && renderer.name == "json")
       command.flag("--json", json_flag_, "print the result as JSON instead");
     else
-      command.option(fmt::format("{} FILE", renderer.option), path,
-                     fmt::format("write {}; - prints it instead", renderer.what));
+      command
+          .option(fmt::format("{} FILE", renderer.option), path,
+                  fmt::format("write {}; - prints it instead", renderer.what))
+          .alone_means("-");
   }
 }
 
@@ -54,8 +57,11 @@ int Outputs::publish(report::Report report, const Context& context,
       more.push_back({at->second, renderer.draw(report, false)});
   }
   if (json_flag_) prints = report::find_renderer("json");
-  corpus::write_files_atomically(more);  // before the text: who reads that may stop early
-  print(prints->draw(report, colors()));
+  const auto instead =
+      std::partition(more.begin(), more.end(), [](const corpus::TextFile& file) { return file.path != "-"; });
+  // The files first: who reads the text may stop early.
+  corpus::write_files_atomically(std::span(more.begin(), instead));
+  print(instead == more.end() ? prints->draw(report, colors()) : instead->text);
   return report::exit_code(report);
 }
 

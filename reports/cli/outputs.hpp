@@ -22,9 +22,9 @@ class Outputs {
   /// Whether standard output gets something else than the text.
   [[nodiscard]] bool printed() const;
 
-  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, or else the
-  /// text. The report gets the program's version and the command line, where it does not have them. Returns:
-  /// the exit code that the report's verdict stands for.
+  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, which may be
+  /// one of `more`, or else the text. The report gets the program's version and the command line, where it
+  /// does not have them. Returns: the exit code that the report's verdict stands for.
   int publish(report::Report report, const Context& context, std::vector<corpus::TextFile> more = {}) const;
 
  private:
