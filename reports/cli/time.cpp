@@ -5,15 +5,15 @@
 #include <memory>
 #include <stdexcept>
 
-#include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/timing/chain.hpp"
 #include "mmaudit/timing/drawing.hpp"
 #include "mmaudit/timing/sass.hpp"
 #include "mmaudit/timing/simulate.hpp"
 #include "mmaudit/timing/wmma_steps.hpp"
 #include "time_gemm.hpp"
-#include "timing/paper_cells.hpp"
+#include "timing/timing_report.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -25,18 +25,11 @@ constexpr int kMostWarps = 32;
 constexpr int kMostBlocks = 64, kMostChains = 16, kMostTrips = 1 << 20;
 
 struct TimeOptions : MachineChoice {
+  Outputs outputs;
   std::string instruction, a = "shared", svg, sass, kernel;
   int warps = 4, ilp = 1, ways = 0, trips = 0, blocks = 1, rows = 24;
   bool papers = false;
 };
-
-std::vector<std::string> machine_names() {
-  std::vector<std::string> names;
-  for (const Machine& machine : machines()) {
-    for (const std::string_view name : machine.names()) names.emplace_back(name);
-  }
-  return names;
-}
 
 /// An instruction or a load, with what it is compiled into.
 struct Timed {
@@ -103,25 +96,30 @@ Timing run(const Machine& machine, const Program& program, const TimeOptions& op
   }
 }
 
-std::string waits_text(const Timing& timing) {
-  std::string text;
-  for (std::size_t i = 0; i < kWaits; ++i)
-    if (timing.waits[i] >= 0.05)
-      text += fmt::format("  {:<16} {:8.1f} cycles per warp and trip\n", name_of(static_cast<Wait>(i)),
-                          timing.waits[i]);
-  return text;
+/// The report, and the drawing where --svg asks for it.
+int publish(const TimeOptions& options, TimedProgram timed, const Context& context) {
+  std::vector<corpus::TextFile> drawing;
+  if (!options.svg.empty()) drawing.push_back({options.svg, drawing_svg(timed.program, timed.timing)});
+  return options.outputs.publish(report_of(timed), context, std::move(drawing));
 }
 
-int time_one(const TimeOptions& options) {
+/// Before the work: the files that are written.
+void try_files(const TimeOptions& options) {
+  std::vector<NamedFile> files = options.outputs.files();
+  files.push_back({"--svg", options.svg});
+  try_outputs(files, {{"FILE", options.sass}, {"--machine", options.file}});
+}
+
+/// With so many instructions recorded.
+int time_one(const TimeOptions& options, const Context& context, int recorded) {
+  try_files(options);
   const Machine machine = machine_of(options);
-  const Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  Timed what = timed(options, machine, options.ilp, kPaperLoop);
   require_point(options, what);
-  const Timing timing = run(machine, what.program, options);
-  print(fmt::format(
-      "{} on {} ({}), {} warps, {} chains each\n{:.1f} cycles per step, {:.1f} {}\nbound by: {}\n",
-      what.program.name, machine.name, machine.gpu, options.warps, options.ilp, timing.cycles_per_step,
-      timing.work_per_cycle, what.unit, timing.bound()));
-  return kAllGood;
+  const Timing timing = run(machine, what.program, options, recorded);
+  return publish(options,
+                 {machine, std::move(what.program), timing, options.warps, options.ilp, std::move(what.unit)},
+                 context);
 }
 
 /// The printed numbers of a program for (warps, ilp), empty where no paper has them.
@@ -141,47 +139,25 @@ std::string printed_at(const std::vector<PaperCell>& cells, const std::string& p
   return text;
 }
 
-int grid(const TimeOptions& options) {
+int grid(const TimeOptions& options, const Context& context) {
   constexpr int kMostIlp = 6;
-  const Machine machine = machine_of(options);
-  timed(options, machine, 1, kPaperLoop);  // refuses before the tables are read
+  try_files(options);
+  TimedGrid out{machine_of(options), {}, {}, {}};
+  timed(options, out.machine, 1, kPaperLoop);  // refuses before the tables are read
   const std::vector<PaperCell> cells = options.file.empty() ? paper_cells() : std::vector<PaperCell>{};
-  std::string text, printed;
-  for (const int warps : {1, 2, 4, 6, 8, 12, 16, 32}) {
-    std::string cycles, rates;
+  for (const int warps : {1, 2, 4, 6, 8, 12, 16, 32})
     for (int ilp = 1; ilp <= kMostIlp; ++ilp) {
       TimeOptions point = options;
       point.warps = warps;
-      const Timed what = timed(options, machine, ilp, kPaperLoop);
+      const Timed what = timed(options, out.machine, ilp, kPaperLoop);
       if (ilp > what.most_ilp || warps % what.warps_of_one != 0) break;
-      if (text.empty())
-        text = fmt::format(
-            "{} on {} ({}): cycles per step, then {}\nwarps  ILP 1      2      3      4      5      6\n",
-            what.program.name, machine.name, machine.gpu, what.unit);
-      const Timing timing = run(machine, what.program, point);
-      cycles += fmt::format("{:7.1f}", timing.cycles_per_step);
-      rates += fmt::format("{:7.0f}", timing.work_per_cycle);
-      if (const std::string paper =
-              printed_at(cells, what.program.name, std::max(1, options.ways), machine, warps, ilp);
-          !paper.empty())
-        printed +=
-            fmt::format("({},{}) model {:.1f}, printed {}\n", warps, ilp, timing.cycles_per_step, paper);
+      if (out.cells.empty()) out.program = what.program.name, out.unit = what.unit;
+      const Timing timing = run(out.machine, what.program, point);
+      out.cells.push_back(
+          {warps, ilp, timing.cycles_per_step, timing.work_per_cycle,
+           printed_at(cells, what.program.name, std::max(1, options.ways), out.machine, warps, ilp)});
     }
-    if (!cycles.empty()) text += fmt::format("{:5}{} |{}\n", warps, cycles, rates);
-  }
-  print(text + printed);
-  return kAllGood;
-}
-
-int explain(const TimeOptions& options) {
-  try_outputs({{"--svg", options.svg}}, {{"--machine", options.file}});
-  const Machine machine = machine_of(options);
-  const Timed what = timed(options, machine, options.ilp, kPaperLoop);
-  require_point(options, what);
-  const Timing timing = run(machine, what.program, options, options.rows);
-  if (!options.svg.empty()) emit(options.svg, drawing_svg(what.program, timing));
-  if (options.svg != "-") print(drawing_text(what.program, timing) + "bound by: " + timing.bound() + "\n");
-  return kAllGood;
+  return options.outputs.publish(report_of(out), context);
 }
 
 /// The function with this name, or the only one whose name holds it.
@@ -211,9 +187,9 @@ const sass::Function& chosen(const std::vector<sass::Function>& functions, const
   refuse("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, count);
 }
 
-int sass(const TimeOptions& options) {
+int sass(const TimeOptions& options, const Context& context) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 28;
-  try_outputs({{"--svg", options.svg}}, {{"FILE", options.sass}, {"--machine", options.file}});
+  try_files(options);
   const std::string text = text_of_file(options.sass, kMostBytes);
   const auto functions = in_file(options.sass, [&] { return sass::read(text); });
   const sass::Function& function = chosen(functions, options.kernel);
@@ -221,48 +197,23 @@ int sass(const TimeOptions& options) {
   if (options.machine.empty() && options.file.empty() && find_machine(function.target) != nullptr)
     named.machine = function.target;
   const Machine machine = machine_of(named);
-  const Program program =
-      in_file(options.sass, [&] { return program_of(machine, function, {options.ways}); });
+  Program program = in_file(options.sass, [&] { return program_of(machine, function, {options.ways}); });
   const auto queued = [](const TimedOp& op) { return op.queued; };
   if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
     refuse("--warps: found {} with wgmma, allowed: multiples of 4", options.warps);
   const Timing timing = run(machine, program, options, options.svg.empty() ? 0 : options.rows);
-  if (!options.svg.empty()) emit(options.svg, drawing_svg(program, timing));
-  std::string out =
-      fmt::format("{} for {} on {} ({}), {} warps\nloop of {} instructions, its counter moves by {}\n",
-                  function.name, function.target, machine.name, machine.gpu, options.warps * options.blocks,
-                  program.ops.size(), program.steps);
-  const std::string rate = program.work > 0 ? fmt::format(", {:.1f} FMA/clk/SM", timing.work_per_cycle) : "";
-  out += fmt::format("{:.1f} cycles per trip{}\nbound by: {}\n{}", timing.cycles_per_trip, rate,
-                     timing.bound(), waits_text(timing));
-  for (const std::string& note : program.notes) out += "note: " + note + "\n";
-  if (options.svg != "-") print(out);
-  return kAllGood;
+  program.name = fmt::format("{} for {}", function.name, function.target);
+  return publish(options,
+                 {machine, std::move(program), timing, options.warps * options.blocks, 0, "FMA/clk/SM"},
+                 context);
 }
 
-int list_machines(const TimeOptions& options) {
-  std::string text;
-  if (options.papers) {
-    for (const PaperScore& score : scores_of(paper_cells()))
-      text += fmt::format(
-          "{:<9} {:<10} cycles within one: {:2} of {:2}   rates within 5%: {:2} of {:2}   not fitted to: "
-          "{:2} of {:2}\n",
-          score.table, score.gpu, score.cycles, score.of_cycles, score.rates, score.of_rates, score.held_out,
-          score.of_held_out);
-  } else if (options.machine.empty() && options.file.empty()) {
-    for (const Machine& machine : machines())
-      text += fmt::format("{:<8} {:<14} sm_{:<4} {} numbers\n", machine.name, machine.gpu,
-                          machine.architecture().compute_capability, machine.numbers.size());
-  } else {
-    const Machine machine = machine_of(options);
-    for (const Number& number : machine.numbers) {
-      const ParameterText& about = parameter_texts()[static_cast<std::size_t>(number.parameter)];
-      text += fmt::format("{:<32} {:>8} {:<16} {:<9} {}\n", about.name, machine[number.parameter], about.unit,
-                          timing::name_of(number.known), number.source);
-    }
-  }
-  print(text);
-  return kAllGood;
+int list_machines(const TimeOptions& options, const Context& context) {
+  const bool all = options.machine.empty() && options.file.empty();
+  return options.outputs.publish(options.papers ? report_of(scores_of(paper_cells()))
+                                 : all          ? report_of(machines())
+                                                : report_of(machine_of(options)),
+                                 context);
 }
 
 void add_point_options(Command& command, TimeOptions& options) {
@@ -284,11 +235,11 @@ void add_launch_options(Command& command, TimeOptions& options) {
 timing::Machine machine_of(const MachineChoice& options) {
   if (!options.file.empty()) return machine_of_file(options.file);
   const std::string name = options.machine.empty() ? "hopper" : options.machine;
-  const Machine* machine = find_machine(name);
-  if (machine != nullptr) return *machine;
-  const std::string nearest = nearest_word(name, machine_names());
-  refuse("--arch: found {}, allowed: {}{}", name, machine_list(),
-         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
+  if (const Machine* machine = find_machine(name)) return *machine;
+  std::vector<std::string> names;
+  for (const Machine& machine : machines())
+    for (const std::string_view one : machine.names()) names.emplace_back(one);
+  refuse("--arch: found {}, allowed: {}{}", name, machine_list(), did_you_mean(name, names));
 }
 
 void add_machine_options(Command& command, MachineChoice& options) {
@@ -305,13 +256,15 @@ void add_time(Command& app) {
                    "mmaudit time --arch hopper --inst wgmma.m64n256k16.f32.f16.f16 --a registers"});
   add_point_options(command, *options);
   add_launch_options(command, *options);
-  command.runs([options](const Context&) { return time_one(*options); });
+  options->outputs.add_to(command);
+  command.runs([options](const Context& context) { return time_one(*options, context, 0); });
 
   Command table = command.command("grid", "The table of warps and chains, beside what papers printed",
                                   {"mmaudit time grid --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32",
                                    "mmaudit time grid --arch ad102 --inst mma.m16n8k16.f32.f16.f16.f32"});
   add_point_options(table, *options);
-  table.runs([options](const Context&) { return grid(*options); });
+  options->outputs.add_to(table);
+  table.runs([options](const Context& context) { return grid(*options, context); });
 
   Command drawing = command.command(
       "explain", "The pipeline, instruction by instruction: which unit, which wait",
@@ -321,7 +274,8 @@ void add_time(Command& app) {
   add_launch_options(drawing, *options);
   drawing.option("--rows", options->rows, "instructions drawn").range(1, 1000);
   drawing.option("--svg", options->svg, "the picture as an SVG file; - for standard output");
-  drawing.runs([options](const Context&) { return explain(*options); });
+  options->outputs.add_to(drawing);
+  drawing.runs([options](const Context& context) { return time_one(*options, context, options->rows); });
 
   Command disassembly =
       command.command("sass", "Cycles per trip of a kernel's loop, from its disassembly",
@@ -338,7 +292,8 @@ void add_time(Command& app) {
       .default_text("as its width needs");
   disassembly.option("--rows", options->rows, "instructions drawn").range(1, 1000);
   disassembly.option("--svg", options->svg, "the first instructions as an SVG file");
-  disassembly.runs([options](const Context&) { return sass(*options); });
+  options->outputs.add_to(disassembly);
+  disassembly.runs([options](const Context& context) { return sass(*options, context); });
 
   add_time_gemm(command);
 
@@ -346,7 +301,8 @@ void add_time(Command& app) {
                                     {"mmaudit time machines --arch ga100", "mmaudit time machines --papers"});
   add_machine_options(listing, *options);
   listing.flag("--papers", options->papers, "how many printed cells the model meets, table by table");
-  listing.runs([options](const Context&) { return list_machines(*options); });
+  options->outputs.add_to(listing);
+  listing.runs([options](const Context& context) { return list_machines(*options, context); });
 }
 
 }  // namespace mmaudit::cli

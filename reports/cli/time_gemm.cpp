@@ -9,106 +9,76 @@
 #include <string>
 #include <vector>
 
-#include "mmaudit/names.hpp"
-#include "mmaudit/timing/measured.hpp"
+#include "mmaudit/refusal.hpp"
+#include "timing/timing_report.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct TimeGemmOptions : MachineChoice {
+  Outputs outputs;
   std::string kernel, type, compare;
   int m = 1024, n = 1024, k = 1024, most = 8192;
 };
 
-std::string kernel_list() {
-  std::string text;
-  for (const timing::Product& one : timing::products())
-    text +=
-        fmt::format("{:<16} {:<9} tiles of {:>3} x {:>3}, {} threads, at most {} blocks per multiprocessor\n",
-                    one.name, one.type, one.tile, one.tile, one.threads, one.resident);
-  return text;
-}
-
 const timing::Product& product_of(const TimeGemmOptions& options) {
-  const timing::Product* found = nullptr;
-  std::string types;
-  std::vector<std::string> names;
-  for (const timing::Product& one : timing::products()) {
-    names.emplace_back(one.name);
-    if (one.name != options.kernel) continue;
-    types += fmt::format("{}{}", types.empty() ? "" : ", ", one.type);
-    if (found == nullptr && (options.type.empty() || one.type == options.type)) found = &one;
-  }
-  if (found != nullptr) return *found;
+  const std::span<const timing::Product> all = timing::products();
+  const auto named = [&](const timing::Product& one) { return one.name == options.kernel; };
+  const auto found = std::find_if(all.begin(), all.end(), [&](const timing::Product& one) {
+    return named(one) && (options.type.empty() || one.type == options.type);
+  });
+  if (found != all.end()) return *found;
+  std::vector<std::string> types;
+  for (const timing::Product& one : all)
+    if (named(one)) types.emplace_back(one.type);
   if (!types.empty()) refuse("--type: found {} with {}, allowed: {}", options.type, options.kernel, types);
-  const std::string nearest = nearest_word(options.kernel, names);
   refuse("--kernel: found {}, allowed: one that `mmaudit time gemm` lists{}",
-         options.kernel.empty() ? "nothing" : options.kernel,
-         nearest.empty() ? "" : fmt::format(" (the nearest is {})", nearest));
+         options.kernel.empty() ? "nothing" : options.kernel, did_you_mean(options.kernel, names_of(all)));
 }
 
-std::string score_line(const std::string& name, const timing::KernelScore& score) {
-  return fmt::format("{:<22} {:>7}  {:>14}  {:>16.3f}  {:>17.1f}%  {:>18.1f}%\n", name, score.kernels,
-                     score.pearson ? fmt::format("{:.4f}", *score.pearson) : "-", score.mean,
-                     100 * score.deviation, 100 * score.error);
-}
-
-int compare(const TimeGemmOptions& options) {
+int compare(const TimeGemmOptions& options, const Context& context) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
   const timing::Machine machine = machine_of(options);
   const std::string csv = text_of_file(options.compare, kMostBytes);
-  return in_file(options.compare, [&] {
-    std::vector<timing::ComparedKernel> compared;
-    for (const timing::MeasuredKernel& one : timing::read_measured(csv)) {
-      if (one.n > options.most || (!options.kernel.empty() && one.kernel != options.kernel) ||
-          (!options.type.empty() && one.type != options.type))
-        continue;
-      compared.push_back(timing::compare(machine, one));
-      print(fmt::format("{:<17} {:<8} {:>5}  measured {:>9.0f}  model {:>9.0f}  {:.3f}\n", one.kernel,
-                        one.type, one.n, one.cycles, compared.back().model.cycles, compared.back().ratio()));
-    }
-    if (compared.empty())
+  const std::vector<timing::ComparedKernel> compared = in_file(options.compare, [&] {
+    std::vector<timing::MeasuredKernel> measured = timing::read_measured(csv);
+    std::erase_if(measured, [&](const timing::MeasuredKernel& one) {
+      return one.n > options.most || (!options.kernel.empty() && one.kernel != options.kernel) ||
+             (!options.type.empty() && one.type != options.type);
+    });
+    if (measured.empty())
       refuse(
           "found no kernel to compare, allowed: rows that `whole` printed, of the kernel, type and size that "
           "were asked for");
-    print(fmt::format(
-        "\n{:<22} kernels  Pearson of IPC  model / measured  standard deviation  mean absolute error\n", ""));
-    const std::vector<timing::KernelGroup> groups = timing::groups_of(compared);
-    if (groups.size() > 1)
-      for (const timing::KernelGroup& one : groups) print(score_line(one.name, one.score));
-    print(score_line("all", timing::score_of(compared)));
-    return kAllGood;
+    Progress progress(context.quiet, "simulating", measured.size());
+    progress.will_write(options.outputs.names());
+    std::vector<timing::ComparedKernel> found;
+    for (const timing::MeasuredKernel& one : measured) {
+      found.push_back(timing::compare(machine, one));
+      progress.advance(1, one.kernel);
+    }
+    return found;
   });
+  return options.outputs.publish(report_of(compared, machine), context);
 }
 
-int time_gemm(const TimeGemmOptions& options) {
-  if (!options.compare.empty()) return compare(options);
-  if (options.kernel.empty() && options.type.empty()) {
-    print(kernel_list());
-    return kAllGood;
-  }
+int time_gemm(const TimeGemmOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {{"--machine", options.file}, {"--compare", options.compare}});
+  if (!options.compare.empty()) return compare(options, context);
+  if (options.kernel.empty() && options.type.empty())
+    return options.outputs.publish(timing::report_of(timing::products()), context);
   const timing::Product& product = product_of(options);
   const timing::Machine machine = machine_of(options);
+  const timing::ProductSize size = {options.m, options.n, options.k};
+  timing::KernelTiming time;
   try {
-    const timing::KernelTiming time = timing::time_product(machine, timing::function_of(product), product,
-                                                           {options.m, options.n, options.k});
-    const double work = static_cast<double>(options.m) * options.n * options.k;
-    print(fmt::format(
-        "{} {} on {} ({}), {} x {} x {}\n{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} on "
-        "the busiest\n"
-        "bound by: {}\nper multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of its "
-        "loads hit "
-        "L1\n",
-        product.name, product.type, machine.name, machine.gpu, options.m, options.n, options.k, time.cycles,
-        work / time.cycles, machine[timing::Parameter::kernel_multiprocessors],
-        time.instructions / time.cycles, time.detail.bound(), time.l2_bytes, time.dram_bytes,
-        100 * time.l1_hits));
+    time = timing::time_product(machine, timing::function_of(product), product, size);
   } catch (const InputError&) {
     throw;
   } catch (const std::runtime_error& error) {  // a warp that waits for what never comes
     throw InputError(fmt::format("{}: {}", product.name, error.what()));
   }
-  return kAllGood;
+  return options.outputs.publish(report_of(timing::TimedProduct{product, machine, size, time}), context);
 }
 
 }  // namespace
@@ -127,7 +97,8 @@ void add_time_gemm(Command& time) {
   command.option("--compare", options->compare, "kernels.csv: measured kernels, each beside the model");
   command.option("--most", options->most, "largest size that is compared").range(1, 65536);
   add_machine_options(command, *options);
-  command.runs([options](const Context&) { return time_gemm(*options); });
+  options->outputs.add_to(command);
+  command.runs([options](const Context& context) { return time_gemm(*options, context); });
 }
 
 }  // namespace mmaudit::cli

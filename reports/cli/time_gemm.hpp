@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common.hpp"
+#include "outputs.hpp"
 #include "timing/machine_file.hpp"
 
 namespace mmaudit::cli {

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/json_fields.hpp"
-#include "mmaudit/names.hpp"
+#include "mmaudit/refusal.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -18,11 +16,7 @@ constexpr double kLeastRate = 0.1;
 
 }  // namespace
 
-std::string machine_list() {
-  std::string names;
-  for (const Machine& machine : machines()) names += (names.empty() ? "" : ", ") + std::string(machine.name);
-  return names;
-}
+std::string machine_list() { return with_commas(names_of(machines())); }
 
 Machine machine_of_file(const std::string& path) {
   constexpr std::uint64_t kMostBytes = 1 << 20;
@@ -42,13 +36,9 @@ Machine machine_of_file(const std::string& path) {
   if (!numbers.given() || !numbers.json().is_object()) numbers.refuse("an object of names and numbers");
   for (const auto& [name, value] : numbers.json().items()) {
     const auto parameter = find_parameter(name);
-    if (!parameter) {
-      std::vector<std::string> names;
-      for (const ParameterText& text : parameter_texts()) names.emplace_back(text.name);
-      const std::string nearest = nearest_word(name, names);
+    if (!parameter)
       numbers.refuse(name, "a name that `mmaudit time machines` prints" +
-                               (nearest.empty() ? "" : " (the nearest is " + nearest + ")"));
-    }
+                               did_you_mean(name, names_of(parameter_texts())));
     const std::string_view unit = parameter_texts()[static_cast<std::size_t>(*parameter)].unit;
     const bool bits = unit == "bits";
     if (!value.is_number() || value.get<double>() < 0 || value.get<double>() > (bits ? kMostBits : kMost) ||

@@ -72,7 +72,7 @@ TEST(MachineFile, RefusesInOneLine) {
   EXPECT_NE(refusal_of(R"({"like": "pascal", "numbers": {}})").find("like: found \"pascal\", allowed: v100"),
             std::string::npos);
   EXPECT_NE(
-      refusal_of(R"({"like": "ga100", "numbers": {"tensor.qeue": 1}})").find("the nearest is tensor.queue"),
+      refusal_of(R"({"like": "ga100", "numbers": {"tensor.qeue": 1}})").find("did you mean tensor.queue?"),
       std::string::npos);
   EXPECT_NE(
       refusal_of(R"({"like": "ga100", "numbers": {"tensor.queue": -1}})").find("allowed: a number from 0"),

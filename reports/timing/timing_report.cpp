@@ -1,0 +1,204 @@
+#include "timing/timing_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mmaudit/timing/drawing.hpp"
+
+namespace mmaudit::timing {
+namespace {
+
+using report::Report;
+using report::Section;
+using report::section_of;
+using report::Table;
+using report::table_of;
+
+std::string name_and_gpu(const Machine& machine) { return fmt::format("{} ({})", machine.name, machine.gpu); }
+
+Report titled(std::string title, std::string headline = {}) {
+  return {.title = title, .text_title = title, .headline = std::move(headline)};
+}
+
+Report listed(std::string title, Table table, std::string headline = {}) {
+  Report out{.title = std::move(title), .headline = std::move(headline)};
+  out.sections.push_back(section_of(std::move(table)));
+  return out;
+}
+
+Table waits_table(const Timing& timing) {
+  Table table{.title = "Why warps wait", .columns = {"wait", {"cycles per warp and trip", true}}};
+  for (std::size_t i = 0; i < timing.waits.size(); ++i)
+    if (timing.waits[i] >= 0.05)
+      table.rows.push_back({name_of(static_cast<Wait>(i)), fmt::format("{:.1f}", timing.waits[i])});
+  return table;
+}
+
+std::string share(int part, int whole) { return fmt::format("{} of {}", part, whole); }
+
+/// One row per number of warps, one column per number of chains.
+Table pivot(const TimedGrid& grid, std::string title, double TimedGrid::Cell::*value, int digits) {
+  Table table{.title = std::move(title), .columns = {{"warps", true}}};
+  int most = 0, warps = 0;
+  for (const TimedGrid::Cell& cell : grid.cells) most = std::max(most, cell.ilp);
+  for (int ilp = 1; ilp <= most; ++ilp) table.columns.emplace_back(fmt::format("ILP {}", ilp), true);
+  for (const TimedGrid::Cell& cell : grid.cells) {
+    if (cell.warps != warps) table.rows.push_back({std::to_string(warps = cell.warps)});
+    table.rows.back().emplace_back(fmt::format("{:.{}f}", cell.*value, digits));
+  }
+  return table;
+}
+
+}  // namespace
+
+Report report_of(const TimedProgram& timed) {
+  const Timing& timing = timed.timing;
+  const bool loop = timed.ilp == 0;
+  std::string headline = fmt::format(
+      "{:.1f} cycles per {}", loop ? timing.cycles_per_trip : timing.cycles_per_step, loop ? "trip" : "step");
+  if (!loop || timed.program.work > 0)
+    headline += fmt::format(", {:.1f} {}", timing.work_per_cycle, timed.unit);
+  Report out =
+      titled(fmt::format("{} on {}, {} warps", timed.program.name, name_and_gpu(timed.machine), timed.warps) +
+                 (loop ? "" : fmt::format(", {} chains each", timed.ilp)),
+             headline);
+  out.lead = {"Bound by: " + timing.bound()};
+  if (loop)
+    out.lead.push_back(fmt::format("Loop of {} instructions, its counter moves by {}",
+                                   timed.program.ops.size(), timed.program.steps));
+  if (!timing.events.empty())
+    out.sections.push_back({.title = "The pipeline", .block = drawing_text(timed.program, timing)});
+  out.sections.push_back(section_of(waits_table(timing), loop ? report::kEverywhere : report::kInDocuments));
+  out.sections.push_back({.title = "What the model leaves out", .lines = timed.program.notes});
+  return out;
+}
+
+Report report_of(const TimedGrid& grid) {
+  const auto best =
+      std::max_element(grid.cells.begin(), grid.cells.end(),
+                       [](const TimedGrid::Cell& x, const TimedGrid::Cell& y) { return x.rate < y.rate; });
+  Report out = titled(fmt::format("{} on {}", grid.program, name_and_gpu(grid.machine)),
+                      best == grid.cells.end() ? ""
+                                               : fmt::format("{:.1f} {} at most, by {} warps with ILP {}",
+                                                             best->rate, grid.unit, best->warps, best->ilp));
+  std::vector<TimedGrid::Cell> printed = grid.cells;
+  std::erase_if(printed, [](const TimedGrid::Cell& cell) { return cell.printed.empty(); });
+  using Cell = const TimedGrid::Cell&;
+  const Table beside = table_of<TimedGrid::Cell>(
+      "Cycles beside the papers'", printed,
+      {{{"warps", true}, [](Cell cell) { return std::to_string(cell.warps); }},
+       {{"ILP", true}, [](Cell cell) { return std::to_string(cell.ilp); }},
+       {{"model", true}, [](Cell cell) { return fmt::format("{:.1f}", cell.cycles); }},
+       {"printed", &TimedGrid::Cell::printed}});
+  for (const Table& table : {pivot(grid, "Cycles per step", &TimedGrid::Cell::cycles, 1),
+                             pivot(grid, grid.unit, &TimedGrid::Cell::rate, 0), beside})
+    out.sections.push_back(section_of(table));
+  return out;
+}
+
+Report report_of(std::span<const Machine> machines) {
+  using Row = const Machine&;
+  return listed(
+      "Machines of the timing model",
+      table_of<Machine>(
+          "", {machines.begin(), machines.end()},
+          {{"machine", &Machine::name},
+           {"GPU", &Machine::gpu},
+           {"target", [](Row one) { return fmt::format("sm_{}", one.architecture().compute_capability); }},
+           {{"numbers", true}, [](Row one) { return std::to_string(one.numbers.size()); }}}));
+}
+
+Report report_of(const Machine& machine) {
+  const auto about = [](const Number& one) -> const ParameterText& {
+    return parameter_texts()[static_cast<std::size_t>(one.parameter)];
+  };
+  return listed(
+      "The numbers of " + name_and_gpu(machine),
+      table_of<Number>(
+          "", {machine.numbers.begin(), machine.numbers.end()},
+          {{"number", [=](const Number& one) { return about(one).name; }},
+           {{"value", true}, [&](const Number& one) { return fmt::format("{}", machine[one.parameter]); }},
+           {"unit", [=](const Number& one) { return about(one).unit; }},
+           {"known", [](const Number& one) { return name_of(one.known); }},
+           {"source", &Number::source}}));
+}
+
+Report report_of(const std::vector<PaperScore>& scores) {
+  using Row = const PaperScore&;
+  PaperScore all;
+  for (Row one : scores) {
+    all.cycles += one.cycles, all.of_cycles += one.of_cycles;
+    all.rates += one.rates, all.of_rates += one.of_rates;
+  }
+  Table table = table_of<PaperScore>(
+      "", scores,
+      {{"table", &PaperScore::table},
+       {"GPU", &PaperScore::gpu},
+       {{"cycles within one", true}, [](Row one) { return share(one.cycles, one.of_cycles); }},
+       {{"rates within 5%", true}, [](Row one) { return share(one.rates, one.of_rates); }},
+       {{"not fitted to", true}, [](Row one) { return share(one.held_out, one.of_held_out); }}});
+  return listed("Printed tables beside the timing model", std::move(table),
+                fmt::format("Of the printed numbers {} cycles agree within one, {} rates within 5%",
+                            share(all.cycles, all.of_cycles), share(all.rates, all.of_rates)));
+}
+
+Report report_of(std::span<const Product> products) {
+  using Row = const Product&;
+  return listed(
+      "Kernels of whole products",
+      table_of<Product>("", {products.begin(), products.end()},
+                        {{"kernel", &Product::name},
+                         {"type", &Product::type},
+                         {{"tile", true}, [](Row one) { return fmt::format("{0} x {0}", one.tile); }},
+                         {{"threads", true}, [](Row one) { return std::to_string(one.threads); }},
+                         {{"most blocks per multiprocessor", true},
+                          [](Row one) { return std::to_string(one.resident); }}}));
+}
+
+Report report_of(const TimedProduct& timed) {
+  const auto& [product, machine, size, time] = timed;
+  const double work = static_cast<double>(size.m) * size.n * size.k;
+  Report out =
+      titled(fmt::format("{} {} on {}, {} x {} x {}", product.name, product.type, name_and_gpu(machine),
+                         size.m, size.n, size.k),
+             fmt::format("{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} on the busiest",
+                         time.cycles, work / time.cycles, machine[Parameter::kernel_multiprocessors],
+                         time.instructions / time.cycles));
+  out.lead = {"Bound by: " + time.detail.bound(),
+              fmt::format("Per multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of "
+                          "its loads hit L1",
+                          time.l2_bytes, time.dram_bytes, 100 * time.l1_hits)};
+  return out;
+}
+
+Report report_of(const std::vector<ComparedKernel>& compared, const Machine& machine) {
+  using Row = const ComparedKernel&;
+  using Group = const KernelGroup&;
+  std::vector<KernelGroup> groups = groups_of(compared);
+  if (groups.size() == 1) groups.clear();
+  groups.push_back({"all", score_of(compared)});
+  Report out = titled(fmt::format("Measured kernels beside {}", name_and_gpu(machine)));
+  out.sections.push_back(section_of(table_of<ComparedKernel>(
+      "Kernels", compared,
+      {{"kernel", [](Row one) { return one.measured.kernel; }},
+       {"type", [](Row one) { return one.measured.type; }},
+       {{"n", true}, [](Row one) { return std::to_string(one.measured.n); }},
+       {{"measured cycles", true}, [](Row one) { return fmt::format("{:.0f}", one.measured.cycles); }},
+       {{"cycles of the model", true}, [](Row one) { return fmt::format("{:.0f}", one.model.cycles); }},
+       {{"model / measured", true}, [](Row one) { return fmt::format("{:.3f}", one.ratio()); }}})));
+  out.sections.push_back(section_of(table_of<KernelGroup>(
+      "Scores", groups,
+      {{"kernels", &KernelGroup::name},
+       {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
+       {{"Pearson of IPC", true},
+        [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
+       {{"model / measured", true}, [](Group one) { return fmt::format("{:.3f}", one.score.mean); }},
+       {{"standard deviation", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.deviation); }},
+       {{"mean absolute error", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.error); }}})));
+  return out;
+}
+
+}  // namespace mmaudit::timing
