@@ -38,70 +38,50 @@ void chains_plain(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>
 }
 
 #ifdef __x86_64__
-[[gnu::target("avx2,fma")]] void chains_fma(const Block<float>& x, float (&sums)[kRows][kColumns<float>]) {
+#define MMAUDIT_FMA [[gnu::target("avx2,fma")]] inline
+MMAUDIT_FMA __m256 loaded(const float* x) { return _mm256_loadu_ps(x); }
+MMAUDIT_FMA __m256d loaded(const double* x) { return _mm256_loadu_pd(x); }
+MMAUDIT_FMA __m256 spread(const float* x) { return _mm256_broadcast_ss(x); }
+MMAUDIT_FMA __m256d spread(const double* x) { return _mm256_broadcast_sd(x); }
+MMAUDIT_FMA __m256 multiply_add(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+MMAUDIT_FMA __m256d multiply_add(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+MMAUDIT_FMA void store(float* x, __m256 vector) { _mm256_storeu_ps(x, vector); }
+MMAUDIT_FMA void store(double* x, __m256d vector) { _mm256_storeu_pd(x, vector); }
+
+template <typename Number>
+MMAUDIT_FMA void chains_fma(const Block<Number>& x, Number (&sums)[kRows][kColumns<Number>]) {
+  constexpr std::uint64_t kColumn = kColumns<Number>, kHalf = kColumn / 2;
   // Named one by one: GCC 12 writes an array of them to memory in every step.
-  __m256 low0 = _mm256_loadu_ps(&sums[0][0]), low1 = _mm256_loadu_ps(&sums[1][0]),
-         low2 = _mm256_loadu_ps(&sums[2][0]), low3 = _mm256_loadu_ps(&sums[3][0]);
-  __m256 high0 = _mm256_loadu_ps(&sums[0][8]), high1 = _mm256_loadu_ps(&sums[1][8]),
-         high2 = _mm256_loadu_ps(&sums[2][8]), high3 = _mm256_loadu_ps(&sums[3][8]);
-  const float *const a0 = x.a, *const a1 = a0 + x.row_stride, *const a2 = a1 + x.row_stride,
-                     *const a3 = a2 + x.row_stride;
-  for (std::uint64_t k = 0; k < x.k; ++k) {
-    const __m256 low = _mm256_loadu_ps(x.b + k * 16), high = _mm256_loadu_ps(x.b + k * 16 + 8);
-    const __m256 from0 = _mm256_broadcast_ss(a0 + k);
-    low0 = _mm256_fmadd_ps(from0, low, low0);
-    high0 = _mm256_fmadd_ps(from0, high, high0);
-    const __m256 from1 = _mm256_broadcast_ss(a1 + k);
-    low1 = _mm256_fmadd_ps(from1, low, low1);
-    high1 = _mm256_fmadd_ps(from1, high, high1);
-    const __m256 from2 = _mm256_broadcast_ss(a2 + k);
-    low2 = _mm256_fmadd_ps(from2, low, low2);
-    high2 = _mm256_fmadd_ps(from2, high, high2);
-    const __m256 from3 = _mm256_broadcast_ss(a3 + k);
-    low3 = _mm256_fmadd_ps(from3, low, low3);
-    high3 = _mm256_fmadd_ps(from3, high, high3);
-  }
-  _mm256_storeu_ps(&sums[0][0], low0);
-  _mm256_storeu_ps(&sums[0][8], high0);
-  _mm256_storeu_ps(&sums[1][0], low1);
-  _mm256_storeu_ps(&sums[1][8], high1);
-  _mm256_storeu_ps(&sums[2][0], low2);
-  _mm256_storeu_ps(&sums[2][8], high2);
-  _mm256_storeu_ps(&sums[3][0], low3);
-  _mm256_storeu_ps(&sums[3][8], high3);
-}
-[[gnu::target("avx2,fma")]] void chains_fma(const Block<double>& x, double (&sums)[kRows][kColumns<double>]) {
-  // Named one by one: GCC 12 writes an array of them to memory in every step.
-  __m256d low0 = _mm256_loadu_pd(&sums[0][0]), low1 = _mm256_loadu_pd(&sums[1][0]),
-          low2 = _mm256_loadu_pd(&sums[2][0]), low3 = _mm256_loadu_pd(&sums[3][0]);
-  __m256d high0 = _mm256_loadu_pd(&sums[0][4]), high1 = _mm256_loadu_pd(&sums[1][4]),
-          high2 = _mm256_loadu_pd(&sums[2][4]), high3 = _mm256_loadu_pd(&sums[3][4]);
-  const double *const a0 = x.a, *const a1 = a0 + x.row_stride, *const a2 = a1 + x.row_stride,
+  auto low0 = loaded(sums[0]), low1 = loaded(sums[1]), low2 = loaded(sums[2]), low3 = loaded(sums[3]);
+  auto high0 = loaded(sums[0] + kHalf), high1 = loaded(sums[1] + kHalf), high2 = loaded(sums[2] + kHalf),
+       high3 = loaded(sums[3] + kHalf);
+  const Number *const a0 = x.a, *const a1 = a0 + x.row_stride, *const a2 = a1 + x.row_stride,
                       *const a3 = a2 + x.row_stride;
   for (std::uint64_t k = 0; k < x.k; ++k) {
-    const __m256d low = _mm256_loadu_pd(x.b + k * 8), high = _mm256_loadu_pd(x.b + k * 8 + 4);
-    const __m256d from0 = _mm256_broadcast_sd(a0 + k);
-    low0 = _mm256_fmadd_pd(from0, low, low0);
-    high0 = _mm256_fmadd_pd(from0, high, high0);
-    const __m256d from1 = _mm256_broadcast_sd(a1 + k);
-    low1 = _mm256_fmadd_pd(from1, low, low1);
-    high1 = _mm256_fmadd_pd(from1, high, high1);
-    const __m256d from2 = _mm256_broadcast_sd(a2 + k);
-    low2 = _mm256_fmadd_pd(from2, low, low2);
-    high2 = _mm256_fmadd_pd(from2, high, high2);
-    const __m256d from3 = _mm256_broadcast_sd(a3 + k);
-    low3 = _mm256_fmadd_pd(from3, low, low3);
-    high3 = _mm256_fmadd_pd(from3, high, high3);
+    const auto low = loaded(x.b + k * kColumn), high = loaded(x.b + k * kColumn + kHalf);
+    const auto from0 = spread(a0 + k);
+    low0 = multiply_add(from0, low, low0);
+    high0 = multiply_add(from0, high, high0);
+    const auto from1 = spread(a1 + k);
+    low1 = multiply_add(from1, low, low1);
+    high1 = multiply_add(from1, high, high1);
+    const auto from2 = spread(a2 + k);
+    low2 = multiply_add(from2, low, low2);
+    high2 = multiply_add(from2, high, high2);
+    const auto from3 = spread(a3 + k);
+    low3 = multiply_add(from3, low, low3);
+    high3 = multiply_add(from3, high, high3);
   }
-  _mm256_storeu_pd(&sums[0][0], low0);
-  _mm256_storeu_pd(&sums[0][4], high0);
-  _mm256_storeu_pd(&sums[1][0], low1);
-  _mm256_storeu_pd(&sums[1][4], high1);
-  _mm256_storeu_pd(&sums[2][0], low2);
-  _mm256_storeu_pd(&sums[2][4], high2);
-  _mm256_storeu_pd(&sums[3][0], low3);
-  _mm256_storeu_pd(&sums[3][4], high3);
+  store(sums[0], low0);
+  store(sums[0] + kHalf, high0);
+  store(sums[1], low1);
+  store(sums[1] + kHalf, high1);
+  store(sums[2], low2);
+  store(sums[2] + kHalf, high2);
+  store(sums[3], low3);
+  store(sums[3] + kHalf, high3);
 }
+#undef MMAUDIT_FMA
 #endif
 
 template <typename Number>

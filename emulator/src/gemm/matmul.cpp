@@ -84,11 +84,9 @@ void store_d(const Job& job, const TilePlace& tile, int sum, const TileSums& sum
       const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
       bits[j] = finished(*problem.epilogue, bits[j], job.sum_format, c);
     }
-    if (bytes == 4) {  // the copy is fast for a known width
-      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, 4, first + j, bits[j]);
-    } else {
-      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, bytes, first + j, bits[j]);
-    }
+    detail::with_width(bytes, [&](auto known) {
+      for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, known, first + j, bits[j]);
+    });
   }
 }
 

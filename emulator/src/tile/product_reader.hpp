@@ -19,18 +19,34 @@ class ProductReader {
                    ? detail::quotient_up(stored_k, static_cast<std::uint64_t>(spec.scale_block))
                    : 0),
         spec_(spec),
-        problem_(problem),
-        a_bytes_(spec.a.storage_bytes()),
-        b_bytes_(spec.b.storage_bytes()) {}
+        problem_(problem) {}
 
   const std::uint64_t stored_k, blocks;  ///< elements and scales of a row of A
 
+  /// use(read): of A read(row, stored), of B read(matrix, k, column). A loop in `use` reads words of a known
+  /// width.
+  template <typename Use>
+  auto with_a(const Use& use) const {
+    return detail::with_width(spec_.a.storage_bytes(), [&](auto bytes) {
+      return use([this, bytes](std::uint64_t row, std::uint64_t stored) {
+        return stored < stored_k ? load_word(problem_.a, bytes, row * stored_k + stored) : 0;
+      });
+    });
+  }
+  template <typename Use>
+  auto with_b(const Use& use) const {
+    return detail::with_width(spec_.b.storage_bytes(), [&](auto bytes) {
+      return use([this, bytes](std::uint64_t matrix, std::uint64_t k, std::uint64_t column) {
+        return k < problem_.k ? load_word(problem_.b, bytes, (matrix * problem_.k + k) * problem_.n + column)
+                              : 0;
+      });
+    });
+  }
   [[nodiscard]] std::uint64_t a(std::uint64_t row, std::uint64_t stored) const {
-    return stored < stored_k ? element(problem_.a, a_bytes_, row * stored_k + stored) : 0;
+    return with_a([&](const auto& read) { return read(row, stored); });
   }
   [[nodiscard]] std::uint64_t b(std::uint64_t matrix, std::uint64_t k, std::uint64_t column) const {
-    if (k >= problem_.k) return 0;
-    return element(problem_.b, b_bytes_, (matrix * problem_.k + k) * problem_.n + column);
+    return with_b([&](const auto& read) { return read(matrix, k, column); });
   }
   [[nodiscard]] std::uint64_t scale_a(std::uint64_t row, std::uint64_t block) const {
     return scale(problem_.scale_a, block, row * blocks + block);
@@ -52,26 +68,12 @@ class ProductReader {
   }
 
  private:
-  /// A copy of a known width is one instruction, where others are a call.
-  static std::uint64_t element(const void* base, std::size_t bytes, std::uint64_t at) {
-    switch (bytes) {
-      case 1:
-        return load_word(base, 1, at);
-      case 2:
-        return load_word(base, 2, at);
-      case 4:
-        return load_word(base, 4, at);
-      default:
-        return load_word(base, bytes, at);
-    }
-  }
   [[nodiscard]] std::uint64_t scale(const std::uint8_t* scales, std::uint64_t block, std::uint64_t at) const {
     return scales != nullptr && block < blocks ? scales[at] : one_bits(spec_.scale);
   }
 
   const DotSpec& spec_;
   const Matmul& problem_;
-  std::size_t a_bytes_, b_bytes_;
 };
 
 }  // namespace mmaudit

@@ -68,26 +68,33 @@ void TileDots::load(const TilePlace& tile, std::uint64_t first, unsigned modifie
 }
 
 void TileDots::load_elements() {
-  for (std::uint64_t p = 0; p < stored_; ++p) {
-    const std::uint64_t k = first_stored_ + (raw_ ? p : k_of(p));
-    for (std::uint64_t i = 0; i < tile_.rows; ++i) {
-      const std::uint64_t bits = reader_.a(row(i), k);
-      if (raw_)
-        raw_a_[i * stored_ + p] = bits;
-      else
-        a_[i * stored_ + p] = unpack_factor(spec_.a, spec_, bits, (modifiers_ & kNegateA) != 0);
+  // keep(p of a line, bits) for every element of some lines; read(line, k).
+  const auto load = [this](std::uint64_t lines, std::uint64_t length, bool in_order, const auto& read,
+                           const auto& keep) {
+    for (std::uint64_t p = 0; p < length; ++p) {
+      const std::uint64_t k = in_order ? k_of(p) : p;
+      for (std::uint64_t line = 0; line < lines; ++line) keep(line * length + p, read(line, k));
     }
-  }
-  for (std::uint64_t p = 0; p < depth_; ++p) {
-    const std::uint64_t k = first_ + (raw_ || sparse_ ? p : k_of(p));
-    for (std::uint64_t j = 0; j < tile_.columns; ++j) {
-      const std::uint64_t bits = reader_.b(tile_.matrix, k, tile_.column + j);
-      if (raw_)
-        raw_b_[j * depth_ + p] = bits;
-      else
-        b_[j * depth_ + p] = unpack_factor(spec_.b, spec_, bits, (modifiers_ & kNegateB) != 0);
-    }
-  }
+  };
+  const auto load_side = [&](std::uint64_t lines, std::uint64_t length, bool in_order, const auto& read,
+                             const FormatSpec& format, bool negate, std::vector<std::uint64_t>& raw,
+                             std::vector<Operand>& unpacked) {
+    if (raw_)
+      return load(lines, length, false, read, [&](std::uint64_t at, std::uint64_t bits) { raw[at] = bits; });
+    load(lines, length, in_order, read, [&](std::uint64_t at, std::uint64_t bits) {
+      unpacked[at] = unpack_factor(format, spec_, bits, negate);
+    });
+  };
+  reader_.with_a([&](const auto& element) {
+    const auto read = [&](std::uint64_t i, std::uint64_t k) { return element(row(i), first_stored_ + k); };
+    load_side(tile_.rows, stored_, true, read, spec_.a, (modifiers_ & kNegateA) != 0, raw_a_, a_);
+  });
+  reader_.with_b([&](const auto& element) {
+    const auto read = [&](std::uint64_t j, std::uint64_t k) {
+      return element(tile_.matrix, first_ + k, tile_.column + j);
+    };
+    load_side(tile_.columns, depth_, !sparse_, read, spec_.b, (modifiers_ & kNegateB) != 0, raw_b_, b_);
+  });
 }
 
 void TileDots::load_metadata() {
@@ -119,7 +126,11 @@ void TileDots::apply_scales() {
 }
 
 std::uint64_t TileDots::operator()(std::uint64_t i, std::uint64_t j, std::uint64_t c) {
-  if (raw_) return raw_dot(i, j, c);
+  return raw_ ? raw_dot(i, j, c) : unpacked_dot(i, j, c);
+}
+
+// Flattened: the sums of chain() stay in registers, which is a fifth of the time of grouped scales.
+[[gnu::flatten]] std::uint64_t TileDots::unpacked_dot(std::uint64_t i, std::uint64_t j, std::uint64_t c) {
   const Operand* b = &b_[j * depth_];
   if (sparse_) {
     for (std::uint64_t p = 0; p < stored_; ++p) met_[p] = b[met_k_[i * stored_ + p]];

@@ -33,6 +33,7 @@ class TileDots {
   void load_elements();
   void load_metadata();
   void apply_scales();
+  [[nodiscard]] std::uint64_t unpacked_dot(std::uint64_t i, std::uint64_t j, std::uint64_t c);
   [[nodiscard]] std::uint64_t raw_dot(std::uint64_t i, std::uint64_t j, std::uint64_t c) const;
   /// Of A's rows through the batch.
   [[nodiscard]] std::uint64_t row(std::uint64_t i) const { return tile_.matrix * m_ + tile_.row + i; }
