@@ -9,6 +9,7 @@
 #include "input_file.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/names.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
 
@@ -34,13 +35,16 @@ Tensor read_data(const InputFile& file, std::uint64_t data_start, const TensorIn
   return {info.name, info.dtype, info.shape, file.read(data_start + info.begin, info.end - info.begin)};
 }
 
+/// Tensors of a network differ behind the number of their layer, far from the start.
+constexpr std::size_t kNameLength = 120;
+
 template <class Named>
 [[noreturn]] void refuse_name(std::string_view name, const std::vector<Named>& tensors,
                               std::string_view file) {
   std::vector<std::string_view> names;
   names.reserve(tensors.size());
   for (const Named& tensor : tensors) names.emplace_back(tensor.name);
-  refuse(file, "tensor", fmt::format("no '{}'", printable(name)), list_names(names));
+  refuse(file, "tensor", fmt::format("no '{}'", printable(name)), names_near(name, names));
 }
 
 template <class Named>
@@ -57,9 +61,17 @@ std::string quoted(std::string_view text, const std::string& file) {
 
 }  // namespace
 
+std::string names_near(std::string_view name, std::span<const std::string_view> names) {
+  constexpr std::size_t kMost = 20'000;  // comparing more takes seconds
+  if (names.empty() || names.size() > kMost) return list_names(names);
+  std::vector<std::string> shown;
+  shown.reserve(names.size());
+  for (const std::string_view one : names) shown.push_back(printable(one, kNameLength));
+  return allowed_near(printable(name, kNameLength), shown);
+}
+
 std::string list_names(std::span<const std::string_view> names) {
   constexpr std::size_t kListed = 8;
-  constexpr std::size_t kNameLength = 40;
   if (names.empty()) return "none: the file is empty";
   std::vector<std::string> shown;
   for (const std::string_view name : names.first(std::min(names.size(), kListed)))

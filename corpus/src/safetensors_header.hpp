@@ -43,5 +43,7 @@ void write_safetensors_views(const std::filesystem::path& path,
 
 /// `a, b, c` and the count if there are more than 8: what a file holds, for messages.
 std::string list_names(std::span<const std::string_view> names);
+/// The same in the place of `name`, which is none of them: where they are many, the nearest.
+std::string names_near(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace mmaudit::corpus

@@ -11,6 +11,8 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+#include "mmaudit/json.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
 
@@ -20,6 +22,7 @@ namespace {
 constexpr std::string_view kNpy = ".npy";
 constexpr std::string_view kSafetensors = ".safetensors";
 constexpr std::string_view kNamedTensor = ".safetensors:";
+constexpr std::string_view kIndex = ".safetensors.index.json";
 
 std::string found_extension(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
@@ -44,6 +47,24 @@ Tensor load_only_tensor(const std::filesystem::path& path) {
   return read_safetensors_tensor(path, header.tensors.front().name);
 }
 
+/// A tensor by the index of a checkpoint: the refusal says which file has it.
+[[noreturn]] void refuse_index(const std::string& spec, std::size_t end) {
+  const std::filesystem::path index = spec.substr(0, end);
+  const std::string name = spec.size() > end ? spec.substr(end + 1) : "";
+  const Json read = parse_bounded(text_of_file(index), label_of(index), "the index of a checkpoint");
+  const Json* files = read.find("weight_map");
+  const Json* file = files == nullptr ? nullptr : files->find(name);
+  std::vector<std::string_view> names;
+  if (files != nullptr && files->is_object())
+    for (const auto& [tensor, where] : files->items()) names.emplace_back(tensor);
+  if (file != nullptr && file->is_string())
+    refuse("{}: found the index of a checkpoint, allowed: the file that has {}, {}", label_of(index),
+           printable(name, name.size()),
+           label_of(index.parent_path() / file->get<std::string>()) + ":" + name);
+  refuse("{}: tensor: found {}, allowed: {}", label_of(index), name.empty() ? "no name" : printable(name),
+         name.empty() ? list_names(names) : names_near(name, names));
+}
+
 }  // namespace
 
 std::string file_of(const std::string& spec) {
@@ -62,6 +83,8 @@ Tensor load_tensor(const std::string& spec) {
   const std::filesystem::path path = spec;
   if (path.extension() == kNpy) return read_npy(path);
   if (path.extension() == kSafetensors) return load_only_tensor(path);
+  if (const std::size_t at = spec.find(kIndex); at != std::string::npos)
+    refuse_index(spec, at + kIndex.size());
   refuse("{}: extension: found {}, allowed: .npy or .safetensors, with :NAME for one tensor of several",
          label_of(path), found_extension(path));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
 #include <limits>
 
 #include "mmaudit/corpus/npy.hpp"
@@ -90,6 +91,34 @@ TEST(TensorFile, NamesAtMostEightTensorsWhenThereAreSeveral) {
   expect_refused([&] { load_tensor(path); }, "found 10 tensors (0, 1, 2, 3, 4, 5, 6, 7, ... (10 in all))");
   write_safetensors(path, {});
   expect_refused([&] { load_tensor(path); }, "found 0 tensors");
+}
+
+TEST(TensorFile, NamesOfANetworkAreShownWhole) {
+  const ScratchFolder folder;
+  SafetensorsFile file;
+  const std::string layers = "model.decoder.layers.1", expert = ".block_sparse_moe.experts.3.w2.weight";
+  for (int i = 0; i < 9; ++i)
+    file.tensors.push_back({layers + std::to_string(i) + expert, DType::u8, {0}, {}});
+  const std::string path = folder / "net.safetensors";
+  write_safetensors(path, file);
+  expect_refused([&] { load_tensor(path); }, layers + "7" + expert + ", ... (9 in all)");
+  expect_refused([&] { load_tensor(path + ":" + layers + "77" + expert); },
+                 "allowed: " + layers + "7" + expert + ", ");
+  expect_refused([&] { load_tensor(path + ":x"); }, ", ... (6 more)");
+}
+
+TEST(TensorFile, TheIndexOfACheckpointSaysWhichFile) {
+  const ScratchFolder folder;
+  const std::string index = folder / "model.safetensors.index.json";
+  std::ofstream(index) << R"({"metadata": {}, "weight_map": {"a.weight": "model-2.safetensors", "b": 1}})";
+  expect_refused([&] { load_tensor(index + ":a.weight"); },
+                 "found the index of a checkpoint, allowed: the file that has a.weight, ");
+  expect_refused([&] { load_tensor(index + ":a.weight"); }, "model-2.safetensors:a.weight");
+  expect_refused([&] { load_tensor(index + ":a.weigth"); }, "tensor: found a.weigth, allowed: a.weight, b");
+  expect_refused([&] { load_tensor(index); }, "tensor: found no name, allowed: a.weight, b");
+  std::ofstream(index) << "{";
+  expect_refused([&] { load_tensor(index + ":a"); },
+                 "found no valid JSON, allowed: the index of a checkpoint");
 }
 
 TEST(TensorFile, BytesAreThoseOfTheNamedTensor) {

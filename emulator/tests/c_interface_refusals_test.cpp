@@ -28,7 +28,7 @@ TEST(CInterface, RefusesInOneLineAndWritesNothing) {
   };
   const Case cases[] = {
       {[](mmaudit_tiles& x, const auto&) { x.arch = "hoper"; },
-       "arch: found \"hoper\" (did you mean hopper?), allowed: volta"},
+       "arch: found \"hoper\" (did you mean hopper?), allowed: hopper, "},
       {[](mmaudit_tiles& x, const auto&) { x.arch = "volta"; },
        "inst: found mma.m16n8k16.f32.f16.f16.f32, which volta lacks"},
       {[](mmaudit_tiles& x, const auto&) { x.inst = "mma"; }, "inst: found \"mma\", allowed"},

@@ -115,6 +115,10 @@ TEST(Names, AHintIsNeverSparseForDense) {
   for (const char* without_types : {"SM120::BLOCKSCALED::SM120_16x8x64_TN_VS", "UTCHMMA", "OMMA.SF.16864"})
     EXPECT_EQ(nearest_instruction(without_types), "") << without_types;
   EXPECT_EQ(nearest_instruction("xyz"), "");
+  const std::vector<std::string> three = nearest_instructions("mma.m16n8k16.f32.f16.f16", 3);
+  EXPECT_EQ(three.size(), 3U);
+  EXPECT_EQ(three.front(), "mma.m16n8k16.f32.f16.f16.f32");
+  EXPECT_TRUE(nearest_instructions("xyz", 3).empty());
   EXPECT_EQ(nearest_instruction(""), "");
   for (const char* text :
        {"", ".", "...", "mma", "m", "mnk", "16x8x16_", "_x_x_", "HMMA", "HMMA.", "wgmma.m64nNk"})

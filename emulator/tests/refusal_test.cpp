@@ -7,6 +7,7 @@
 
 #include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/names.hpp"
 
 namespace mmaudit {
 namespace {
@@ -55,6 +56,16 @@ TEST(Refusal, TheNearestNameIsNamed) {
   const std::vector<std::string> names = {"hopper", "blackwell", "ada"};
   EXPECT_EQ(did_you_mean("Hoper", names), " (did you mean hopper?)");
   EXPECT_EQ(did_you_mean("fermi", names), "");
+}
+
+TEST(Refusal, ManyNamesAreCutToTheNearest) {
+  const std::vector<std::string> few = {"rn", "rz", "rp"};
+  EXPECT_EQ(allowed_near("x", few), "rn, rz, rp");
+  const std::vector<std::string> many = {"volta", "turing", "ampere",    "ada",  "hopper",
+                                         "h100",  "b200",   "blackwell", "cdna1"};
+  EXPECT_EQ(allowed_near("Hoper", many, "mmaudit list"),
+            "hopper, ampere, h100, ... (6 more: `mmaudit list`)");
+  EXPECT_EQ(allowed_near("B20", many), "b200, ada, h100, ... (6 more)");
 }
 
 TEST(Refusal, IsThrownAsInputError) {

@@ -60,12 +60,39 @@ std::optional<Value> chosen_one(std::string_view option, const std::string& name
   refuse_name(option, name, allowed);
 }
 
+bool computes(const Architecture& architecture, const GemmDtype& dtype) {
+  return find_path(settled({&architecture, dtype, *dtype.usual, {}, Format::none, {}})).entry != nullptr;
+}
+
 /// Some architecture of the request has an instruction for it.
 bool can_be_computed(const TensorAuditRequest& request, const GemmDtype& dtype) {
-  return std::any_of(
-      request.architectures.begin(), request.architectures.end(), [&](const Architecture* one) {
-        return find_path(settled({one, dtype, *dtype.usual, {}, Format::none, {}})).entry != nullptr;
-      });
+  return std::any_of(request.architectures.begin(), request.architectures.end(),
+                     [&](const Architecture* one) { return computes(*one, dtype); });
+}
+
+/// The name of a GPU of this architecture, as people say it: "b200", not "sm_100".
+std::string_view gpu_of(const Architecture& architecture) {
+  for (const std::string_view alias : architecture.aliases)
+    if (!alias.starts_with("sm_") && !alias.starts_with("ga1")) return alias;
+  return architecture.name;
+}
+
+/// "; nvf4 with --arch b200, gb10": the types that the architectures of the request lack and others have.
+std::string had_elsewhere(const TensorAuditRequest& request,
+                          const std::vector<GemmCombination>& combinations) {
+  std::string text;
+  std::vector<std::string_view> seen;
+  for (const GemmCombination& one : combinations) {
+    if (can_be_computed(request, one.dtype) ||
+        std::find(seen.begin(), seen.end(), one.dtype.name) != seen.end())
+      continue;
+    seen.push_back(one.dtype.name);
+    std::vector<std::string_view> gpus;
+    for (const Architecture& other : architectures())
+      if (computes(other, one.dtype)) gpus.push_back(gpu_of(other));
+    if (!gpus.empty()) text += fmt::format("; {} with --arch {}", one.dtype.name, fmt::join(gpus, ", "));
+  }
+  return text;
 }
 
 bool names_no_dtype(const TensorAuditRequest& request) {
@@ -267,8 +294,9 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   if (audit.rows_of.empty())
     refuse(
         "--dtype, --scale, --policy: found nothing that can be computed ({}), allowed: combinations that the "
-        "architecture has (docs/audit.md)",
-        audit.left_out.empty() ? "no combination" : audit.left_out.front());
+        "architecture has (docs/audit.md){}",
+        audit.left_out.empty() ? "no combination" : audit.left_out.front(),
+        had_elsewhere(request, whole.combinations));
   audit.untried = untried_by(request, whole.combinations);
   Origin& provenance = audit.provenance;
   provenance.backend = "model";

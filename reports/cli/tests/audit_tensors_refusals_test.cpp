@@ -58,7 +58,9 @@ TEST_F(AuditTensors, RefusesInOneLine) {
   refused(audit({"--d-format", "e4m3"}), {"--d-format"});
   refused(audit({"--unit", "dp4a"}), {"--unit"});
   refused(audit({"--threads", "4097"}), {"--threads", "4097", "4096"});
-  refused(audit({"--dtype", "mxf8"}), {"hopper has no instruction for mxf8"});
+  refused(audit({"--dtype", "mxf8"}),
+          {"hopper has no instruction for mxf8", "; mxf8 with --arch b200, gb10"});
+  refused(audit({"--dtype", "nvfp4"}), {"; nvf4 with --arch b200, gb10"});
   refused(audit({"--c", path("A.npy")}), {"--c: found 10 x 96, allowed: 10 x 6"});
   corpus::save_tensor(path("raw.npy"), corpus::make_tensor<std::uint8_t>("x", DType::u8, {2, 3},
                                                                          std::vector<std::uint8_t>(6)));
