@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "example_inputs.hpp"
 #include "mmaudit/report/report.hpp"
 #include "program.hpp"
 
@@ -17,7 +18,24 @@ struct Example {
 };
 
 const std::vector<Example>& examples() {
+  static const ExampleInputs kInputs;
   static const std::vector<Example> kExamples = {
+      {"gemm-plans", {"gemm", "plans", "--families"}},
+      {"gemm-predict",
+       {"gemm", "predict", "--problem", kInputs / "problem.json", "--plan", kInputs / "plan.json", "--a",
+        kInputs / "ones.npy", "--b", kInputs / "square.npy", "--out", kInputs / "d.npy"}},
+      {"gemm-reveal",
+       {"gemm", "reveal", std::string(MMAUDIT_FOREIGN_LIBRARY) + ":good", "--type", "f32", "--m", "8", "--n",
+        "8", "--k", "32"}},
+      {"pack",
+       {"pack", "--inst", "mma.sp.m16n8k32.f32.f16.f16.f32", "--prune", "--a", kInputs / "ones.npy", "--out",
+        kInputs / "s.npy", "--metadata", kInputs / "m.npy"}},
+      {"probe",
+       {"probe", "--inst", "mma.m8n8k4.f64.f64.f64.f64", "--library",
+        std::string(MMAUDIT_FOREIGN_LIBRARY) + ":fused_f64", "--dots", "1"}},
+      {"tcgen05-convolution", {"tcgen05", "convolution", "--lanes", "9", "--table", "54"}},
+      {"tcgen05-rules", {"tcgen05", "rules"}},
+      {"tcgen05-run", {"tcgen05", "run", kInputs / "kernel.ptx", "--trace"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
@@ -29,6 +47,10 @@ struct Exception {
 
 const std::vector<Exception>& without_report() {
   static const std::vector<Exception> kExceptions = {
+      {"gemm", "a group of commands"},
+      {"gemm-compare", "needs a GPU; gemm_compare_test draws a made-up one"},
+      {"gemm-invariant", "needs a GPU; gemm_compare_test draws a made-up one"},
+      {"tcgen05", "a group of commands"},
       {"completions", "prints a script"},
       {"man", "prints manual pages"},
   };
