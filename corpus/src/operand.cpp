@@ -71,6 +71,20 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
   return operand;
 }
 
+void require_elements(const std::string& where, const Tensor& tensor, const FormatSpec& format) {
+  if (tensor.dtype != raw_type(format) && tensor.dtype != value_type(format.id))
+    refuse("{}: dtype: found {}, allowed: {}", where, safetensors_name(tensor.dtype), types_text(format));
+}
+
+Tensor tensor_of_bits(Format format, std::vector<std::uint64_t> shape,
+                      const std::vector<std::uint64_t>& elements) {
+  const std::size_t bytes = spec_of(format).storage_bytes();
+  Tensor out{std::string(1, 'D'), value_type(format), std::move(shape),
+             std::vector<std::byte>(elements.size() * bytes)};
+  for (std::size_t i = 0; i < elements.size(); ++i) store_bits(out.data, bytes, i, elements[i]);
+  return out;
+}
+
 Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,
                      const std::optional<Operand>& c) {
   // Bytes of unsigned integers are raw bits and numbers alike: only C can ask for a raw D.

@@ -1,9 +1,7 @@
 // mmaudit gemm: the bits of a library's products.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <future>
 #include <memory>
 
@@ -15,14 +13,15 @@
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/json.hpp"
-#include "mmaudit/report/table.hpp"
+#include "outputs.hpp"
 #include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct ProblemOptions {
-  std::string file, out_dir, json, samples;
+  std::string file, out_dir, samples;
+  Outputs outputs;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
   bool verbose = false, families = false, batches = false;
@@ -75,84 +74,53 @@ class InputsAhead {
 };
 
 int compare(const ProblemOptions& options, const Context& context, bool bits) {
-  try_outputs({{"--json", options.json}, {"--samples", options.samples}}, {{"--problems", options.file}});
+  try_outputs(options.outputs.files({{"--samples", options.samples}}), {{"--problems", options.file}});
   const std::vector<GemmProblem> problems = problems_of(options);
   if (!options.out_dir.empty()) make_folder(options.out_dir);
   const device::DeviceInfo gpu = require_device();
   device::LibrarySession session(gpu);
   if (const std::string why = device::why_no_kernel_names(); !why.empty())
     throw EnvironmentError("names of kernels, which plans need: " + why);
-  CompareOptions how;
-  how.seed = options.seed;
-  how.bits = bits;
-  std::string samples, lines;
-  how.save = [&](std::size_t index, const GemmOutcome& outcome, const std::vector<std::byte>& library,
-                 const std::vector<std::byte>& model) {
+  GemmComparison found{
+      {}, problems.size(), options.seed, bits, options.verbose, device::library_version(), gpu.name};
+  std::string samples;
+  const auto save = [&](std::size_t index, const GemmOutcome& outcome, const GemmResults& d) {
+    if (!outcome.ran) return;
     if (!options.samples.empty())
-      samples += line_of(sample_of(outcome.problem, outcome.call, options.seed + index, library));
+      samples += line_of(sample_of(outcome.problem, outcome.call, options.seed + index, d.library));
     if (options.out_dir.empty()) return;
     const std::string base = fmt::format("{}/{}_", options.out_dir, index + 1);
-    corpus::save_tensor(base + "library.npy", tensor_of(outcome.problem, library));
-    if (!model.empty()) corpus::save_tensor(base + "predicted.npy", tensor_of(outcome.problem, model));
+    corpus::save_tensor(base + "library.npy", tensor_of(outcome.problem, d.library));
+    if (!d.predicted.empty())
+      corpus::save_tensor(base + "predicted.npy", tensor_of(outcome.problem, d.predicted));
   };
-  const auto json = [&](const std::vector<GemmOutcome>& outcomes) {
-    return json_of(outcomes, problems.size(), options.seed);
-  };
-  std::vector<GemmOutcome> outcomes;
   const Interruptible interruptible;
   {
     Progress progress(context.quiet, "gemm", problems.size());
-    progress.will_write({options.json, options.samples, options.out_dir});
+    std::vector<std::string> names = options.outputs.names();
+    names.insert(names.end(), {options.samples, options.out_dir});
+    progress.will_write(names);
     InputsAhead ahead(problems, options.seed);
     CompareRun run;
     run.count = problems.size();
     run.stopped = Interruptible::stopped;
     run.compare = [&](std::size_t i) {
-      GemmOutcome outcome = compare_problem(session, gpu, i, problems[i], ahead.take(i), how);
-      if (options.verbose || !bits || outcome.wrong != 0) lines += checks::text_of(outcome);
+      GemmResults d;
+      GemmOutcome outcome = compare_problem(session, gpu, problems[i], ahead.take(i), bits, d);
+      save(i, outcome, d);
       progress.advance(1);
       return outcome;
     };
     run.keep = [&](const std::vector<GemmOutcome>& so_far) {
-      if (is_file(options.json)) emit(options.json, json(so_far));
+      found.outcomes = so_far;
+      options.outputs.keep(report_of(found), context);
       if (is_file(options.samples)) emit(options.samples, samples);
     };
-    outcomes = compare_all(run);
+    found.outcomes = compare_all(run);
   }
   if (!options.samples.empty()) emit(options.samples, samples);
-  publish(
-      options.json, [&] { return json(outcomes); },
-      [&] {
-        return fmt::format(
-            "{}cuBLASLt {} on {}\n{}{}", lines, device::library_version(), gpu.name, summary_of(outcomes),
-            outcomes.size() == problems.size()
-                ? ""
-                : fmt::format("stopped after {} of {} products\n", outcomes.size(), problems.size()));
-      });
-  if (outcomes.size() != problems.size()) return kInterrupted;
-  return !bits || passed(outcomes) ? kAllGood : kMismatch;
-}
-
-/// The rows that plans come from, and how each is known.
-std::string families_text() {
-  const std::span<const KernelFamily> rows = kernel_families();
-  const std::vector<KernelFamily> families(rows.begin(), rows.end());
-  const auto words = [](std::string_view text, std::string_view none) {
-    return std::string(text.empty() ? none : text);
-  };
-  const report::Table table = report::table_of<KernelFamily>(
-      {}, families,
-      {{{"kernels"}, [](const KernelFamily& row) { return std::string(row.name); }},
-       {{"types"}, [](const KernelFamily& row) { return std::string(row.types); }},
-       {{"instruction"}, [&](const KernelFamily& row) { return words(row.instruction, "fma"); }},
-       {{"known on"}, [&](const KernelFamily& row) { return words(row.architectures, "any: exact sums"); }},
-       {{"without a sample"}, [&](const KernelFamily& row) { return words(row.unsampled, "none"); }}});
-  std::string out = to_text(table) + "Types without a sample: CI can't replay their plan.\n";
-  std::vector<std::string_view> sources;
-  for (const KernelFamily& row : rows)
-    if (std::find(sources.begin(), sources.end(), row.source) == sources.end()) sources.push_back(row.source);
-  for (const std::string_view source : sources) out += fmt::format("Samples: {}\n", source);
-  return out;
+  const int code = options.outputs.publish(report_of(found), context);
+  return found.outcomes.size() == problems.size() ? code : kInterrupted;
 }
 
 void add_problem_options(Command& command, ProblemOptions& options) {
@@ -168,12 +136,12 @@ void add_problem_options(Command& command, ProblemOptions& options) {
   command.option("--seed", options.seed, "of --random and of the operands");
   command.section("Output");
   command.flag("--verbose", options.verbose, "a line for every product");
-  add_result_option(command, options.json);
+  options.outputs.add_to(command);
 }
 
 struct PredictOptions {
   std::string problem, call, plan, a, b, c, bias, out, architecture;
-  unsigned threads = 0;
+  Outputs outputs;
 };
 
 GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
@@ -192,14 +160,14 @@ GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
 }
 
 int predict_file(const PredictOptions& options, const Context& context) {
-  try_outputs({{"--out", options.out}}, {{"--problem", options.problem},
-                                         {"--call", options.call},
-                                         {"--plan", options.plan},
-                                         {"--a", options.a},
-                                         {"--b", options.b},
-                                         {"--c", options.c},
-                                         {"--bias", options.bias},
-                                         {"--model", context.model_file}});
+  try_outputs(options.outputs.files({{"--out", options.out}}), {{"--problem", options.problem},
+                                                                {"--call", options.call},
+                                                                {"--plan", options.plan},
+                                                                {"--a", options.a},
+                                                                {"--b", options.b},
+                                                                {"--c", options.c},
+                                                                {"--bias", options.bias},
+                                                                {"--model", context.model_file}});
   const Architecture& architecture = require_architecture(context, options.architecture);
   const GemmProblem problem = only_problem(options.problem);
   const GemmPlan plan = plan_for(options, problem, architecture);
@@ -224,12 +192,15 @@ int predict_file(const PredictOptions& options, const Context& context) {
       predicted(architecture, problem, plan,
                 {a.data(), b.data(), c ? c->data() : nullptr, bias ? bias->data() : nullptr}, nullptr);
   corpus::save_tensor(options.out, tensor_of(problem, d));
-  emit("-", fmt::format("{}: {} -> {}\n", name_of(problem), mmaudit::text_of(plan), options.out));
-  return kAllGood;
+  report::Report found{.title = "D of one product by its plan"};
+  found.headline = fmt::format("{} -> {}", name_of(problem), options.out);
+  found.lead = {fmt::format("Plan, on {}: {}", architecture.name, mmaudit::text_of(plan))};
+  return options.outputs.publish(found, context);
 }
 
 struct LayerOptions {
-  std::string type = "bf16", layout = "nt", sizes = "1-8192", json, svg;
+  std::string type = "bf16", layout = "nt", sizes = "1-8192", svg;
+  Outputs outputs;
   std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
   bool fast = false;
 };
@@ -254,7 +225,7 @@ std::vector<std::uint64_t> sizes_of(const std::string& text) {
 }
 
 int invariant(const LayerOptions& options, const Context& context) {
-  try_outputs({{"--json", options.json}, {"--svg", options.svg}}, {});
+  try_outputs(options.outputs.files({{"--svg", options.svg}}), {});
   const Json json = {
       {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
       {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
@@ -270,10 +241,7 @@ int invariant(const LayerOptions& options, const Context& context) {
   how.progress = [&](std::uint64_t done) { progress.advance(done); };
   const InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
   if (!options.svg.empty()) emit(options.svg, svg_of(result));
-  publish(
-      options.json, [&] { return json_of(result); }, [&] { return checks::text_of(result); });
-  const std::size_t predicted = how.sizes.size() - result.refused.size() - result.unknown;
-  return result.wrong == 0 && predicted > 0 ? kAllGood : kMismatch;
+  return options.outputs.publish(report_of(result), context);
 }
 
 }  // namespace
@@ -306,8 +274,8 @@ void add_gemm(Command& app) {
              "list the kernels that have a plan, and the evidence; needs no GPU");
   plans.runs([of_plans](const Context& context) {
     if (!of_plans->families) return compare(*of_plans, context, false);
-    emit("-", families_text());
-    return kAllGood;
+    try_outputs(of_plans->outputs.files(), {});
+    return of_plans->outputs.publish(families_report(), context);
   });
 
   auto of_predict = std::make_shared<PredictOptions>();
@@ -326,6 +294,7 @@ void add_gemm(Command& app) {
   one.option("--c FILE", of_predict->c, "C, (M, N), in D's format, of a problem with beta");
   one.option("--bias FILE", of_predict->bias, "(1, N), of a problem with bias");
   add_architecture_options(one, of_predict->architecture);
+  of_predict->outputs.add_to(one);
   one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
 
   auto of_layer = std::make_shared<LayerOptions>();
@@ -345,7 +314,7 @@ void add_gemm(Command& app) {
   layer.option("--seed", of_layer->seed, "of the operands");
   layer.section("Output");
   layer.option("--svg FILE", of_layer->svg, "a picture of the ranges");
-  add_result_option(layer, of_layer->json);
+  of_layer->outputs.add_to(layer);
   layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
 
   add_gemm_reveal(group);

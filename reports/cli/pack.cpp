@@ -9,20 +9,23 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/sparse_pack.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct PackOptions {
   std::string instruction, a, out, metadata;
-  bool prune = false, json = false;
+  bool prune = false;
+  Outputs outputs;
 };
 
-int execute(const PackOptions& options) {
+int execute(const PackOptions& options, const Context& context) {
   const Instruction inst = require_instruction(options.instruction);
   if (!is_sparse(inst.op))
     refuse("--inst: found {}, allowed: a sparse one (mma.sp, wgmma.sp)", name_of(inst));
-  try_outputs({{"--out", options.out}, {"--metadata", options.metadata}}, {{"--a", options.a}});
+  try_outputs(options.outputs.files({{"--out", options.out}, {"--metadata", options.metadata}}),
+              {{"--a", options.a}});
   corpus::check_tensor_target(options.out);
   corpus::check_tensor_target(options.metadata);
   const FormatSpec format = spec_of(inst.a);
@@ -55,20 +58,21 @@ int execute(const PackOptions& options) {
     if (!a.batched) tensor->shape.erase(tensor->shape.begin());
   corpus::save_tensor(options.out, stored);
   corpus::save_tensor(options.metadata, metadata);
-  if (options.json) {
-    emit("-", document({{"schema", "mmaudit.pack/1"},
-                        {"instruction", name_of(inst)},
-                        {"shape", stored.shape},
-                        {"pruned", packed.pruned},
-                        {"out", options.out},
-                        {"metadata", options.metadata}}));
-    return kAllGood;
-  }
-  emit("-",
-       fmt::format("{} of {} elements of every group -> {} ({} {}), positions -> {}; {} elements pruned\n",
-                   sparsity.kept, sparsity.group, options.out, corpus::safetensors_name(stored.dtype),
-                   corpus::to_string(stored.shape), options.metadata, packed.pruned));
-  return kAllGood;
+  report::Report found{.title = "A dense A as a sparse instruction stores it"};
+  found.headline =
+      fmt::format("{} of {} elements of every group -> {} ({} {}), positions -> {}; {} elements pruned",
+                  sparsity.kept, sparsity.group, options.out, corpus::safetensors_name(stored.dtype),
+                  corpus::to_string(stored.shape), options.metadata, packed.pruned);
+  found.highlights = {{std::to_string(packed.pruned), "elements pruned"}};
+  found.json = [&] {
+    return document({{"schema", "mmaudit.pack/1"},
+                     {"instruction", name_of(inst)},
+                     {"shape", stored.shape},
+                     {"pruned", packed.pruned},
+                     {"out", options.out},
+                     {"metadata", options.metadata}});
+  };
+  return options.outputs.publish(found, context);
 }
 
 }  // namespace
@@ -89,8 +93,8 @@ void add_pack(Command& convert) {
   command.option("--out", options->out, "the stored elements, (M, K/2): .npy or .safetensors").required();
   command.option("--metadata", options->metadata, "their positions, (M, K/2) of bytes: .npy or .safetensors")
       .required();
-  command.flag("--json", options->json, "report as JSON");
-  command.runs([options](const Context&) { return execute(*options); });
+  options->outputs.add_to(command, true);
+  command.runs([options](const Context& context) { return execute(*options, context); });
 }
 
 }  // namespace mmaudit::cli

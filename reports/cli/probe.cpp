@@ -9,14 +9,16 @@
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/device/backends.hpp"
-#include "probe_text.hpp"
+#include "outputs.hpp"
+#include "probe_report.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct ProbeOptions {
-  std::string instruction, architecture, on, recording, out, name = "probed", json;
+  std::string instruction, architecture, on, recording, out, name = "probed";
+  Outputs outputs;
   ForeignOptions function;
   double dots = 1e7;
   std::uint64_t seed = 1;
@@ -85,7 +87,7 @@ void require_sense(const ProbeOptions& options, const Context& context) {
 int execute(const ProbeOptions& options, const Context& context) {
   require_sense(options, context);
   const Instruction inst = with_shape(require_instruction(options.instruction), kWgmmaMinN);
-  try_outputs({{"--out", options.out}, {"--json", options.json}}, {{"--recording", options.recording}});
+  try_outputs(options.outputs.files({{"--out", options.out}}), {{"--recording", options.recording}});
   probe::Options how{.seed = options.seed, .dots = static_cast<std::uint64_t>(options.dots)};
   Progress progress(context.quiet, "probe", 0);
   how.progress = [&](const std::string& what) { progress.advance(0, what); };
@@ -100,13 +102,9 @@ int execute(const ProbeOptions& options, const Context& context) {
   const probe::Finding finding = probe::probe(inst, backend, how);
   const bool writes = !options.out.empty() && finding.explained();
   if (writes) emit(options.out, checks::model_json(finding, options.name));
-  publish(
-      options.json, [&] { return checks::to_json(finding); },
-      [&] {
-        return checks::to_text(finding, options.witnesses) +
-               (writes || options.out.empty() ? "" : fmt::format("{} was not written\n", options.out));
-      });
-  return finding.explained() ? kAllGood : kMismatch;
+  report::Report found = report_of(finding, options.witnesses);
+  if (!writes && !options.out.empty()) found.lead.push_back(options.out + " was not written");
+  return options.outputs.publish(found, context);
 }
 
 }  // namespace
@@ -138,7 +136,7 @@ void add_probe(Command& app) {
   command.flag("--witnesses", options->witnesses, "print the dot product behind every claim");
   command.option("--out FILE", options->out, "the datapath as an architecture that --model reads");
   command.option("--name", options->name, "its name in that file");
-  add_result_option(command, options->json);
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return execute(*options, context); });
 }
 

@@ -7,7 +7,8 @@
 #include "common.hpp"
 #include "foreign.hpp"
 #include "gemm/compare.hpp"
-#include "probe_text.hpp"
+#include "outputs.hpp"
+#include "probe_report.hpp"
 #include "problem_file.hpp"
 
 namespace mmaudit::cli {
@@ -17,7 +18,8 @@ constexpr std::uint64_t kMostElements = 1'000'000'000;  ///< of a matrix
 
 struct RevealOptions {
   ForeignOptions function;
-  std::string problem, type = "f16", b, d = "f32", architecture, json;
+  std::string problem, type = "f16", b, d = "f32", architecture;
+  Outputs outputs;
   std::uint64_t m = 64, n = 64, k = 1024, seed = 1;
   bool with_c = false;
 };
@@ -81,7 +83,7 @@ int execute(const RevealOptions& options, const Context& context) {
   const bool foreign = options.problem.empty();
   const Architecture* of_gpu = nullptr;
   probe::UnknownGemm gemm = foreign ? gemm_of(options) : library_product(options.problem, of_gpu);
-  try_outputs({{"--json", options.json}}, {{"--problem", options.problem}});
+  try_outputs(options.outputs.files(), {{"--problem", options.problem}});
   std::vector<const Architecture*> known;
   if (options.architecture.empty() && context.own() == nullptr && of_gpu != nullptr)
     known.push_back(of_gpu);
@@ -108,10 +110,7 @@ int execute(const RevealOptions& options, const Context& context) {
   Progress progress(context.quiet, "reveal", 0);
   how.progress = [&](const std::string& what) { progress.advance(0, what); };
   const probe::GemmFinding finding = probe::reveal(gemm, known, how);
-  publish(
-      options.json, [&] { return checks::to_json(finding, gemm); },
-      [&] { return checks::to_text(finding, gemm); });
-  return finding.plan ? kAllGood : kMismatch;
+  return options.outputs.publish(report_of(finding, gemm), context);
 }
 
 }  // namespace
@@ -144,7 +143,7 @@ void add_gemm_reveal(Command& gemm) {
                  "whose instructions the plan may have (default: all; with --problem this GPU's)");
   add_model_option(command);
   command.option("--seed", options->seed, "seed of the random products");
-  add_result_option(command, options->json);
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return execute(*options, context); });
 }
 

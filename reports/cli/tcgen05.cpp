@@ -4,18 +4,21 @@
 #include <memory>
 
 #include "common.hpp"
+#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/tensor_memory/interpreter.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 #include "mmaudit/value_text.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct Tcgen05Options {
   std::string file, architecture, out;
+  Outputs outputs;
   bool trace = false;
 };
 
@@ -31,9 +34,7 @@ void read_elements(const std::string& file, tmem::Fill& fill) {
     }
   } else if (fill.source == "file") {
     const corpus::Tensor tensor = corpus::load_tensor(fill.argument);
-    if (tensor.dtype != corpus::raw_type(format) && tensor.dtype != corpus::value_type(format.id))
-      refuse("{}: {}: dtype: found {}, allowed: {}", where, fill.argument,
-             corpus::safetensors_name(tensor.dtype), corpus::types_text(format));
+    corpus::require_elements(where + ": " + fill.argument, tensor, format);
     const std::size_t count = tensor.data.size() / format.storage_bytes();
     for (std::size_t i = 0; i < count; ++i)
       fill.elements.push_back(gen::load_bits(tensor.data, format.storage_bytes(), i));
@@ -54,21 +55,16 @@ std::string save_output(const Tcgen05Options& options, const tmem::PtxProgram& p
   if (outputs.size() != 1)
     refuse("--out: found {} \"//! global\" lines in {}, allowed: 1", outputs.size(), options.file);
   const tmem::Fill& fill = program.fills[outputs.front()];
-  const FormatSpec format = spec_of(fill.format);
-  corpus::Tensor tensor;
-  tensor.name = "D";
-  tensor.shape = {static_cast<std::size_t>(fill.rows), static_cast<std::size_t>(fill.columns)};
-  tensor.dtype = corpus::value_type(fill.format);
   const std::vector<std::uint64_t> elements = interpreter.output(outputs.front());
   if (const std::size_t missing = interpreter.not_stored(outputs.front()); missing != 0)
     refuse("--out: found {} of {} elements of \"//! global\" that {} did not store, allowed: 0", missing,
            elements.size(), options.file);
-  tensor.data.resize(elements.size() * format.storage_bytes());
-  for (std::size_t i = 0; i < elements.size(); ++i)
-    gen::store_bits(tensor.data, format.storage_bytes(), i, elements[i]);
-  corpus::save_tensor(options.out, tensor);
-  return fmt::format("{} ({} {})", options.out, corpus::safetensors_name(tensor.dtype),
-                     corpus::to_string(tensor.shape));
+  const corpus::Tensor d = corpus::tensor_of_bits(
+      fill.format, {static_cast<std::uint64_t>(fill.rows), static_cast<std::uint64_t>(fill.columns)},
+      elements);
+  corpus::save_tensor(options.out, d);
+  return fmt::format("{} ({} {})", options.out, corpus::safetensors_name(d.dtype),
+                     corpus::to_string(d.shape));
 }
 
 int execute(const Tcgen05Options& options, const Context& context) {
@@ -79,7 +75,7 @@ int execute(const Tcgen05Options& options, const Context& context) {
   for (const tmem::Fill& fill : program.fills)
     if (fill.source == "file")
       inputs.push_back({fmt::format("line {} of {}", fill.line, options.file), fill.argument});
-  try_outputs({{"--out", options.out}}, inputs);
+  try_outputs(options.outputs.files({{"--out", options.out}}), inputs);
   if (!options.out.empty()) corpus::check_tensor_target(options.out);
   for (tmem::Fill& fill : program.fills) read_elements(options.file, fill);
   std::string name = options.architecture;
@@ -102,23 +98,29 @@ int execute(const Tcgen05Options& options, const Context& context) {
       for (int cta = 0; cta < interpreter.ctas(); ++cta)
         trace += (interpreter.ctas() > 1 ? fmt::format("  CTA {}\n", cta) : "") + interpreter.picture(cta);
   });
-  if (options.trace) print(trace);
-  if (!reason.empty()) throw InputError(options.file + ": " + reason);
+  if (!reason.empty()) {
+    print(trace);
+    throw InputError(options.file + ": " + reason);
+  }
   const std::string saved = options.out.empty() ? "" : " -> " + save_output(options, program, interpreter);
-  print(fmt::format("{}: {} steps, {} mma by the {} model{}\n", options.file, steps, products,
-                    architecture.name, saved));
-  return kAllGood;
+  report::Report found{.title = "A kernel of tcgen05 instructions"};
+  found.headline = fmt::format("{}: {} steps, {} mma by the {} model{}", options.file, steps, products,
+                               architecture.name, saved);
+  found.headline_last = true;
+  found.highlights = {{std::to_string(steps), "steps"}, {std::to_string(products), "mma"}};
+  found.sections.push_back({.block = trace});
+  return options.outputs.publish(found, context);
 }
 
-int print_rules() {
-  std::string text = "Refused, by rule of the PTX ISA 9.0:\n";
+report::Report rules_report() {
+  report::Table rules{.title = "Refused, by rule of the PTX ISA 9.0",
+                      .columns = {"rule", "section", "allowed"}};
   for (const tmem::Rule& rule : tmem::kRules)
-    text += fmt::format("{:<20} {}: {} ({})\n", rule.name, rule.field, rule.allowed, rule.section);
-  text += "\nNot modelled:\n";
+    rules.rows.push_back({rule.name, rule.section, fmt::format("{}: {}", rule.field, rule.allowed)});
+  report::Table gaps{.title = "Not modelled", .columns = {"gap", "what"}};
   for (const tmem::Gap& gap : tmem::kGaps)
-    text += fmt::format("{:<20} {} ({})\n", gap.name, gap.what, gap.why);
-  print(text);
-  return kAllGood;
+    gaps.rows.push_back({gap.name, fmt::format("{} ({})", gap.what, gap.why)});
+  return {.title = "What the model of tcgen05 refuses", .sections = {section_of(rules), section_of(gaps)}};
 }
 
 }  // namespace
@@ -137,9 +139,16 @@ void add_tcgen05(Command& app) {
   command.flag("--trace", options->trace, "every step, with a picture of tensor memory");
   command.option("--out", options->out,
                  "what the program stored to its \"//! global\" memory: .npy or .safetensors");
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return execute(*options, context); });
-  group.command("rules", "What a program is refused for, and what is not modelled", {"mmaudit tcgen05 rules"})
-      .runs([](const Context&) { return print_rules(); });
+  auto of_rules = std::make_shared<Outputs>();
+  Command rules = group.command("rules", "What a program is refused for, and what is not modelled",
+                                {"mmaudit tcgen05 rules"});
+  of_rules->add_to(rules);
+  rules.runs([of_rules](const Context& context) {
+    try_outputs(of_rules->files(), {});
+    return of_rules->publish(rules_report(), context);
+  });
   add_convolution(group);
 }
 

@@ -135,30 +135,27 @@ void compare_elements(const std::vector<std::byte>& found, const std::vector<std
   }
 }
 
-GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
-                            const GemmProblem& problem, const GemmInputs& inputs,
-                            const CompareOptions& options) {
+GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu,
+                            const GemmProblem& problem, const GemmInputs& inputs, bool bits,
+                            GemmResults& results) {
   const Architecture& architecture = architecture_of(gpu);
   GemmOutcome out;
   out.problem = problem;
-  std::vector<std::byte> d;
   try {
     device::LibraryAnswer answer = session.run(problem, inputs.library_a(), inputs.library_b(),
                                                {.c = inputs.c.data(), .bias = inputs.bias.data()});
     out.ran = true;
     out.call = std::move(answer.call);
-    d = std::move(answer.d);
+    results.library = std::move(answer.d);
   } catch (const EnvironmentError& error) {
     out.why = error.what();
     return out;
   }
   out.plan = plan_of(problem, out.call, &out.why, architecture);
-  std::vector<std::byte> expected;
-  if (out.plan && options.bits) {
-    expected = predicted(architecture, problem, *out.plan, inputs.operands(), &gpu);
-    compare_elements(d, expected, out);
+  if (out.plan && bits) {
+    results.predicted = predicted(architecture, problem, *out.plan, inputs.operands(), &gpu);
+    compare_elements(results.library, results.predicted, out);
   }
-  if (options.save) options.save(index, out, d, expected);
   return out;
 }
 
@@ -179,13 +176,6 @@ std::vector<GemmOutcome> compare_all(const CompareRun& run) {
     kept = Clock::now();
   }
   return out;
-}
-
-bool passed(const std::vector<GemmOutcome>& outcomes) {
-  return std::any_of(outcomes.begin(), outcomes.end(),
-                     [](const GemmOutcome& each) { return each.elements != 0; }) &&
-         std::all_of(outcomes.begin(), outcomes.end(),
-                     [](const GemmOutcome& each) { return each.wrong == 0; });
 }
 
 }  // namespace mmaudit::checks

@@ -10,6 +10,7 @@
 #include "gemm/samples.hpp"
 #include "mmaudit/device/library.hpp"
 #include "mmaudit/gemm_problem.hpp"
+#include "mmaudit/report/report.hpp"
 
 namespace mmaudit::checks {
 
@@ -48,20 +49,15 @@ struct GemmOutcome {
 void compare_elements(const std::vector<std::byte>& found, const std::vector<std::byte>& expected,
                       GemmOutcome& out);
 
-/// How to compare: the GPU, or without a comparison only which plan a problem takes.
-struct CompareOptions {
-  std::uint64_t seed = 1;
-  bool bits = true;
-  /// Called with the index and both D's, the library's and the predicted one (empty without a plan).
-  std::function<void(std::size_t, const GemmOutcome&, const std::vector<std::byte>&,
-                     const std::vector<std::byte>&)>
-      save;
+/// Both D's of a product; the predicted one is empty without a plan.
+struct GemmResults {
+  std::vector<std::byte> library, predicted;
 };
-/// With the plans and the datapaths of the GPU's architecture. EnvironmentError where the model lacks it.
-/// `inputs`: inputs_of(problem, options.seed + index).
-GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu, std::size_t index,
-                            const GemmProblem& problem, const GemmInputs& inputs,
-                            const CompareOptions& options);
+/// What: runs the product, `bits`: and compares every element, else only finds its plan. With the plans and
+/// the datapaths of the GPU's architecture. EnvironmentError where the model lacks it.
+GemmOutcome compare_problem(device::LibrarySession& session, const device::DeviceInfo& gpu,
+                            const GemmProblem& problem, const GemmInputs& inputs, bool bits,
+                            GemmResults& results);
 
 /// Many comparisons, one after another, of which nothing may be lost.
 struct CompareRun {
@@ -80,13 +76,18 @@ std::vector<GemmOutcome> compare_all(const CompareRun& run);
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
                                          const std::vector<std::string>& types, bool batches = false);
 
-/// One line per type: problems, known plans, elements and wrong ones; then the kernels without a plan.
-std::string summary_of(const std::vector<GemmOutcome>& outcomes);
-/// One line per problem: its plan, or why there is none, and what differs.
-std::string text_of(const GemmOutcome& outcome);
-/// `asked`: problems of the whole run; with fewer outcomes than that it is marked as incomplete.
-std::string json_of(const std::vector<GemmOutcome>& outcomes, std::size_t asked, std::uint64_t seed);
-/// Whether every element of every known plan is right, and there is one.
-bool passed(const std::vector<GemmOutcome>& outcomes);
+/// A run of many products.
+struct GemmComparison {
+  std::vector<GemmOutcome> outcomes;  ///< so far
+  std::size_t asked = 0;              ///< problems of the whole run; with fewer outcomes it is incomplete
+  std::uint64_t seed = 1;
+  bool bits = true;      ///< elements are compared; false: only which plan a problem takes, nothing is judged
+  bool verbose = false;  ///< every product on a terminal, not those alone that differ
+  std::string library = {}, gpu = {};
+};
+/// Passed where every element of every known plan is right, and there is one. The run has to outlive it.
+report::Report report_of(const GemmComparison& run);
+/// The rows that plans come from, and how each is known.
+report::Report families_report();
 
 }  // namespace mmaudit::checks

@@ -1,7 +1,5 @@
 #include "gemm/invariant.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,8 +7,6 @@
 
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/error.hpp"
-#include "mmaudit/json.hpp"
-#include "mmaudit/printable.hpp"
 #include "mmaudit/raw_words.hpp"
 
 namespace mmaudit::checks {
@@ -53,6 +49,7 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
                                  const GemmProblem& layer, const InvariantOptions& options) {
   InvariantResult out;
   out.layer = layer;
+  out.tried = options.sizes.size();
   GemmProblem x = layer;
   x.m = options.sizes.back();
   const GemmInputs inputs = inputs_of(x, options.seed);
@@ -126,84 +123,6 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
   if (out.ranges.empty()) throw EnvironmentError("the library refuses every M of this layer");
   if (options.pin != 0) out.costs = costs_of(session, x, inputs, options.sizes);
   return out;
-}
-
-std::string text_of(const InvariantResult& result) {
-  std::string out =
-      fmt::format("{} -> {} {} N {} K {}\n", name_of(result.layer.type), name_of(output_of(result.layer)),
-                  layout_of(result.layer), result.layer.n, result.layer.k);
-  for (const InvariantRange& each : result.ranges) {
-    out += fmt::format("M {} to {}: {}", each.first, each.last, each.plans.front());
-    if (each.plans.size() > 1) out += fmt::format(" and {} more plans", each.plans.size() - 1);
-    if (each.elements != 0)
-      out += fmt::format("; {} of {} elements changed, by up to {} ulp{}", each.differing, each.elements,
-                         each.worst_ulp, each.predicted ? "" : ", which the plans don't say");
-    out += "\n";
-  }
-  out += fmt::format(
-      "{} ranges; {} M without a known plan; {} predicted elements wrong; {:.3f} ms for all products\n",
-      result.ranges.size(), result.unknown, result.wrong, result.seconds * 1e3);
-  const auto microseconds = [](double seconds) {
-    return seconds == 0 ? std::string("refused") : fmt::format("{:.1f} us", seconds * 1e6);
-  };
-  for (const PinnedCost& each : result.costs)
-    out += fmt::format("M {}: {} pinned, {} by the heuristic's algorithm\n", each.m,
-                       microseconds(each.pinned), microseconds(each.heuristic));
-  return out;
-}
-
-std::string json_of(const InvariantResult& result) {
-  Json ranges = Json::array();
-  for (const InvariantRange& each : result.ranges)
-    ranges.push_back({{"first", each.first},
-                      {"last", each.last},
-                      {"plans", each.plans},
-                      {"elements", each.elements},
-                      {"differing", each.differing},
-                      {"worst_ulp", each.worst_ulp},
-                      {"predicted", each.predicted}});
-  Json costs = Json::array();
-  for (const PinnedCost& each : result.costs)
-    costs.push_back({{"m", each.m}, {"pinned_s", each.pinned}, {"heuristic_s", each.heuristic}});
-  return document({{"schema", "mmaudit.gemm.invariant/1"},
-                   {"type", name_of(result.layer.type)},
-                   {"layout", layout_of(result.layer)},
-                   {"n", result.layer.n},
-                   {"k", result.layer.k},
-                   {"ranges", std::move(ranges)},
-                   {"refused", result.refused},
-                   {"unknown", result.unknown},
-                   {"wrong", result.wrong},
-                   {"seconds", result.seconds},
-                   {"workspace", result.layer.workspace},
-                   {"costs", std::move(costs)}},
-                  1);
-}
-
-std::string svg_of(const InvariantResult& result) {
-  constexpr double kWidth = 900, kHeight = 90, kLeft = 10;
-  const double last = std::log2(static_cast<double>(result.ranges.back().last) + 1);
-  const auto x_of = [&](std::uint64_t m) {
-    return kLeft + (kWidth - 2 * kLeft) * std::log2(static_cast<double>(m)) / last;
-  };
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
-      "font-size=\"11\">\n",
-      kWidth, kHeight);
-  constexpr const char* kShades[] = {"#4477aa", "#ddaa33"};
-  for (std::size_t i = 0; i < result.ranges.size(); ++i) {
-    const InvariantRange& each = result.ranges[i];
-    out += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"20\" width=\"{:.1f}\" height=\"30\" fill=\"{}\"><title>M {} to {}: "
-        "{}</title></rect>\n",
-        x_of(each.first), x_of(each.last + 1) - x_of(each.first), kShades[i % 2], each.first, each.last,
-        each.plans.front());
-  }
-  for (std::uint64_t m = 1; m <= result.ranges.back().last; m *= 2)
-    out += fmt::format("<text x=\"{:.1f}\" y=\"68\">{}</text>\n", x_of(m), m);
-  return out + fmt::format(
-                   "<text x=\"{}\" y=\"84\">M; a row of D keeps its bits within one colour</text>\n</svg>\n",
-                   kLeft);
 }
 
 }  // namespace mmaudit::checks

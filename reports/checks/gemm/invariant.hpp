@@ -29,6 +29,7 @@ struct InvariantResult {
   GemmProblem layer;  ///< its m means nothing
   std::vector<InvariantRange> ranges;
   std::vector<std::uint64_t> refused;  ///< M that the library refuses
+  std::uint64_t tried = 0;             ///< M, the refused ones too
   std::uint64_t unknown = 0;           ///< M without a known plan
   std::uint64_t wrong = 0;             ///< elements of the rows compared that a known plan predicts wrongly
   double seconds = 0;                  ///< of all products on the GPU, each once
@@ -46,8 +47,9 @@ struct InvariantOptions {
 InvariantResult invariant_ranges(device::LibrarySession& session, const Architecture& architecture,
                                  const GemmProblem& layer, const InvariantOptions& options);
 
-std::string text_of(const InvariantResult& result);
-std::string json_of(const InvariantResult& result);
+/// Passed where every element that a known plan predicts is right, and there is one. The result has to
+/// outlive it.
+report::Report report_of(const InvariantResult& result);
 /// A picture: the ranges of M along a logarithmic axis.
 std::string svg_of(const InvariantResult& result);
 

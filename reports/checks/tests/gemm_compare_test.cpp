@@ -55,15 +55,71 @@ TEST(GemmCompare, a_cut_loses_no_outcome) {
   EXPECT_EQ(thrown.kept, std::vector<std::size_t>{4});
 }
 
+nlohmann::json json_of(const report::Report& report) { return nlohmann::json::parse(report.json()); }
+
 TEST(GemmCompare, json_says_whether_it_is_whole) {
-  const std::vector<GemmOutcome> outcomes(2);
-  const auto part = nlohmann::json::parse(json_of(outcomes, 3, 7)),
-             all = nlohmann::json::parse(json_of(outcomes, 2, 7));
+  GemmComparison run{std::vector<GemmOutcome>(2), 3, 7};
+  const auto part = json_of(report_of(run));
   EXPECT_EQ(part.at("complete"), false);
   EXPECT_EQ(part.at("asked"), 3);
   EXPECT_EQ(part.at("seed"), 7);
   EXPECT_EQ(part.at("outcomes").size(), 2U);
-  EXPECT_EQ(all.at("complete"), true);
+  EXPECT_NE(report_of(run).headline.find("; stopped after 2 of 3 products"), std::string::npos);
+  run.asked = 2;
+  EXPECT_EQ(json_of(report_of(run)).at("complete"), true);
+}
+
+GemmOutcome outcome_of(std::uint64_t wrong, bool known = true) {
+  GemmOutcome out;
+  out.problem.m = out.problem.n = out.problem.k = 64;
+  out.ran = true;
+  out.wrong = wrong;
+  if (known) {
+    out.plan.emplace().instruction = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
+    out.elements = 4096;
+    out.call.kernels.emplace_back().name = "cutlass_80_tensorop_s16816gemm_f16";
+  } else {
+    out.why = "kernel: found new_kernel, allowed: a known one";
+  }
+  return out;
+}
+
+TEST(GemmReport, passes_where_known_plans_are_right_and_there_is_one) {
+  GemmComparison run{{outcome_of(0), outcome_of(0, false)}, 2};
+  run.library = "130100";
+  run.gpu = "H100";
+  const std::string text = rendered(report_of(run), "text");
+  EXPECT_EQ(exit_code(report_of(run)), 0);
+  EXPECT_NE(text.find("cuBLASLt 130100 on H100\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Every element is as its plan says: 4096 elements of 1 products\n"), std::string::npos);
+  EXPECT_NE(text.find("1  kernel: found new_kernel, allowed: a known one\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("mma.m16n8k16"), std::string::npos) << "without --verbose no line per product\n"
+                                                          << text;
+  run.verbose = true;
+  EXPECT_NE(rendered(report_of(run), "text").find("mma.m16n8k16"), std::string::npos);
+  EXPECT_NE(rendered(report_of(run), "csv").find("cutlass_80_tensorop_s16816gemm_f16"), std::string::npos);
+  run.outcomes = {outcome_of(0, false)};
+  EXPECT_EQ(exit_code(report_of(run)), 1) << "nothing was compared";
+  run.bits = false;
+  EXPECT_EQ(exit_code(report_of(run)), 0) << "plans alone judge nothing";
+  EXPECT_EQ(report_of(run).headline, "0 of 1 products have a known plan; stopped after 1 of 2 products");
+}
+
+TEST(GemmReport, says_where_a_product_differs) {
+  GemmOutcome outcome = outcome_of(3);
+  outcome.problem.batch = 2;
+  outcome.matrix = 1;
+  outcome.row = 5;
+  outcome.column = 7;
+  outcome.expected = 0x3c00;
+  const GemmComparison run{{outcome, outcome_of(0)}, 2};
+  const report::Report report = report_of(run);
+  EXPECT_EQ(exit_code(report), 1);
+  EXPECT_EQ(report.headline, "1 of 2 products differ from their plans, in 3 of 8192 elements");
+  const std::string csv = rendered(report, "csv");
+  EXPECT_NE(csv.find("first wrong (1, 5, 7): expected 0x3c00, found 0x0"), std::string::npos) << csv;
+  EXPECT_NE(rendered(report, "text").find("4096      3  mma.m16n8k16"), std::string::npos);
+  EXPECT_EQ(json_of(report).at("outcomes").at(0).at("first").at("matrix"), 1);
 }
 
 TEST(GemmCompare, a_sample_of_a_product_is_read_and_predicted) {
@@ -159,16 +215,34 @@ TEST(GemmInvariant, what_pinning_costs_is_said) {
   InvariantResult result;
   result.layer.n = result.layer.k = 64;
   result.layer.workspace = 1024;
+  result.tried = 2;
   result.ranges.push_back({1, 2, {"a plan"}});
   result.costs = {{1, 2e-6, 1e-6}, {2, 0, 1e-6}};
-  const std::string text = text_of(result);
-  EXPECT_NE(text.find("M 1: 2.0 us pinned, 1.0 us by the heuristic's algorithm\n"
-                      "M 2: refused pinned, 1.0 us by the heuristic's algorithm\n"),
-            std::string::npos)
-      << text;
-  const nlohmann::json json = nlohmann::json::parse(json_of(result));
+  const report::Report report = report_of(result);
+  const std::string text = rendered(report, "text");
+  EXPECT_NE(text.find("  1      2.0         1.0\n  2  refused         1.0\n"), std::string::npos) << text;
+  const nlohmann::json json = json_of(report);
   EXPECT_EQ(json.at("workspace"), 1024);
   EXPECT_EQ(json.at("costs").at(1).at("heuristic_s"), 1e-6);
+}
+
+TEST(GemmInvariant, passes_where_a_plan_is_known_and_every_prediction_is_right) {
+  InvariantResult result;
+  result.tried = 8;
+  result.ranges = {{1, 4, {"a plan"}}, {5, 8, {"another", "a third"}, 128, 3, 2, false}};
+  EXPECT_EQ(exit_code(report_of(result)), 0);
+  EXPECT_EQ(report_of(result).headline, "A row of D keeps its bits within 2 ranges of M");
+  const std::string text = rendered(report_of(result), "text");
+  EXPECT_NE(text.find("  5   8         3  128            2  no         another and 1 more\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(rendered(report_of(result), "html").find("<svg "), std::string::npos);
+  result.wrong = 1;
+  EXPECT_EQ(exit_code(report_of(result)), 1);
+  result.wrong = 0;
+  result.unknown = 7;
+  result.refused = {3};
+  EXPECT_EQ(exit_code(report_of(result)), 1) << "nothing was predicted";
 }
 
 TEST(GemmCompare, the_first_wrong_element_of_many_is_named) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "example_inputs.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/report.hpp"
 #include "program.hpp"
@@ -20,6 +21,7 @@ struct Example {
 const std::vector<Example>& examples() {
   static const std::string kBaseline =
       (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.json").string();
+  static const ExampleInputs kInputs;
   static const std::string kOnes = [] {
     const std::string path = (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.npy").string();
     corpus::save_tensor(
@@ -40,6 +42,22 @@ const std::vector<Example>& examples() {
       {"list", {"list"}},
       {"doctor", {"doctor"}},
       {"audit", {"audit", "--a", kOnes, "--b", kOnes, "--no-b-transposed", "--dtype", "bf16"}},
+      {"gemm-plans", {"gemm", "plans", "--families"}},
+      {"gemm-predict",
+       {"gemm", "predict", "--problem", kInputs / "problem.json", "--plan", kInputs / "plan.json", "--a",
+        kInputs / "ones.npy", "--b", kInputs / "square.npy", "--out", kInputs / "d.npy"}},
+      {"gemm-reveal",
+       {"gemm", "reveal", std::string(MMAUDIT_FOREIGN_LIBRARY) + ":good", "--type", "f32", "--m", "8", "--n",
+        "8", "--k", "32"}},
+      {"convert-pack",
+       {"convert", "pack", "--inst", "mma.sp.m16n8k32.f32.f16.f16.f32", "--prune", "--a",
+        kInputs / "ones.npy", "--out", kInputs / "s.npy", "--metadata", kInputs / "m.npy"}},
+      {"probe",
+       {"probe", "--inst", "mma.m8n8k4.f64.f64.f64.f64", "--library",
+        std::string(MMAUDIT_FOREIGN_LIBRARY) + ":fused_f64", "--dots", "1"}},
+      {"tcgen05-convolution", {"tcgen05", "convolution", "--lanes", "9", "--table", "54"}},
+      {"tcgen05-rules", {"tcgen05", "rules"}},
+      {"tcgen05-run", {"tcgen05", "run", kInputs / "kernel.ptx", "--trace"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
@@ -52,6 +70,10 @@ struct Exception {
 const std::vector<Exception>& without_report() {
   static const std::vector<Exception> kExceptions = {
       {"baseline", "a group of commands"},
+      {"gemm", "a group of commands"},
+      {"gemm-compare", "needs a GPU; gemm_compare_test draws a made-up one"},
+      {"gemm-invariant", "needs a GPU; gemm_compare_test draws a made-up one"},
+      {"tcgen05", "a group of commands"},
       {"completions", "prints a script"},
       {"man", "prints manual pages"},
       {"baseline-corpus", "needs a GPU; verdicts_test draws a made-up one"},

@@ -30,7 +30,7 @@ TEST_F(ProbeCommand, a_known_datapath_is_found_and_read_back) {
   const Outcome outcome = run({"-q", "probe", "--inst", kF16, "--arch", "turing", "--dots", "1000",
                                "--witnesses", "--out", path("m.json"), "--name", "mine"});
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
-  for (const char* part : {"  F                     24\n", "steps: k 0-7\n", "    not 23: ", "not decided"})
+  for (const char* part : {"  F                     24\n", "Steps: k 0-7\n", "F 24, not 23: ", "Not decided"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << outcome.out;
   const auto model = corpus::load_model(path("m.json"));
   ASSERT_EQ(model->datapaths.size(), 1U);
@@ -55,30 +55,35 @@ TEST_F(ProbeCommand, a_product_without_a_plan_shows_its_tree) {
   const Outcome outcome = reveal(kLibrary + ":clears_a_bit", {"--type", "f32"});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
   EXPECT_NE(outcome.out.find("k 0-31: 31 parts, added in ascending order"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("plan: none: "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("  plan             none: "), std::string::npos) << outcome.out;
 }
 
 TEST_F(ProbeCommand, products_rounded_one_by_one_are_as_many_lanes) {
   const Outcome outcome = reveal(kLibrary + ":rounds_products", {"--type", "f32"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
-  EXPECT_NE(outcome.out.find("c: the function is given none\n"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("plan: any fma of f32 and f32, scalar, lanes 32\n"), std::string::npos)
+  EXPECT_NE(outcome.out.find("  C                the function is given none\n"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("  plan             any fma of f32 and f32, scalar, lanes 32\n"),
+            std::string::npos)
       << outcome.out;
 }
 
 TEST_F(ProbeCommand, the_place_of_c_and_its_factor_are_printed) {
   const Outcome outcome = reveal(kLibrary + ":adds_half_of_c", {"--type", "f32", "--with-c"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
-  for (const char* const part : {"c: added last, to the finished sum\nfactors: alpha 1, beta 0.5\n",
-                                 "random products and C: 576 elements compared, 0 mismatches"})
+  for (const char* const part : {"  C                      added last, to the finished sum\n",
+                                 "  factors                alpha 1, beta 0.5\n",
+                                 "  random products and C  576 elements compared, 0 mismatches"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
 }
 
 TEST_F(ProbeCommand, a_chain_of_fused_multiply_adds_is_named_and_so_are_the_units_of_its_bits) {
   const Outcome outcome = reveal(kLibrary + ":good", {"--type", "f32"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.out << outcome.err;
-  EXPECT_NE(outcome.out.find("plan: any fma of f32 and f32, scalar\n"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("same bits: cdna1 v_mfma_f32_32x32x1f32\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("  plan             any fma of f32 and f32, scalar\n"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("  same bits        cdna1 v_mfma_f32_32x32x1f32\n"), std::string::npos)
+      << outcome.out;
   EXPECT_EQ(outcome.out.find("is no result"), std::string::npos);
 }
 

@@ -34,6 +34,13 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
 /// (count, rows, columns) becomes (count, columns, rows), elements of `bytes` each.
 void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes);
 
+/// InputError that starts with `where` unless the tensor holds raw bits or numbers of the format.
+void require_elements(const std::string& where, const Tensor& tensor, const FormatSpec& format);
+
+/// The tensor "D" of such numbers, from their bits.
+Tensor tensor_of_bits(Format format, std::vector<std::uint64_t> shape,
+                      const std::vector<std::uint64_t>& elements);
+
 /// D of this shape, zeros: raw bits if C, or without C A, was raw bits.
 Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const Operand& a,
                      const std::optional<Operand>& c);

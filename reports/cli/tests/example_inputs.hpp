@@ -1,0 +1,44 @@
+#pragma once
+// Files that examples of commands read, made once per process.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/corpus/tensor_file.hpp"
+
+namespace mmaudit::cli::test {
+
+/// A folder with ones.npy (16 x 32 ones of f16), square.npy (32 x 32), problem.json, plan.json and
+/// kernel.ptx; gone at the end.
+class ExampleInputs {
+ public:
+  ExampleInputs() {
+    std::filesystem::create_directories(folder_);
+    const std::vector<std::uint16_t> ones(32 * 32, 0x3C00);
+    for (const auto& [name, rows] : {std::pair{"ones.npy", std::uint64_t{16}}, {"square.npy", 32}})
+      corpus::save_tensor(*this / name,
+                          corpus::make_tensor<std::uint16_t>("x", corpus::DType::f16, {rows, 32},
+                                                             std::span(ones).first(rows * 32)));
+    const std::pair<const char*, const char*> texts[] = {
+        {"problem.json", R"({"type": "f16", "d": "f32", "m": 16, "n": 32, "k": 32})"},
+        {"plan.json", R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32"})"},
+        {"kernel.ptx",
+         ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry kernel()\n{\n  ret;\n}\n"}};
+    for (const auto& [name, text] : texts) std::ofstream(*this / name) << text << '\n';
+  }
+  ExampleInputs(const ExampleInputs&) = delete;
+  ExampleInputs& operator=(const ExampleInputs&) = delete;
+  ~ExampleInputs() { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string operator/(const char* name) const { return (folder_ / name).string(); }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("mmaudit_examples_" + std::to_string(getpid()));
+};
+
+}  // namespace mmaudit::cli::test
