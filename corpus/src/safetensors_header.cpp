@@ -50,9 +50,7 @@ class HeaderEvents final : public nlohmann::json_sax<nlohmann::json> {
       header_.metadata[key_] = std::move(value);
     } else if (level_ == Level::tensor && key_ == "dtype") {
       const auto dtype = dtype_from_safetensors(value);
-      if (!dtype)
-        refuse_tensor("dtype", fmt::format("'{}'", printable(value)),
-                      "BOOL, U8 to U64, I8 to I64, F16, BF16, F32, F64, F8_E4M3 or F8_E5M2");
+      if (!dtype) refuse_tensor("dtype", fmt::format("'{}'", printable(value)), Shown(dtype_names()).text());
       tensor_.dtype = *dtype;
     } else {
       wrong(fmt::format("the text '{}'", printable(value)));

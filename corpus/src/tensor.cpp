@@ -6,55 +6,55 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
+#include "mmaudit/refusal.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
 namespace {
 
 struct DTypeRow {
-  DType dtype;
+  std::string_view name;  ///< in safetensors
   std::size_t bytes;
   std::string_view npy;
-  std::string_view safetensors;
 };
 
-// `<V1` and `<V2` are what ml_dtypes' bfloat16 and float8_e4m3fn write. Its float8_e5m2 writes `<f1`, which
-// numpy itself cannot load, so e5m2 is written as `<V1` too.
-constexpr std::array<DTypeRow, 15> kDTypes{{
-    {DType::u8, 1, "|u1", "U8"},
-    {DType::u16, 2, "<u2", "U16"},
-    {DType::u32, 4, "<u4", "U32"},
-    {DType::u64, 8, "<u8", "U64"},
-    {DType::i8, 1, "|i1", "I8"},
-    {DType::i16, 2, "<i2", "I16"},
-    {DType::i32, 4, "<i4", "I32"},
-    {DType::i64, 8, "<i8", "I64"},
-    {DType::f16, 2, "<f2", "F16"},
-    {DType::bf16, 2, "<V2", "BF16"},
-    {DType::f32, 4, "<f4", "F32"},
-    {DType::f64, 8, "<f8", "F64"},
-    {DType::f8_e4m3, 1, "<V1", "F8_E4M3"},
-    {DType::f8_e5m2, 1, "<V1", "F8_E5M2"},
-    {DType::boolean, 1, "|b1", "BOOL"},
-}};
+// In the order of the enumerators. `<V1` and `<V2` are what ml_dtypes' bfloat16 and float8_e4m3fn write. Its
+// float8_e5m2 writes `<f1`, which numpy itself cannot load, so e5m2 is written as `<V1` too.
+constexpr DTypeRow kNamedDTypes[] = {
+    {"U8", 1, "|u1"},  {"U16", 2, "<u2"}, {"U32", 4, "<u4"},     {"U64", 8, "<u8"},     {"I8", 1, "|i1"},
+    {"I16", 2, "<i2"}, {"I32", 4, "<i4"}, {"I64", 8, "<i8"},     {"F16", 2, "<f2"},     {"BF16", 2, "<V2"},
+    {"F32", 4, "<f4"}, {"F64", 8, "<f8"}, {"F8_E4M3", 1, "<V1"}, {"F8_E5M2", 1, "<V1"}, {"BOOL", 1, "|b1"},
+};
 
-constexpr bool rows_are_in_enum_order() {
-  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
-    if (static_cast<std::size_t>(kDTypes.at(i).dtype) != i) return false;
-  }
-  return true;
+constexpr bool has_row(std::string_view file) {
+  return std::any_of(std::begin(kNamedDTypes), std::end(kNamedDTypes),
+                     [file](const DTypeRow& row) { return row.name == file; });
 }
-static_assert(rows_are_in_enum_order(), "row() indexes the table by the enum");
 
-/// The type of a file that holds a format's numbers; of several formats of one type the first is what the
-/// type says.
-constexpr std::pair<Format, DType> kValueTypes[] = {
-    {Format::f64, DType::f64},  {Format::f32, DType::f32},      {Format::bf16, DType::bf16},
-    {Format::f16, DType::f16},  {Format::e5m2, DType::f8_e5m2}, {Format::e4m3, DType::f8_e4m3},
-    {Format::tf32, DType::f32},  // travels in binary32 registers
-    {Format::s32, DType::i32},  {Format::s8, DType::i8},        {Format::s4, DType::i8}};
+/// A type of the format table alone.
+constexpr bool is_further(const NamedFormat& format) {
+  return !format.names.file.empty() && !has_row(format.names.file);
+}
+
+/// The enumerators' rows, and then those of formats alone: void types of their width.
+constexpr auto kDTypes = [] {
+  constexpr auto kFurther = std::count_if(std::begin(kFormats), std::end(kFormats), is_further);
+  std::array<DTypeRow, std::size(kNamedDTypes) + static_cast<std::size_t>(kFurther)> rows{};
+  auto* out = std::copy(std::begin(kNamedDTypes), std::end(kNamedDTypes), rows.data());
+  for (const NamedFormat& format : kFormats)
+    if (is_further(format))
+      *out++ = {format.names.file, format.spec.storage_bytes(),
+                format.spec.storage_bits == 8 ? "<V1" : "<V2"};
+  return rows;
+}();
+
+template <typename Wanted>
+std::optional<DType> dtype_where(const Wanted& wanted) {
+  const auto* const found = std::find_if(kDTypes.begin(), kDTypes.end(), wanted);
+  if (found == kDTypes.end()) return std::nullopt;
+  return static_cast<DType>(found - kDTypes.begin());
+}
 
 const DTypeRow& row(DType dtype) { return kDTypes.at(static_cast<std::size_t>(dtype)); }
 
@@ -67,7 +67,7 @@ std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
 
 std::size_t bytes_of(DType dtype) { return row(dtype).bytes; }
 std::string_view npy_name(DType dtype) { return row(dtype).npy; }
-std::string_view safetensors_name(DType dtype) { return row(dtype).safetensors; }
+std::string_view safetensors_name(DType dtype) { return row(dtype).name; }
 
 std::optional<DType> dtype_from_npy(std::string_view descr) {
   if (descr.size() != 3) return std::nullopt;
@@ -79,15 +79,11 @@ std::optional<DType> dtype_from_npy(std::string_view descr) {
   if (kind == "V1") return DType::u8;
   if (kind == "V2") return DType::u16;
   if (kind == "f1") return DType::f8_e5m2;
-  const auto* const found = std::find_if(kDTypes.begin(), kDTypes.end(),
-                                         [kind](const DTypeRow& r) { return r.npy.substr(1) == kind; });
-  return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
+  return dtype_where([kind](const DTypeRow& r) { return r.npy.substr(1) == kind; });
 }
 
 std::optional<DType> dtype_from_safetensors(std::string_view name) {
-  const auto* const found = std::find_if(kDTypes.begin(), kDTypes.end(),
-                                         [name](const DTypeRow& r) { return r.safetensors == name; });
-  return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
+  return dtype_where([name](const DTypeRow& r) { return r.name == name; });
 }
 
 std::optional<std::uint64_t> element_count(std::span<const std::uint64_t> shape) {
@@ -141,15 +137,24 @@ DType raw_type(const FormatSpec& format) {
 }
 
 DType value_type(Format format) {
-  for (const auto& [known, type] : kValueTypes)
-    if (known == format) return type;
+  for (const NamedFormat& row : kFormats)
+    if (row.spec.id == format && !row.names.file.empty()) return *dtype_from_safetensors(row.names.file);
   return raw_type(spec_of(format));
 }
 
 Format format_of(DType dtype) {
-  for (const auto& [format, type] : kValueTypes)
-    if (type == dtype && !spec_of(format).integer()) return format;
+  for (const NamedFormat& row : kFormats)
+    if (!row.spec.integer() && row.names.file == safetensors_name(dtype)) return row.spec.id;
   return Format::none;
+}
+
+std::vector<std::string> dtype_names() { return names_of(kDTypes); }
+
+std::vector<std::string> float_dtype_names() {
+  std::vector<std::string> names;
+  for (const NamedFormat& row : kFormats)
+    if (format_of(value_type(row.spec.id)) == row.spec.id) names.emplace_back(row.names.file);
+  return names;
 }
 
 std::string types_text(const FormatSpec& format) {

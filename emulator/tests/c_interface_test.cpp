@@ -34,6 +34,10 @@ TEST(CInterface, ListsWhatTheHeadersHave) {
     EXPECT_EQ(format.storage_bits, spec_of(find_format(format.name).value()).storage_bits);
   }
   EXPECT_EQ(mmaudit_format_at(mmaudit_format_count(), &format), MMAUDIT_BAD_INPUT);
+  ASSERT_EQ(mmaudit_find_format("fp8_e4m3", &format), MMAUDIT_OK);
+  EXPECT_STREQ(format.file, "F8_E4M3");
+  EXPECT_STREQ(format.torch, "float8_e4m3fn");
+  EXPECT_EQ(format.numpy, nullptr);
   auto row = zeroed<mmaudit_instruction>();
   for (std::size_t i = 0; i < mmaudit_instruction_count("sm_90"); ++i) {
     ASSERT_EQ(mmaudit_instruction_at("sm_90", i, &row), MMAUDIT_OK);

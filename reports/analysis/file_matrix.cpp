@@ -35,8 +35,7 @@ FileMatrix::FileMatrix(const char* option, const std::string& file, std::string 
   facts_.shape = tensor_.shape;
   facts_.elements = tensor_.elements();
   if (corpus::format_of(tensor_.dtype) == Format::none)
-    refuse("{}: {} dtype: found {}, allowed: F64, F32, BF16, F16, F8_E5M2, F8_E4M3", file, option,
-           facts_.dtype);
+    refuse("{}: {} dtype: found {}, allowed: {}", file, option, facts_.dtype, corpus::float_dtype_names());
   const std::size_t dimensions = tensor_.shape.size();
   // Activations are often (batch, sequence, K): every position is a row.
   if (dimensions > 2 && facts_.role != "B" && tensor_.shape.back() != 0)

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 
@@ -12,6 +11,7 @@
 #include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -26,13 +26,11 @@ std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::si
   std::vector<std::uint64_t> out;
   for (const Json& one : list) {
     const std::string text = one.is_string() ? one.get<std::string>() : "";
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
-        (bits < 64 && value >> bits != 0))
+    const auto value = whole_number<std::uint64_t>(text, 16);
+    if (!value || (bits < 64 && *value >> bits != 0))
       refuse("{}: {}: found {}, allowed: hex digits of {} bits", where, field, printable(one.dump(), 40),
              bits);
-    out.push_back(value);
+    out.push_back(*value);
   }
   return out;
 }

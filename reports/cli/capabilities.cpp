@@ -17,27 +17,11 @@ namespace {
 
 /// Formats that hardware treats alike are one type here.
 std::string type_of(Format format) {
-  switch (format) {
-    case Format::e4m3:
-    case Format::e5m2:
-      return "fp8";
-    case Format::e4m3fnuz:
-    case Format::e5m2fnuz:
-      return "fp8 fnuz";
-    case Format::e3m2:
-    case Format::e2m3:
-      return "fp6";
-    case Format::e2m1:
-      return "fp4";
-    case Format::s8:
-    case Format::u8:
-      return "int8";
-    case Format::s4:
-    case Format::u4:
-      return "int4";
-    default:
-      return std::string(name_of(format));
-  }
+  const FormatSpec spec = spec_of(format);
+  const int bits = spec.value_bits();
+  if (spec.integer() && (bits == 8 || bits == 4)) return fmt::format("int{}", bits);
+  if (spec.integer() || spec.signless || bits > 8) return std::string(name_of(format));
+  return fmt::format("fp{}{}", bits, spec.specials == Specials::nan_at_minus_zero ? " fnuz" : "");
 }
 
 using Key = std::pair<std::string, std::string>;  ///< types, interface

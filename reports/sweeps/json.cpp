@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/whole_number.hpp"
 #include "sweeps/plausible.hpp"
 #include "sweeps/point_groups.hpp"
 #include "sweeps/report.hpp"
@@ -152,11 +152,9 @@ Range range_of(std::string_view name) {
 double number_in(const Json& text, std::string_view tag, const std::string& label) {
   const auto value = text.get<std::string>();
   const Range range = range_of(tag);
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool is_number = error == std::errc{} && end == value.data() + value.size();
+  const double number = whole_number<double>(value).value_or(std::nan(""));
   // Written so that a NaN is refused, and -0 too.
-  if (!is_number || !(number <= range.most) || std::signbit(number) || (number == 0 && !range.zero))
+  if (!(number <= range.most) || std::signbit(number) || (number == 0 && !range.zero))
     throw InputError(fmt::format("{}: {}: found \"{}\", allowed: a number {} 0, at most {}", label, tag,
                                  printable(value, 40), range.zero ? "from" : "above", range.most));
   return number;
@@ -168,13 +166,12 @@ std::vector<std::uint32_t> list_in(const Json& text, std::string_view tag, const
   std::vector<std::uint32_t> numbers;
   const auto values = text.get<std::string>();
   for (const std::string_view one : split(values, ' ')) {
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), number);
-    if (error != std::errc{} || end != one.data() + one.size() || numbers.size() == kMost)
+    const auto number = whole_number<std::uint32_t>(one);
+    if (!number || numbers.size() == kMost)
       throw InputError(
           fmt::format("{}: {}: found \"{}\", allowed: at most {} whole numbers from 0 to 2^32 - 1", label,
                       tag, printable(one, 40), kMost));
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }

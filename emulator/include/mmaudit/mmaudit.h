@@ -71,6 +71,8 @@ typedef struct mmaudit_format {
   int32_t bias;
   int32_t is_integer, is_signed, has_infinity, has_nan;
   int32_t nan_at_minus_zero; /* its one NaN is the code of -0 (e4m3fnuz, e5m2fnuz) */
+  /* Its type in safetensors files ("F8_E4M3"), numpy, ml_dtypes and torch; null: there is none. */
+  const char *file, *numpy, *ml_dtypes, *torch;
 } mmaudit_format;
 
 /* Number formats: by position, from 0 (MMAUDIT_BAD_INPUT from the count on), or by name. */

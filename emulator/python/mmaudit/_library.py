@@ -45,7 +45,8 @@ class Format(_Sized):
         ("size", c_size_t), ("name", c_char_p), ("storage_bits", c_uint32), ("value_bits", c_uint32),
         ("exponent_bits", c_uint32), ("fraction_bits", c_uint32), ("bias", c_int32), ("is_integer", c_int32),
         ("is_signed", c_int32), ("has_infinity", c_int32), ("has_nan", c_int32),
-        ("nan_at_minus_zero", c_int32),
+        ("nan_at_minus_zero", c_int32), ("file", c_char_p), ("numpy", c_char_p), ("ml_dtypes", c_char_p),
+        ("torch", c_char_p),
     ]
 
 
@@ -178,10 +179,11 @@ if lib.mmaudit_abi() != _ABI:
     raise refused("mmaudit", f"a library of interface {lib.mmaudit_abi()}", _ABI, ImportError)
 
 lib.mmaudit_free.argtypes, lib.mmaudit_free.restype = [c_void_p], None
-lib.mmaudit_architecture_count.restype = c_size_t
+lib.mmaudit_architecture_count.restype = lib.mmaudit_format_count.restype = c_size_t
 lib.mmaudit_architecture_name.argtypes, lib.mmaudit_architecture_name.restype = [c_size_t], c_char_p
 for _name, _arguments in {  # these return a status, which check() takes
     "find_format": [c_char_p, POINTER(Format)],
+    "format_at": [c_size_t, POINTER(Format)],
     "find_instruction": [c_char_p, c_char_p, POINTER(_Instruction)],
     "list": [c_char_p, POINTER(c_void_p)],
     "emulate": [POINTER(Tiles)],
@@ -268,6 +270,14 @@ def instruction(arch: Optional[str], inst: str) -> Instruction:
     found = _Instruction()
     check(lib.mmaudit_find_instruction(encoded(arch), encoded(inst), byref(found)))
     return Instruction(**values_of(found))
+
+
+def formats() -> "list[Format]":
+    """All of them, in the order of listings."""
+    found = [Format() for _ in range(lib.mmaudit_format_count())]
+    for index, one in enumerate(found):
+        check(lib.mmaudit_format_at(index, byref(one)))
+    return found
 
 
 def format_named(name: str) -> Format:

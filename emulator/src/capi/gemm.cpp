@@ -1,6 +1,5 @@
 // The C interface: a library's product by its plan.
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "guard.hpp"
@@ -35,9 +34,9 @@ class FieldReader {
   void number(std::string_view name, Number& value) {
     const auto word = take(name);
     if (!word) return;
-    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
-    if (error != std::errc{} || end != word->data() + word->size())
-      refuse("{}: {}: found {}, allowed: a number", whole_, name, *word);
+    const auto found = whole_number<Number>(*word);
+    if (!found) refuse("{}: {}: found {}, allowed: a number", whole_, name, *word);
+    value = *found;
   }
   void count(std::string_view name, std::uint64_t& value, std::uint64_t least) {
     const auto word = take(name);

@@ -10,6 +10,7 @@ namespace mmaudit::capi {
 namespace {
 
 // Every name and source in the lists is a literal, so these views end with a null byte.
+const char* text_of(std::string_view text) { return text.empty() ? nullptr : text.data(); }
 const char* text_of(Format format) { return format == Format::none ? nullptr : name_of(format).data(); }
 
 mmaudit_format described(const NamedFormat& format) {
@@ -27,6 +28,10 @@ mmaudit_format described(const NamedFormat& format) {
   out.has_infinity = !spec.integer() && spec.specials == Specials::ieee ? 1 : 0;
   out.has_nan = !spec.integer() && spec.specials != Specials::finite ? 1 : 0;
   out.nan_at_minus_zero = !spec.integer() && spec.specials == Specials::nan_at_minus_zero ? 1 : 0;
+  out.file = text_of(format.names.file);
+  out.numpy = text_of(format.names.numpy);
+  out.ml_dtypes = text_of(format.names.ml_dtypes);
+  out.torch = text_of(format.names.torch);
   return out;
 }
 

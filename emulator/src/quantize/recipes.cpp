@@ -100,8 +100,24 @@ constexpr std::size_t count_of(std::span<const Row> RecipeFile::*part) {
 
 constexpr auto kRecipes =
     joined<count_of(&RecipeFile::recipes)>(std::array<Recipe, 0>{}, &RecipeFile::recipes);
-constexpr auto kDtypes = joined<std::size(kOwnDtypes) + count_of(&RecipeFile::dtypes)>(
+constexpr auto kFiledDtypes = joined<std::size(kOwnDtypes) + count_of(&RecipeFile::dtypes)>(
     std::to_array(kOwnDtypes), &RecipeFile::dtypes);
+
+/// A narrow float that an instruction takes and no row above has: software scales it.
+constexpr bool is_further(const NamedFormat& format) {
+  return !format.names.ptx_kind.empty() &&
+         std::none_of(kFiledDtypes.begin(), kFiledDtypes.end(),
+                      [&](const GemmDtype& row) { return row.element == format.spec.id; });
+}
+
+constexpr auto kDtypes = [] {
+  constexpr auto kFurther = std::count_if(std::begin(kFormats), std::end(kFormats), is_further);
+  std::array<GemmDtype, kFiledDtypes.size() + static_cast<std::size_t>(kFurther)> all{};
+  auto* out = std::copy(kFiledDtypes.begin(), kFiledDtypes.end(), all.data());
+  for (const NamedFormat& format : kFormats)
+    if (is_further(format)) *out++ = fp8(format.name, format.title, format.spec.id);
+  return all;
+}();
 
 template <typename Wanted>
 const GemmDtype* find_row(const Wanted& wanted) {

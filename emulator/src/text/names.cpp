@@ -222,35 +222,16 @@ std::optional<Instruction> shaped(const Instruction& row, const std::string& sha
   return std::nullopt;
 }
 
-/// Usual names of a format, a blank between them, or names of what is no format, with what that is.
-struct Alias {
-  std::string_view format, names, meaning = {};
+/// Names of what is no format, a blank between them, and what that is.
+struct Meaning {
+  std::string_view names, meaning;
 };
-constexpr Alias kFormatAliases[] = {
-    {"f64", "fp64 float64 double"},
-    {"f32", "fp32 float32 float single"},
-    {"f16", "fp16 float16 half"},
-    {"bf16", "bfloat16 brain"},
-    {"tf32", "tfloat32"},
-    {"e4m3", "fp8_e4m3 f8_e4m3 float8_e4m3fn float8_e4m3 e4m3fn float_e4m3_t"},
-    {"e5m2", "fp8_e5m2 f8_e5m2 float8_e5m2 float_e5m2_t"},
-    {"e4m3fnuz", "float8_e4m3fnuz fp8_e4m3fnuz f8_e4m3fnuz"},
-    {"e5m2fnuz", "float8_e5m2fnuz fp8_e5m2fnuz f8_e5m2fnuz"},
-    {"e3m2", "fp6_e3m2 float6_e3m2fn"},
-    {"e2m3", "fp6_e2m3 float6_e2m3fn"},
-    {"e2m1", "fp4 fp4_e2m1 float4_e2m1fn"},
-    {"ue8m0", "e8m0 float8_e8m0fnu"},
-    {"s32", "int32 i32"},
-    {"s8", "int8 i8"},
-    {"u8", "uint8"},
-    {"s4", "int4 i4"},
-    {"u4", "uint4"},
-    {"b1", "bit"},
-    {"", "fp8 float8", "e4m3 or e5m2"},
-    {"", "fp6", "e3m2 or e2m3"},
-    {"", "nvfp4 nvf4", "e2m1 with a scale of ue4m3 for every 16 elements"},
-    {"", "mxfp4 mxf4", "e2m1 with a scale of ue8m0 for every 32 elements"},
-    {"", "mxfp8 mxf8", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
+constexpr Meaning kMeanings[] = {
+    {"fp8 float8", "e4m3 or e5m2"},
+    {"fp6", "e3m2 or e2m3"},
+    {"nvfp4 nvf4", "e2m1 with a scale of ue4m3 for every 16 elements"},
+    {"mxfp4 mxf4", "e2m1 with a scale of ue8m0 for every 32 elements"},
+    {"mxfp8 mxf8", "e4m3 or e5m2 with a scale of ue8m0 for every 32 elements"},
 };
 
 /// In small letters, "-" as "_", without "torch." and the like.
@@ -260,12 +241,9 @@ std::string plain_format(std::string_view name) {
   return text;
 }
 
-const Alias* find_alias(std::string_view name) {
-  const std::string text = plain_format(name), word = " " + text + " ";
-  if (text.empty() || text.find(' ') != std::string::npos) return nullptr;
-  for (const Alias& row : kFormatAliases)
-    if ((" " + std::string(row.names) + " ").find(word) != std::string::npos) return &row;
-  return nullptr;
+/// `name` is a word of `names`, whatever their capitals.
+bool is_among(std::string_view names, const std::string& name) {
+  return (" " + lower(names) + " ").find(" " + name + " ") != std::string::npos;
 }
 
 }  // namespace
@@ -329,14 +307,20 @@ std::string nearest_instruction(std::string_view text) {
 }
 
 std::optional<Format> read_format(std::string_view name) {
-  if (const auto found = find_format(plain_format(name))) return found;
-  const Alias* alias = find_alias(name);
-  return alias == nullptr ? std::nullopt : find_format(alias->format);
+  const std::string text = plain_format(name);
+  if (const auto found = find_format(text)) return found;
+  if (text.empty() || text.find(' ') != std::string::npos) return std::nullopt;
+  for (const auto& [own, title, spec, names] : kFormats)
+    for (const std::string_view some : {names.also, names.torch, names.ml_dtypes, names.numpy, names.file})
+      if (is_among(some, text)) return spec.id;
+  return std::nullopt;
 }
 
 std::string_view meaning_of(std::string_view name) {
-  const Alias* alias = find_alias(name);
-  return alias == nullptr ? std::string_view() : alias->meaning;
+  const std::string text = plain_format(name);
+  for (const auto& [names, meaning] : kMeanings)
+    if (!text.empty() && text.find(' ') == std::string::npos && is_among(names, text)) return meaning;
+  return {};
 }
 
 }  // namespace mmaudit

@@ -1,33 +1,20 @@
 #include "mmaudit/timing/measured.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "mmaudit/csv.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::timing {
 namespace {
 
 constexpr std::size_t kFields = 17;
 
-std::vector<std::string_view> fields_of(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 /// NaN where the text is no number.
-double number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? value : std::nan("");
-}
+double number(std::string_view text) { return whole_number<double>(text).value_or(std::nan("")); }
 
 const Product* product_of(const MeasuredKernel& measured) {
   const auto all = products();
@@ -54,7 +41,7 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
     ++line_number;
     if (line.empty() || line.starts_with('#') || line.starts_with("kernel,") || line.starts_with("cublas"))
       continue;
-    const std::vector<std::string_view> fields = fields_of(line);
+    const std::vector<std::string_view> fields = csv::fields_of(line);
     const auto at = [&fields](std::size_t field) { return number(fields[field]); };
     if (fields.size() != kFields || !within(at(kN), 1, kMostN) || !within(at(kCycles), 1, kMostCycles) ||
         !within(at(kCompared), 1, kMostCycles) || at(kDiffering) != 0)

@@ -18,6 +18,7 @@ namespace mmaudit::corpus {
 
 static_assert(std::endian::native == std::endian::little, "tensors are little-endian in files and in memory");
 
+/// Of a format whose type is none of these, the format table's rows say it: such a type comes behind them.
 enum class DType : std::uint8_t {
   u8,
   u16,
@@ -110,6 +111,10 @@ DType value_type(Format format);
 
 /// The format that a float type holds; Format::none for integers.
 Format format_of(DType dtype);
+
+/// What safetensors calls every type, and the float types of formats, for messages.
+std::vector<std::string> dtype_names();
+std::vector<std::string> float_dtype_names();
 
 /// Both types, for messages: "U16 (raw bits of f16) or F16".
 std::string types_text(const FormatSpec& format);

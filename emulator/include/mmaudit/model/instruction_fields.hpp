@@ -95,12 +95,13 @@ constexpr auto joined(const Lists&... lists) {
 namespace instructions {
 
 /// `inst` with every pair of `formats` as its A and B; A changes last.
-template <std::size_t Size>
-constexpr auto every_pair(Instruction inst, const Format (&formats)[Size]) {
-  std::array<Instruction, Size * Size> all{};
+template <class Formats>
+constexpr auto every_pair(Instruction inst, const Formats& formats) {
+  constexpr std::size_t kSize = decltype(detail::size_of(formats))::value;
+  std::array<Instruction, kSize * kSize> all{};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    inst.a = formats[i / Size];
-    inst.b = formats[i % Size];
+    inst.a = formats[i / kSize];
+    inst.b = formats[i % kSize];
     all[i] = inst;
   }
   return all;
@@ -138,8 +139,17 @@ constexpr auto sparse_of(std::array<Instruction, Size> dense, MatrixUnit unit) {
 }
 
 inline constexpr Format kFp8[] = {Format::e4m3, Format::e5m2};
-/// Elements of 8, 6 and 4 bits.
-inline constexpr Format kF8f6f4[] = {Format::e5m2, Format::e4m3, Format::e3m2, Format::e2m3, Format::e2m1};
+/// Elements of 8, 6 and 4 bits: what kind::f8f6f4 and kind::mxf8f6f4 take.
+inline constexpr auto kF8f6f4 = [] {
+  constexpr auto kTaken = [](const NamedFormat& row) { return row.names.ptx_kind == "f8f6f4"; };
+  std::array<Format,
+             static_cast<std::size_t>(std::count_if(std::begin(kFormats), std::end(kFormats), kTaken))>
+      all{};
+  auto* out = all.data();
+  for (const NamedFormat& row : kFormats)
+    if (kTaken(row)) *out++ = row.spec.id;
+  return all;
+}();
 inline constexpr Format kInt8[] = {Format::s8, Format::u8};
 inline constexpr Format kInt4[] = {Format::s4, Format::u4};
 

@@ -24,8 +24,9 @@ constexpr Ocp ocp_of(const Instruction& inst) {
   const auto is_element = [&](Format f) {
     return is_ofp8(f) || f == Format::e3m2 || f == Format::e2m3 || f == Format::e2m1;
   };
-  const auto is_fnuz = [](Format f) { return f == Format::e4m3fnuz || f == Format::e5m2fnuz; };
-  if (is_fnuz(inst.a) || is_fnuz(inst.b)) return Ocp::differs;
+  const auto is_narrow = [](Format f) { return !spec_of(f).integer() && spec_of(f).value_bits() <= 8; };
+  const auto is_other = [&](Format f) { return is_narrow(f) && !is_element(f); };
+  if (is_other(inst.a) || is_other(inst.b)) return Ocp::differs;
   if (!is_element(inst.a) || !is_element(inst.b)) return Ocp::none;
   if (inst.scale != Format::none)
     return inst.scale == Format::ue8m0 && inst.scale_block == 32 ? Ocp::mx : Ocp::differs;
