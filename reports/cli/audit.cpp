@@ -124,7 +124,7 @@ int audit(const Options& options, const Context& context) {
   emit("-", options.json == "-" ? report.json() : report::rendered(report, "text", colors()));
   if (!options.no_files && options.json != "-")
     emit("-", fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
-  return verified.mismatches() == 0 ? kAllGood : kMismatch;
+  return exit_code(report);
 }
 
 /// --capture: every product of a network, and the layer recipes that --plan asks for.
@@ -148,7 +148,7 @@ int audit_capture(const TensorOptions& options, const std::vector<Output>& files
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
   if (options.plan == "-") emit("-", report::layer_recipes_of(audit));
   if (printed.empty() && options.plan != "-") emit("-", report::rendered(report, "text", colors()));
-  return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
+  return exit_code(report);
 }
 
 int audit_tensors(TensorOptions& options, const Context& context) {
@@ -190,8 +190,7 @@ int audit_tensors(TensorOptions& options, const Context& context) {
   write(files, report);
   for (const Output& each : printed) emit("-", report::rendered(report, each.format));
   if (printed.empty()) emit("-", report::rendered(report, "text", colors()));
-  const bool judged = audit.count(report::GemmVerdict::not_judged) == 0;
-  return (audit.limit ? audit.passes() : judged) ? kAllGood : kMismatch;
+  return exit_code(report);
 }
 
 /// Returns --b-transposed, which may be left out.
