@@ -66,6 +66,8 @@ std::vector<Section> sections_of(const AuditResult& result) {
   if (Levels single = dtype_levels(result); !single.rows.empty())
     levels.plots.emplace_back(std::move(single));
   if (levels.plots.size() == 1) levels.layout = Layout::wide;
+  if (result.gemm.curves.empty())
+    levels.remark = "Types with block scales are in the study of whole products, which this run left out.";
   out.push_back(std::move(levels));
   Table dtypes = dtype_table(result);
   dtypes.remark = dtype_remark(result);

@@ -185,7 +185,8 @@ WIDER = """(() => {
     const range = document.createRange(), letters = cell.textContent.trim().length;
     range.selectNodeContents(cell);
     const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
-    if (letters > 5 && lines > letters / 2) bad.push("letters: " + cell.textContent);
+    const words = cell.textContent.trim().split(/\\s+/).length;
+    if (letters > 5 && lines > words && lines > letters / 2) bad.push("letters: " + cell.textContent);
   }
   return bad.slice(0, 10);
 })()"""
