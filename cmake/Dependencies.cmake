@@ -1,9 +1,21 @@
 # Finds every library once, for all folders:
 #   MPFR::MPFR  Boost::headers  nlohmann_json::nlohmann_json  fmt::fmt  xxHash::xxhash  zstd::zstd  CLI11::CLI11  Threads::Threads
 #   GTest::gtest  rapidcheck (tests)   benchmark::benchmark (benchmarks)
-# All are system packages; nothing is downloaded while configuring. The libraries alone (MMAUDIT_TOOL=OFF) need Threads.
+# All are system packages; nothing is downloaded while configuring. The libraries alone (MMAUDIT_TOOL=OFF) need Threads, and
+# to draw reports the headers of fmt and nlohmann_json: without them they say so (mmaudit_render_report).
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.10 QUIET)
+find_path(FMT_INCLUDE_DIR fmt/format-inl.h)
+mark_as_advanced(FMT_INCLUDE_DIR)
+set(MMAUDIT_RENDER OFF)
+if(nlohmann_json_FOUND AND FMT_INCLUDE_DIR)
+  set(MMAUDIT_RENDER ON)
+  # Debian has no archive of fmt, but its headers hold everything.
+  add_library(mmaudit_fmt INTERFACE)
+  target_include_directories(mmaudit_fmt SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
+  target_compile_definitions(mmaudit_fmt INTERFACE FMT_HEADER_ONLY=1)
+endif()
 if(NOT MMAUDIT_TOOL)
   return()
 endif()
@@ -12,15 +24,11 @@ find_package(xxHash REQUIRED)
 find_package(Zstd REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
+find_path(FMT_INCLUDE_DIR fmt/format-inl.h REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 
 if(MMAUDIT_STATIC)
-  # Debian has no archive of fmt, but its headers hold everything.
-  find_path(FMT_INCLUDE_DIR fmt/format-inl.h REQUIRED)
-  mark_as_advanced(FMT_INCLUDE_DIR)
-  add_library(fmt::fmt INTERFACE IMPORTED)
-  target_include_directories(fmt::fmt INTERFACE ${FMT_INCLUDE_DIR})
-  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+  add_library(fmt::fmt ALIAS mmaudit_fmt)
 else()
   find_package(fmt 8 REQUIRED)
 endif()

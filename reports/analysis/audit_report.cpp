@@ -60,10 +60,15 @@ std::vector<Section> sections_of(const AuditResult& result) {
   failing.title = "Where it differs";
   out.push_back(section_of(std::move(failing), kOnTerminal | kOnPage));
 
-  Section levels{.title = "Error level per data type", .shown = kOnPage, .halved = true};
-  out.push_back(with_figure(std::move(levels), dtype_figure(result), Layout::wide));
-  Section not_covered{.title = "Not covered", .lines = result.not_covered, .shown = kOnPage};
-  out.push_back(not_covered);
+  Section levels{.title = "Error level per data type", .shown = kOnPage};
+  if (Levels products = study_levels(result.gemm); !products.rows.empty())
+    levels.plots.emplace_back(std::move(products));
+  if (Levels single = dtype_levels(result); !single.rows.empty())
+    levels.plots.emplace_back(std::move(single));
+  if (levels.plots.size() == 1) levels.layout = Layout::wide;
+  if (result.gemm.curves.empty())
+    levels.remark = "Types with block scales are in the study of whole products, which this run left out.";
+  out.push_back(std::move(levels));
   Table dtypes = dtype_table(result);
   dtypes.remark = dtype_remark(result);
   out.push_back(section_of(dtypes, kOnTerminal));
@@ -86,8 +91,9 @@ std::vector<Section> sections_of(const AuditResult& result) {
   published.remark = kPublishedRemark;
   if (!published.tables.front().rows.empty()) published.notes = notes(result);
   out.push_back(std::move(published));
-  not_covered.shown = kOnTerminal | kInMarkdown;
-  out.push_back(not_covered);
+  constexpr std::size_t kLong = 12;
+  out.push_back(
+      {.title = "Not covered", .lines = result.not_covered, .folded = result.not_covered.size() > kLong});
 
   out.push_back(
       {.title = "Every cell",

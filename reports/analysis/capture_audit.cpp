@@ -62,6 +62,27 @@ std::optional<std::pair<double, double>> numbers_of(const std::string& file, con
   return std::pair(static_cast<double>(values[0]), static_cast<double>(values[1]));
 }
 
+/// Whether `x` stands before `y` as people count: layers 0, 1, 2, 10.
+bool comes_before(std::string_view x, std::string_view y) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto number_at = [&](std::string_view text, std::size_t& at) {
+    while (at < text.size() && text[at] == '0') ++at;
+    const std::size_t start = at;
+    while (at < text.size() && digit(text[at])) ++at;
+    return text.substr(start, at - start);
+  };
+  std::size_t i = 0, j = 0;
+  while (i < x.size() && j < y.size()) {
+    if (digit(x[i]) && digit(y[j])) {
+      const std::string_view a = number_at(x, i), b = number_at(y, j);
+      if (a != b) return a.size() != b.size() ? a.size() < b.size() : a < b;
+    } else if (x[i++] != y[j++]) {
+      return x[i - 1] < y[j - 1];
+    }
+  }
+  return x.size() - i < y.size() - j;
+}
+
 bool unjudged(const GemmAuditRow& row) { return row.verdict == GemmVerdict::not_judged; }
 
 /// The error of a layer by one combination, from the rows of its products: "overflow" where one fails on it,
@@ -189,7 +210,14 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
 }
 
 Report report_of(const CaptureAudit& audit) {
-  const std::vector<LayerChoice> choices = audit.choices();
+  std::vector<LayerChoice> choices = audit.choices();
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const LayerChoice& x, const LayerChoice& y) { return comes_before(x.layer, y.layer); });
+  std::vector<const CapturedProduct*> products;
+  for (const CapturedProduct& product : audit.products) products.push_back(&product);
+  std::stable_sort(products.begin(), products.end(), [](const CapturedProduct* x, const CapturedProduct* y) {
+    return comes_before(x->name, y->name);
+  });
   const bool several = !audit.products.empty() && several_architectures(audit.products.front().audit);
   const bool by_layer = !audit.products.empty() && audit.products.front().audit.limit.has_value();
   const bool limited = by_layer || audit.output_limit;
@@ -278,7 +306,8 @@ Report report_of(const CaptureAudit& audit) {
                             {"accumulation_error", true},
                             {"output_error", true},
                             {"verdict"}}};
-  for (const CapturedProduct& product : audit.products) {
+  for (const CapturedProduct* const of : products) {
+    const CapturedProduct& product = *of;
     std::vector<const GemmAuditRow*> rows;
     for (const GemmAuditRow& row : product.audit.rows_of) rows.push_back(&row);
     std::stable_sort(rows.begin(), rows.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {

@@ -35,6 +35,8 @@ Table provenance_table(const Origin& provenance);
 
 /// At K = 4096, or the deepest below.
 std::uint64_t shown_k(const GemmStudy& study);
+/// The curves that stand for their dtype: plain accumulation of normal numbers.
+std::vector<const GemmCurve*> dtypes_of(const GemmStudy& study);
 Table study_table(const GemmStudy& study);
 Table study_distribution_table(const GemmStudy& study);
 Table study_depth_table(const GemmStudy& study);

@@ -105,10 +105,10 @@ int audit(const Options& options, const Outputs& outputs, const Context& context
   std::vector<corpus::TextFile> folder;
   for (std::size_t i = 0; i < files.size(); ++i)
     folder.push_back({files[i], report::rendered(report, kFormatsOfFolder[i])});
-  outputs.publish(report, context, std::move(folder));
+  const int code = outputs.publish(report, context, std::move(folder));
   if (!options.no_files && !outputs.printed())
     print(fmt::format("\nwritten: {0}/audit.html {0}/audit.md {0}/audit.json\n", options.out));
-  return verified.mismatches() == 0 ? kAllGood : kMismatch;
+  return code;
 }
 
 /// --capture: every product of a network, and the layer recipes that --plan asks for.
@@ -125,8 +125,7 @@ int audit_capture(const TensorOptions& options, const Outputs& outputs,
   name_origin(context, audit.provenance);
   std::vector<corpus::TextFile> more;
   if (!options.plan.empty()) more.push_back({options.plan, report::layer_recipes_of(audit)});
-  outputs.publish(report::report_of(audit), context, std::move(more));
-  return (request.limit > 0 || of_output ? audit.passes() : audit.not_judged() == 0) ? kAllGood : kMismatch;
+  return outputs.publish(report::report_of(audit), context, std::move(more));
 }
 
 int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context& context) {
@@ -156,9 +155,7 @@ int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context&
   if (options.output_limit > 0) refuse("--max-output-error: found without --capture, allowed: with it");
   report::GemmAudit audit = report::audit_tensors(options.request, shown);
   name_origin(context, audit.provenance);
-  outputs.publish(report::report_of(audit), context);
-  const bool judged = audit.count(report::GemmVerdict::not_judged) == 0;
-  return (audit.limit ? audit.passes() : judged) ? kAllGood : kMismatch;
+  return outputs.publish(report::report_of(audit), context);
 }
 
 /// Returns --b-transposed, which may be left out.

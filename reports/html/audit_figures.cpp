@@ -86,41 +86,41 @@ std::string depth_figure(const GemmStudy& study) {
   return svg::drawn(plot);
 }
 
-std::string dtype_figure(const AuditResult& result) {
-  if (result.dtypes.empty()) return "";
-  constexpr double kLeft = 140, kRight = 380, kTop = 62, kRow = 24;
-  const double bottom = kTop + kRow * static_cast<double>(result.dtypes.size());
-  const svg::ErrorAxis x{{kLeft + 44, kRight, -8, 0}, kLeft + 14};
-
-  std::string about = "Mean relative errors on a logarithmic axis.";
+Levels dtype_levels(const AuditResult& result) {
+  Levels out{.id = "dtype",
+             .title = "Error of one product and of the unit, per data type",
+             .x_title = "mean relative error",
+             .names = {"a times b of FP32 inputs", "the unit alone"},
+             .rows = {}};
+  const auto mean = [](const ErrorStatistics& error) {
+    return error.count == 0 ? std::nullopt : std::optional(error.mean_relative);
+  };
   for (const DtypeSummary& row : result.dtypes)
-    about += fmt::format(" {} on {}: product of FP32 inputs {}, unit alone {}.", title_of(row.dtype),
-                         row.instruction, error_text(row.conversion.mean_relative),
-                         error_text(row.accumulator_alone.mean_relative));
-  std::string out = svg::open_svg(svg::kPhone, bottom + 42, "dtype", "Error level per data type", about);
+    out.rows.push_back(
+        {.label = fmt::format("{}{}", title_of(row.dtype), row.output == Format::f32 ? "" : ", D FP16"),
+         .remark = row.instruction.substr(0, row.instruction.find('.')),
+         .colour = row.dtype,
+         .values = {mean(row.conversion), mean(row.accumulator_alone)}});
+  return out;
+}
 
-  out += svg::mark(Format::tf32, false, 4, 12) + svg::text(14, 16, "", "a times b of FP32 inputs, mean");
-  out += svg::mark(Format::tf32, true, 4, 30) + svg::text(14, 34, "", "the unit alone, mean");
-  out += x.grid(kTop - 8, bottom, 2);
-  out += svg::line(kLeft, bottom, x.zero + 12, bottom, "axis") +
-         svg::line(x.zero + 20, bottom, kRight, bottom, "axis");
-  out += svg::text((kLeft + kRight) / 2, bottom + 35, "soft middle", "mean relative error");
-  double at = kTop + kRow / 2 - 4;
-  for (const DtypeSummary& row : result.dtypes) {
-    const bool wgmma = row.instruction.starts_with("wgmma");
-    const std::string label =
-        fmt::format("{}{}", title_of(row.dtype), row.output == Format::f32 ? "" : ", D FP16");
-    out += svg::text(0, at + 4, "", escaped_html(label)) +
-           svg::text(92, at + 4, "soft", wgmma ? "wgmma" : "mma");
-    const double product = x.at(row.conversion.mean_relative),
-                 alone = x.at(row.accumulator_alone.mean_relative);
-    const bool has_product = row.conversion.count != 0, has_alone = row.accumulator_alone.count != 0;
-    if (has_product && has_alone) out += svg::line(alone, at, product, at, "grid");
-    if (has_product) out += svg::mark(row.dtype, false, product, at);
-    if (has_alone) out += svg::mark(row.dtype, true, alone, at);
-    at += kRow;
+Levels study_levels(const GemmStudy& study) {
+  const std::uint64_t k = shown_k(study);
+  Levels out{.id = "products",
+             .title = fmt::format("Error of whole products, per data type, K = {}", k),
+             .x_title = fmt::format("relative error of D, K = {}, N(0, 1)", k),
+             .names = {"all of it", "of the accumulation alone"},
+             .rows = {}};
+  for (const GemmCurve* curve : dtypes_of(study)) {
+    const auto point = std::find_if(curve->points.begin(), curve->points.end(),
+                                    [k](const GemmPoint& one) { return one.k == k; });
+    if (point == curve->points.end() || point->errors.compared == 0) continue;
+    out.rows.push_back({.label = curve->title,
+                        .remark = curve->scaling == "none" ? "" : curve->scaling,
+                        .colour = colour_of(*curve),
+                        .values = {point->errors.total, point->errors.accumulation}});
   }
-  return out + "</svg>";
+  return out;
 }
 
 }  // namespace mmaudit::report

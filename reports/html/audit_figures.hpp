@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "mmaudit/report/figures.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
 #include "mmaudit/report/result.hpp"
 
@@ -10,8 +11,10 @@ namespace mmaudit::report {
 
 /// Error against chain length, logarithmic, one curve per type and inputs.
 std::string chain_figure(const AuditResult& result);
-/// Error level of every data type on one logarithmic axis.
-std::string dtype_figure(const AuditResult& result);
+/// Error level of every data type whose products are single numbers.
+Levels dtype_levels(const AuditResult& result);
+/// Errors of whole products: every data type, block-scaled ones too.
+Levels study_levels(const GemmStudy& study);
 /// Accumulation error against K on logarithmic axes, plain and with promotion.
 std::string depth_figure(const GemmStudy& study);
 

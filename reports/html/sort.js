@@ -36,4 +36,26 @@
     const head = button.parentElement;
     sort(head, head.getAttribute("aria-sort") === "ascending");
   });
+  // Where there are many rows, those that hold every word stay.
+  const fewest = 12;
+  for (const region of document.querySelectorAll(".scroll")) {
+    const rows = Array.from(region.querySelectorAll("tbody tr"));
+    if (rows.length <= fewest) continue;
+    const [bar, label, field, count] = ["div", "label", "input", "output"].map((name) => document.createElement(name));
+    bar.className = "filter";
+    field.type = "search";
+    field.setAttribute("aria-label", `Filter rows: ${region.getAttribute("aria-label")}`);
+    label.append("Filter rows", field);
+    bar.append(label, count);
+    region.before(bar);
+    field.addEventListener("input", () => {
+      const wanted = field.value.toLowerCase().split(/\s+/);
+      for (const row of rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !wanted.every((word) => text.includes(word));
+      }
+      const shown = rows.filter((row) => !row.hidden).length;
+      count.textContent = shown === rows.length ? "" : `${shown} of ${rows.length}`;
+    });
+  }
 }

@@ -1,6 +1,7 @@
 // Heat maps, points and curves of data that other libraries bring.
 #include "mmaudit/report/figures.hpp"
 
+#include "printed.hpp"
 #include "svg_parts.hpp"
 
 namespace mmaudit::report {
@@ -48,6 +49,9 @@ class Labels {
 };
 
 bool drawable(const Scatter::Point& point) { return point.x > 0 && point.y > 0; }
+
+/// Whether a logarithmic axis has a place for it.
+bool positive(const std::optional<double>& value) { return value && *value > 0 && std::isfinite(*value); }
 
 }  // namespace
 
@@ -130,15 +134,82 @@ std::string curves(const Curves& plot) {
                     .x_title = plot.x_title,
                     .about = plot.title,
                     .x = {.last = static_cast<double>(plot.labels.size()) - 1}};
-  for (std::size_t i = 0; i < plot.labels.size(); ++i)
-    drawing.ticks.emplace_back(i, escaped_html(plot.labels[i]));
+  for (std::size_t i = 0; i < plot.labels.size(); ++i) drawing.ticks.emplace_back(i, plot.labels[i]);
   for (const Curves::Curve& curve : plot.curves) {
     svg::PlotCurve one{curve.name, curve.colour, curve.hollow, curve.hollow};
     for (std::size_t i = 0; i < curve.values.size(); ++i)
-      if (curve.values[i] && *curve.values[i] > 0) one.points.emplace_back(i, *curve.values[i]);
+      if (positive(curve.values[i])) one.points.emplace_back(i, *curve.values[i]);
     if (!one.points.empty()) drawing.curves.push_back(std::move(one));
   }
   return drawing.curves.empty() ? "" : svg::drawn(drawing);
+}
+
+std::string levels(const Levels& plot) {
+  double least = 1e300, most = 0;
+  std::size_t longest = 0, remark = 0;
+  std::string about = fmt::format("{}, on a logarithmic axis.", plot.x_title);
+  for (const Levels::Row& row : plot.rows) {
+    longest = std::max(longest, row.label.size());
+    remark = std::max(remark, row.remark.size());
+    about += fmt::format(" {} {}:", row.label, row.remark);
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      if (row.values[i]) about += fmt::format(" {} {};", plot.names[i], error_text(*row.values[i]));
+      if (!positive(row.values[i])) continue;
+      least = std::min(least, *row.values[i]);
+      most = std::max(most, *row.values[i]);
+    }
+  }
+  if (most == 0) return "";
+  if (plot.limit) least = std::min(least, *plot.limit), most = std::max(most, *plot.limit);
+
+  constexpr double kRow = 24, kWide = 250;
+  const double remarks = svg::kGlyph * static_cast<double>(longest) + 10,
+               left = std::max(140.0, remarks + svg::kGlyph * static_cast<double>(remark) + 10),
+               right = left + kWide - 10, top = 28 + 18 * static_cast<double>(plot.names.size()),
+               bottom = top + kRow * static_cast<double>(plot.rows.size());
+  const svg::ErrorAxis x{svg::axis_around(left + 44, right, least, most), left + 14};
+  std::string out =
+      svg::open_svg(std::max({svg::kPhone, right + 20, (left + right + svg::width_of(plot.x_title)) / 2 + 4}),
+                    bottom + 42, plot.id, plot.title, about);
+  for (std::size_t i = 0; i < plot.names.size(); ++i) {
+    const double y = 12 + 18 * static_cast<double>(i);
+    out += svg::mark(Format::tf32, i != 0, 4, y) + svg::text(14, y + 4, "", escaped_html(plot.names[i]));
+  }
+  out += x.grid(top - 8, bottom, x.decades.high - x.decades.low > 5 ? 2 : 1);
+  out += svg::line(left, bottom, x.zero + 12, bottom, "axis") +
+         svg::line(x.zero + 20, bottom, right, bottom, "axis");
+  out += svg::text((left + right) / 2, bottom + 35, "soft middle", escaped_html(plot.x_title));
+  if (plot.limit) {
+    const double at = x.at(*plot.limit);
+    out += svg::hinted("limit " + error_text(*plot.limit), svg::line(at, top - 8, at, bottom, "limit"));
+  }
+  double at = top + kRow / 2 - 4;
+  for (const Levels::Row& row : plot.rows) {
+    out += svg::text(0, at + 4, "", escaped_html(row.label)) +
+           svg::text(remarks, at + 4, "soft", escaped_html(row.remark));
+    std::string marks;
+    std::vector<double> places;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const std::optional<double>& value = row.values[i];
+      if (!value || !std::isfinite(*value) || *value < 0) continue;
+      places.push_back(x.at(*value));
+      marks += svg::hinted(fmt::format("{}: {} {}", row.label, plot.names[i], error_text(*value)),
+                           svg::mark(row.colour, i != 0, places.back(), at));
+    }
+    if (places.size() > 1) out += svg::line(places.back(), at, places.front(), at, "grid");
+    out += marks;
+    at += kRow;
+  }
+  return out + "</svg>";
+}
+
+std::string drawn(const Figure& figure) {
+  struct Drawing {
+    std::string operator()(const Curves& plot) const { return curves(plot); }
+    std::string operator()(const Scatter& plot) const { return scatter(plot); }
+    std::string operator()(const Levels& plot) const { return levels(plot); }
+  };
+  return std::visit(Drawing(), figure);
 }
 
 }  // namespace mmaudit::report

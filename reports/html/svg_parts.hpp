@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
-#include "mmaudit/report/audit.hpp"
+#include "mmaudit/report/table.hpp"
 
 namespace mmaudit::report::svg {
 

@@ -1,5 +1,6 @@
 #include "html_assets.hpp"
 #include "mmaudit/report/figures.hpp"
+#include "mmaudit/printable.hpp"
 #include "printed.hpp"
 #include "svg_parts.hpp"
 
@@ -57,19 +58,29 @@ std::string drawn(const Plot& plot, std::string_view extra) {
   if (least > most) return "";
 
   const LogAxis y = axis_around(kBottom, kTop, least, most);
+  constexpr std::size_t kLongestName = 40;  // a phone shows it; the hover text has all of it
+  std::vector<std::string> names;
   std::size_t longest = 0;
-  for (const PlotCurve& curve : plot.curves) longest = std::max(longest, curve.name.size());
+  for (const PlotCurve& curve : plot.curves) {
+    names.push_back(printable(curve.name, kLongestName));
+    longest = std::max(longest, names.back().size());
+  }
   const Legend places{kLeft - 34, 185, longest};
   std::string out =
       open_svg(std::max({kPhone, (kLeft + kRight + width_of(plot.x_title)) / 2 + 4, places.right()}),
                kBottom + 50 + places.height(plot.curves.size()), plot.id, plot.title, description_of(plot)) +
       decades_up(y);
+  constexpr double kWidest = 90;
+  const bool counted = std::any_of(plot.ticks.begin(), plot.ticks.end(),
+                                   [](const auto& tick) { return width_of(tick.second) > kWidest; });
   double taken = 0;  // up to the end of the last label
-  for (const auto& [x, label] : plot.ticks) {
+  std::size_t index = 0;
+  for (const auto& [x, name] : plot.ticks) {
+    const std::string label = counted ? std::to_string(++index) : name;
     const double at = plot.x.at(x), half = width_of(label) / 2;
     out += line(at, kBottom, at, kBottom + 4, "axis");
-    if (at - half < taken) continue;
-    out += text(at, kBottom + 18, "soft middle", label);
+    if (at - half < taken || at + half > kPhone) continue;
+    out += text(at, kBottom + 18, "soft middle", escaped_html(label));
     taken = at + half + 6;
   }
   out += line(kLeft, kBottom, kRight, kBottom, "axis");
@@ -83,13 +94,16 @@ std::string drawn(const Plot& plot, std::string_view extra) {
     std::string path, marks;
     for (const auto& [x, value] : curve.points) {
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", plot.x.at(x), y.at(value));
-      marks += hinted(fmt::format("{}: {} at {:.6g}", curve.name, error_text(value), x),
+      const auto tick = std::find_if(plot.ticks.begin(), plot.ticks.end(),
+                                     [at = x](const auto& one) { return one.first == at; });
+      const std::string where = tick == plot.ticks.end() ? fmt::format("{:.6g}", x) : tick->second;
+      marks += hinted(fmt::format("{}: {} at {}", curve.name, error_text(value), where),
                       mark(curve.colour, curve.hollow, plot.x.at(x), y.at(value)));
     }
     layers.push_back(fmt::format("<path class=\"{}\" d=\"{}\"/>{}", classes, path, marks));
     const double left = places.x(i), at = kBottom + 56 + places.y(i);
     legend += line(left, at, left + 34, at, classes) + mark(curve.colour, curve.hollow, left + 17, at) +
-              text(left + 42, at + 4, "", escaped_html(curve.name));
+              text(left + 42, at + 4, "", escaped_html(names[i]));
   }
   if (plot.first_on_top) std::reverse(layers.begin(), layers.end());
   for (const std::string& layer : layers) out += layer;

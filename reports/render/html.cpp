@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "html_assets.hpp"
@@ -128,7 +129,10 @@ std::string list_of(const std::vector<std::string>& lines) {
 /// Markup of figures, and of the table that stands beside them.
 std::string figures_of(const Section& section, const std::string& table) {
   std::string out;
-  for (const std::string& figure : section.figures) {
+  std::vector<std::string> figures = section.figures;
+  std::transform(section.plots.begin(), section.plots.end(), std::back_inserter(figures), drawn);
+  std::erase(figures, "");
+  for (const std::string& figure : figures) {
     const std::string scrolls = fmt::format(" tabindex=\"0\" role=\"group\" aria-label=\"{}: a figure\"",
                                             escaped_html(section.title));
     out += fmt::format("<div class=\"figure\"{}>{}</div>", figure.starts_with(svg::kScrolls) ? scrolls : "",
@@ -218,9 +222,12 @@ std::string card(const Section& section, const std::string& anchor) {
 std::string first_screen(const Report& report) {
   std::string out = fmt::format("<header><h1>{}</h1>", escaped_html(report.title));
   for (const std::string& line : report.meta) out += paragraph(line, "meta");
+  const Provenance& from = report.provenance;
+  if (report.meta.empty() && !from.version.empty())
+    out += paragraph(
+        fmt::format("mmaudit {}{}{}", from.version, from.date.empty() ? "" : " \u00b7 ", from.date), "meta");
   if (!report.headline.empty()) {
-    out += fmt::format("<div class=\"verdict {}\" role=\"status\"><strong>{}</strong>",
-                       class_of(report.tone == Tone::plain ? Tone::note : report.tone),
+    out += fmt::format("<div class=\"verdict {}\" role=\"status\"><strong>{}</strong>", class_of(report.tone),
                        escaped_html(report.headline));
     for (const std::string& line : report.lead) out += fmt::format("<p>{}</p>", escaped_html(line));
     out += "</div>";
@@ -245,19 +252,15 @@ std::string draw(const Report& report, bool /*colour*/) {
       base64_of_hex(kStyleSha256), base64_of_hex(kScriptSha256), escaped_html(report.title), kStyle);
   Anchors anchors;
   std::string cards, menu;
-  bool open = false;  // a pair of sections beside each other
   std::vector<Section> sections = report.sections;
   if (!report.provenance.version.empty()) sections.push_back(section_of(provenance_table(report.provenance)));
   for (const Section& section : sections) {
     if ((section.shown & kOnPage) == 0) continue;
-    if (section.halved) cards += "<div class=\"split\">";
     const std::string anchor = anchors.of(section.title.empty() ? "Result" : section.title),
                       one = card(section, anchor);
     if (!one.empty() && !section.title.empty())
       menu += fmt::format("<li><a href=\"#{}\">{}</a></li>", anchor, escaped_html(section.title));
     cards += one;
-    if (open && !section.halved) cards += "</div>\n";
-    open = section.halved;
   }
   if (!menu.empty()) menu = fmt::format("<nav aria-label=\"Sections\"><ul>{}</ul></nav>\n", menu);
   return out + first_screen(report) + menu + "<main>\n" + cards +

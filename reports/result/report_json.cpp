@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "figure_json.hpp"
 #include "mmaudit/json_fields.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
@@ -12,12 +14,17 @@ namespace {
 constexpr std::string_view kSchema = "mmaudit.report/1";
 constexpr std::string_view kTones[] = {"plain", "good", "note", "bad"};
 constexpr std::string_view kOutcomes[] = {"passed", "failure", "error"};
+constexpr std::string_view kLayouts[] = {"grid", "small", "wide", "beside"};
 constexpr ProvenanceKey kKeys[] = {{"version", &Provenance::version}, {"git_revision", &Provenance::revision},
                                    {"date", &Provenance::date},       {"gpu", &Provenance::gpu},
                                    {"driver", &Provenance::driver},   {"cuda", &Provenance::cuda},
                                    {"command", &Provenance::command}};
 
 Json named(Tone tone) { return kTones[static_cast<std::size_t>(tone)]; }
+
+/// Where a section is shown: bits of Section::shown by name.
+constexpr std::pair<std::string_view, unsigned> kPlaces[] = {
+    {"text", kOnTerminal}, {"markdown", kInMarkdown}, {"page", kOnPage}};
 
 void put(Json& out, std::string_view key, const std::string& text) {
   if (!text.empty()) out[key] = text;
@@ -56,6 +63,14 @@ Json json_of(const Section& section) {
   put(out, "title", section.title);
   put(out, "remark", section.remark);
   if (section.folded) out["folded"] = true;
+  if (section.layout != Layout::grid) out["layout"] = name_in(kLayouts, section.layout);
+  if (section.shown != kEverywhere) {
+    out["shown"] = Json::array();
+    for (const auto& [name, bit] : kPlaces)
+      if ((section.shown & bit) != 0) out["shown"].push_back(name);
+  }
+  if (!section.plots.empty()) out["figures"] = Json::array();
+  for (const Figure& plot : section.plots) out["figures"].push_back(json_of(plot));
   if (!section.tables.empty()) out["tables"] = Json::array();
   for (const Table& table : section.tables) out["tables"].push_back(json_of(table));
   put(out, "lines", section.lines);
@@ -120,11 +135,26 @@ Table table_of(JsonFields& from) {
   return out;
 }
 
-Section section_of_json(JsonFields& from) {
+/// `figures`: how many the report has so far; a page tells them apart by their number.
+Section section_of_json(JsonFields& from, std::size_t& figures) {
   Section out;
   read(from, "title", out.title);
   read(from, "remark", out.remark);
   from.boolean("folded", out.folded);
+  from.choice("layout", kLayouts, out.layout);
+  if (from.take("shown") != nullptr) {
+    out.shown = 0;
+    for (const JsonNode& each : from["shown"].list()) {
+      const std::string name = each.text();
+      const auto* const place = std::find_if(std::begin(kPlaces), std::end(kPlaces),
+                                             [&](const auto& one) { return one.first == name; });
+      if (place == std::end(kPlaces)) each.refuse(each.json(), "text, markdown, page");
+      out.shown |= place->second;
+    }
+  }
+  for_each_of(from, "figures", [&](JsonFields& fields) {
+    out.plots.push_back(figure_of(fields, "figure-" + std::to_string(++figures)));
+  });
   for_each_of(from, "tables", [&](JsonFields& fields) { out.tables.push_back(table_of(fields)); });
   read(from, "lines", out.lines);
   read(from, "block", out.block);
@@ -171,13 +201,16 @@ Report report_of_json(std::string_view text, const std::string& where) {
   from.choice("tone", kTones, out.tone);
   read(from, "lead", out.lead);
   read(from, "meta", out.meta);
+  out.warnings.title = "Look at this first";
   read(from, "warnings", out.warnings.lines);
   for_each_of(from, "highlights", [&](JsonFields& fields) {
     Highlight& one = out.highlights.emplace_back();
     read(fields, "value", one.value);
     read(fields, "label", one.label);
   });
-  for_each_of(from, "sections", [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields)); });
+  std::size_t figures = 0;
+  for_each_of(from, "sections",
+              [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields, figures)); });
   read(from, "suite", out.suite);
   for_each_of(from, "cases", [&](JsonFields& fields) {
     TestCase& one = out.cases.emplace_back();

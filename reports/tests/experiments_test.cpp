@@ -7,7 +7,7 @@
 #include <random>
 
 #include "../analysis/normal_draws.hpp"
-#include "../analysis/printed.hpp"
+#include "../result/printed.hpp"
 #include "../analysis/published.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/report/audit.hpp"

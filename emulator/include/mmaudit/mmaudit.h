@@ -347,6 +347,17 @@ MMAUDIT_API int mmaudit_convert(const mmaudit_cast* work);
 MMAUDIT_API int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t count, uint32_t random,
                             uint32_t* result);
 
+/* ---- reports ---------------------------------------------------------------------------------------------
+ */
+
+/* Draws a report that another program made. `report`: JSON of the schema mmaudit.report/1, as `mmaudit
+ * --json` writes it where a result has no schema of its own. `format`: "html" (also for null; one
+ * self-contained page), "text", "markdown", "csv", "junit", "json", or "svg", its first figure alone. Text in
+ * it stays text and figures are data, so no markup comes from outside. A report whose provenance has no
+ * version gets the library's. Free with mmaudit_free(). MMAUDIT_ENVIRONMENT where the library was built
+ * without what draws. */
+MMAUDIT_API int mmaudit_render_report(const char* report, const char* format, char** out);
+
 #ifdef __cplusplus
 }
 #endif

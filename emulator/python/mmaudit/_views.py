@@ -1,6 +1,9 @@
 """Results that are dictionaries, as the command line's JSON is, and that a notebook shows as a table."""
 import html
+import json
 from typing import Any, Dict, Iterable, List, Sequence
+
+from . import _report
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -63,8 +66,8 @@ class Trace(Dict[str, Any]):
         return f"<div><p>{html.escape(title)}</p>{''.join(blocks)}</div>"
 
 
-class Audit(Dict[str, Any]):
-    """What audit() gives: the dictionary of ``mmaudit audit --a --b --json``."""
+class Audit(_report.Drawn, Dict[str, Any]):
+    """What audit() gives: the dictionary of ``mmaudit audit --a --b --json``, shown as a report."""
 
     @property
     def passes(self) -> bool:
@@ -77,23 +80,29 @@ class Audit(Dict[str, Any]):
         return list(self["rows"])
 
     def __repr__(self) -> str:
-        """The verdict and a line per combination; json.dumps() gives everything."""
-        lines = [f"{one['dtype']} {one['scaling']} {one['accumulation']} ({one['architecture']}): "
-                 f"{self._error(one, 'total')} {one['verdict']}" for one in self.rows]
-        return "\n".join([self["headline"], *lines])
+        return self.text()
+
+    def json(self) -> str:
+        return json.dumps(self, indent=1) + "\n"
+
+    def report(self) -> Dict[str, Any]:
+        tones = {"PASS": "good", "FAIL": "bad"}
+        head = ("GPU", "Type", "Scale", "Policy", "Error", "Quantization", "Accumulation", "Output", "Verdict", "Why")
+        rows = [[one["architecture"], one["dtype"], one["scaling"], one["accumulation"],
+                 *(self._error(one, part) for part in ("total", "quantization", "accumulation", "output")),
+                 _report.cell(one["verdict"], tones.get(one["verdict"], "note" if one["verdict"] else "plain")), one["why"]]
+                for one in self.rows]
+        used = str(self["headline"]).lower().startswith("use ")
+        limit = "" if self["limit"] is None else f", limit {self['limit']:g}"
+        origin = self.get("provenance", {})
+        return {
+            "title": "Error of A B by data type", "headline": self["headline"],
+            "tone": "good" if used else "note" if self["limit"] is None else "bad",
+            "sections": [{"title": f"D ({self['m']} x {self['n']}) = A B, K = {self['k']}: relative error{limit}",
+                          "tables": [_report.table(head, rows, head[4:8])]}],
+            "provenance": {"date": str(origin.get("date", "")), "command": ["mmaudit.audit"]}}
 
     @staticmethod
     def _error(one: Dict[str, Any], part: str) -> str:
         value = (one["relative_frobenius"] or {}).get(part)
         return "-" if value is None else f"{value:.2e}"
-
-    def _repr_html_(self) -> str:
-        head = ("architecture", "dtype", "scale", "policy", "error", "quantization", "accumulation", "output", "verdict", "why")
-        rows = []
-        for one in self.rows:
-            shown = [self._error(one, part) for part in ("total", "quantization", "accumulation", "output")]
-            rows.append([one["architecture"], one["dtype"], one["scaling"], one["accumulation"], *shown,
-                         one["verdict"], one["why"]])
-        limit = "" if self["limit"] is None else f", limit {self['limit']:g}"
-        table = _table(f"D ({self['m']} x {self['n']}) = A B, K = {self['k']}: relative error{limit}", head, rows)
-        return f"<div><p>{html.escape(self['headline'])}</p>{table}</div>"

@@ -1,4 +1,5 @@
 """audit() is the audit of the tool; tables for notebooks; the fixture of pytest."""
+import html
 import importlib
 import sys
 import types
@@ -62,10 +63,13 @@ class Audits(WithTool):
     def test_a_notebook_shows_it(self):
         x, w = layer()
         report = mmaudit.audit(x, w, dtype="bf16", policy="plain", max_rel_fro=0.5)
-        self.assertRegex(report._repr_html_(), r"<p>Use bf16 .*<table><caption>D \(64 x 32\) = A B, K = 256.*<td>PASS</td>")
-        self.assertRegex(repr(report), r"^Use bf16 .*\nbf16 none plain \(hopper\): .*e-03 PASS$")
+        self.assertRegex(report.html(), r'(?s)verdict good.*<strong>Use bf16 .*D \(64 x 32\) = A B, K = 256.*>PASS</span></td>')
+        self.assertRegex(repr(report), r"^Use bf16 [^\n]*\n(?s:.*)hopper +bf16 +none +plain +\S*e-03 [^\n]*PASS")
         report["rows"][0]["why"] = "<script>"
-        self.assertIn("<td>&lt;script&gt;</td>", report._repr_html_())
+        self.assertIn("<td>&lt;script&gt;</td>", report.html())
+        frame = report._repr_html_()
+        self.assertTrue(frame.startswith('<iframe title="Error of A B by data type" sandbox="allow-scripts"'))
+        self.assertEqual(html.unescape(frame.split('srcdoc="')[1].split('"')[0]), report.html())
 
 
 class Traces(unittest.TestCase):

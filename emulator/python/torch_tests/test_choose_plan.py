@@ -69,11 +69,12 @@ def test_the_block_of_readme_runs_as_it_is_pasted(network, tmp_path, monkeypatch
     exec(compile(pasted("README.md"), "README.md", "exec"), names)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["net.html", "plan.json"]
     plan, printed, page = mt.Plan.of("plan.json", model), capsys.readouterr().out, Path("net.html").read_text()
+    printed = printed.replace("\n    ", " ")  # of one line each
     measured = mt.compare(model, tokens, {"p": plan})["plans"]["p"]
     assert measured["relative_error"] <= 0.12 and measured["exceeds_limit"] is False
     assert {"nvf4"} <= {recipe.dtype for _, recipe in plan.layers if recipe is not None} <= {"nvf4", "mxf8"}
     for one, recipe in plan.layers:
-        assert re.search(rf"^{recipe.dtype if recipe else 'kept'}, .*\b{re.escape(one)}\b", printed, re.M), printed
+        assert re.search(rf"^  - {recipe.dtype if recipe else 'kept'}, .*\b{re.escape(one)}\b", printed, re.M), printed
     for layer, dtype in measured["dtypes"].items():
         assert f"<td>{dtype}  {measured['layers'][layer]:.2e}</td>" in page
     with mt.emulate(model, "plan.json") as emulation:
@@ -97,7 +98,7 @@ def test_what_nothing_satisfies_is_kept():
     model, tokens = gpt()
     found = mt.choose_plan(model, tokens, max_output_error=1e-6, dtype="nvf4")
     assert all(recipe is None for _, recipe in found.plan.layers)
-    assert str(found).splitlines()[-1].startswith(f"kept, {len(found.plan.layers)} of {len(found.plan.layers)} layers: ")
+    assert f"  - kept, {len(found.plan.layers)} of {len(found.plan.layers)} layers: " in str(found)
 
 
 @needs_tool

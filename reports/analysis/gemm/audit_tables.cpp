@@ -39,8 +39,10 @@ bool has_total(const GemmAuditRow& row) {
 }
 
 Tone tone_of(const GemmAudit& audit) {
-  if (!audit.limit) return Tone::plain;
-  return audit.passes() ? Tone::good : audit.count(GemmVerdict::pass) != 0 ? Tone::note : Tone::bad;
+  const auto& rows = audit.rows_of;
+  if (audit.count(GemmVerdict::not_judged) == static_cast<int>(rows.size())) return Tone::bad;
+  if (!audit.limit) return std::any_of(rows.begin(), rows.end(), has_total) ? Tone::good : Tone::note;
+  return audit.count(GemmVerdict::pass) != 0 ? Tone::good : Tone::bad;
 }
 
 Tone tone_of(GemmVerdict verdict) {

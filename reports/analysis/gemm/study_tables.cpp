@@ -25,14 +25,6 @@ const GemmPoint* find(const GemmStudy& study, std::string_view dtype, std::strin
   return nullptr;
 }
 
-/// The curves that stand for their dtype: plain accumulation of normal numbers.
-std::vector<const GemmCurve*> dtypes_of(const GemmStudy& study) {
-  std::vector<const GemmCurve*> out;
-  for (const GemmCurve& curve : study.curves)
-    if (curve.accumulation == "plain" && curve.distribution == Distribution::normal) out.push_back(&curve);
-  return out;
-}
-
 Cell part_cell(const GemmPoint* point, double GemmErrors::*part) {
   if (point == nullptr) return "-";
   if (point->errors.compared == 0) return {"overflow", Tone::note};
@@ -40,6 +32,13 @@ Cell part_cell(const GemmPoint* point, double GemmErrors::*part) {
 }
 
 }  // namespace
+
+std::vector<const GemmCurve*> dtypes_of(const GemmStudy& study) {
+  std::vector<const GemmCurve*> out;
+  for (const GemmCurve& curve : study.curves)
+    if (curve.accumulation == "plain" && curve.distribution == Distribution::normal) out.push_back(&curve);
+  return out;
+}
 
 std::uint64_t shown_k(const GemmStudy& study) {
   std::uint64_t k = 0;

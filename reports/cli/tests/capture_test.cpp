@@ -76,6 +76,19 @@ TEST_F(Capture, GivesThePlanOfEveryLayer) {
     EXPECT_GT(std::filesystem::file_size(path(name)), 100U);
 }
 
+TEST_F(Capture, LayersStandAsPeopleCount) {
+  std::vector<Named> tensors = two_layers();
+  for (const std::size_t i : {0U, 1U}) {
+    Named copy = tensors[i];
+    copy.name.replace(0, 5, "mlp.10");
+    tensors.push_back(copy);
+  }
+  write(tensors);
+  const std::string out = capture({"--dtype", "bf16", "--policy", "plain", "--max-rel-fro", "50%"}).out;
+  EXPECT_LT(out.find("mlp.0"), out.find("mlp.2")) << out;
+  EXPECT_LT(out.find("mlp.2"), out.find("mlp.10")) << out;
+}
+
 TEST_F(Capture, ALayerPassesWhereAllOfItsProductsDo) {
   std::vector<Named> tensors = two_layers();
   tensors[3].values[7] = 3e38F;  // infinite in FP16

@@ -1,4 +1,5 @@
 """axe-core over every page. usage: axe_test.py CHROMIUM MMAUDIT EXPLORER_HTML (or "" where it is not built)
+[LIBMMAUDIT]
 
 The explorer in every view, the pages of audit and sweep, and the site of the documentation, light and dark, at 1366
 and 420 px. Any finding on a page of ours fails, on a page of the site's theme a serious or critical one. A sort of
@@ -62,9 +63,9 @@ def explorer(rules, path):
         rules.look("explorer", name, url, ready=f"{READY}.then(() => explorer.show({state}))")
 
 
-def reports(rules, mmaudit, folder):
-    made = page_test.pages(mmaudit, folder)
-    for name in ("audit", "tensors", "named", "empty", "sweep"):
+def reports(rules, mmaudit, folder, library):
+    made = page_test.pages(mmaudit, folder, library)
+    for name in [one for one in ("audit", "tensors", "named", "empty", "sweep", "report") if one in made]:
         rules.look("page of " + name, made[name].name, made[name].as_uri(),
                    ready=f"{OPENED}, {SHORTER}" if name in ("audit", "sweep") else OPENED)
 
@@ -84,7 +85,7 @@ def site(rules, explorer_page, folder):
 
 
 def main():
-    chromium, mmaudit, explorer_page = sys.argv[1:4]
+    chromium, mmaudit, explorer_page, library = (sys.argv[1:] + [""])[:4]
     axe = os.environ.get("MMAUDIT_AXE", "")
     if not axe:
         print("skipped: axe-core is not here (python3 -m pip install --target build/axe --no-deps axe-core-python)")
@@ -97,7 +98,7 @@ def main():
             print(f"skipped: the pages: {chromium} does not start here ({error})")
             return 77
         rules, folder, missing = Rules(text, {False: light, True: dark}), pathlib.Path(made), ""
-        reports(rules, mmaudit, folder)
+        reports(rules, mmaudit, folder, library)
         if explorer_page:
             explorer(rules, explorer_page)
             missing = site(rules, explorer_page, folder / "site")

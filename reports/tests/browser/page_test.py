@@ -1,8 +1,9 @@
-"""The pages in a browser. usage: page_test.py CHROMIUM MMAUDIT
+"""The pages in a browser. usage: page_test.py CHROMIUM MMAUDIT [LIBMMAUDIT]
 
 Exit code 77: skipped, and the last line says why.
 """
 import array
+import ctypes
 import json
 import os
 import pathlib
@@ -32,7 +33,31 @@ def save_named(path, name, shape, values):
     path.write_bytes(struct.pack("<Q", len(head)) + head + data)
 
 
-def pages(mmaudit, folder):
+def report_page(library, path):
+    """The page of a report that another program made, as Python's are: two plans over layers with long names."""
+    layers = [f"model.layers.{i}.self_attn.q_proj" for i in range(30)]
+    plans = {"the plan": 1e-3, "all NVFP4": 2e-2, HOSTILE: 0.5}
+    curves = [{"name": name, "values": [error * (1 + i) for i in range(30)]} for name, error in plans.items()]
+    table = {"columns": [{"header": one} for one in ["Layer", *plans]],
+             "rows": [[layer, *(f"{error * (1 + i):.2e}" for error in plans.values())] for i, layer in enumerate(layers)]}
+    report = {"schema": "mmaudit.report/1", "title": "A module under several plans", "headline": "Use the plan.",
+              "tone": "good", "lead": ["Bits of the GPU architecture blackwell."], "warnings": [HOSTILE],
+              "sections": [{"title": "Every layer", "layout": "wide", "tables": [table],
+                            "figures": [{"kind": "curves", "title": "Errors", "x_title": "layers", "labels": layers,
+                                         "curves": curves}]}],
+              "provenance": {"date": "2026-01-02T03:04:05Z", "command": [HOSTILE]}}
+    text, lib = ctypes.c_void_p(), ctypes.CDLL(library)
+    lib.mmaudit_free.argtypes = [ctypes.c_void_p]
+    status = lib.mmaudit_render_report(json.dumps(report).encode(), b"html", ctypes.byref(text))
+    if status == 3:
+        return None  # a library that was built without what draws
+    check("the library draws a report", status, status == 0)
+    path.write_bytes(ctypes.string_at(text.value))
+    lib.mmaudit_free(text)
+    return path
+
+
+def pages(mmaudit, folder, library=""):
     draw = random.Random(1)
     normal = lambda count: [draw.gauss(0, 1) for _ in range(count)]
     nan = float("nan")
@@ -69,7 +94,8 @@ def pages(mmaudit, folder):
     memory = results.parent / "h200-memory" / "sweep.json.zst"
     subprocess.run([mmaudit, "-q", "sweep", "report", memory, "--ceilings", results / "sweep.json.zst", "--html",
                     folder / "memory.html"], check=True, stdout=subprocess.DEVNULL)
-    return {"sweep": folder / "sweep.html", "memory": folder / "memory.html", "audit": folder / "whole" / "audit.html",
+    made = report_page(library, folder / "report.html") if library else None
+    return {**({"report": made} if made else {}), "sweep": folder / "sweep.html", "memory": folder / "memory.html", "audit": folder / "whole" / "audit.html",
             "free": folder / "free.html", "tensors": tensors("a.npy", "b.npy", "t.html"),
             "hostile": tensors(hostile, "b.npy", "h.html"), "named": tensors(f"s.safetensors:{tensor}", "b.npy", "s.html"),
             "infinite": tensors("infinite.npy", "b.npy", "i.html"), "nan": tensors("nan.npy", "b.npy", "n.html"),
@@ -103,6 +129,27 @@ SORTED = """(() => {
   return bad;
 })()"""
 
+FILTERED = """(() => {
+  const bad = [], type = (field, text) => { field.value = text; field.dispatchEvent(new Event("input")); };
+  let fields = 0;
+  for (const region of document.querySelectorAll(".scroll")) {
+    const rows = [...region.querySelectorAll("tbody tr")], bar = region.previousElementSibling;
+    const field = bar?.classList.contains("filter") ? bar.querySelector("input") : null;
+    if ((rows.length > 12) !== (field !== null)) bad.push(`${rows.length} rows, ${field}`);
+    if (field === null) continue;
+    ++fields;
+    const word = rows.at(-1).cells[0].textContent.trim().split(/\\s+/)[0].toUpperCase();
+    type(field, word);
+    const shown = rows.filter((row) => !row.hidden);
+    if (!shown.includes(rows.at(-1)) || shown.some((row) => !row.textContent.toUpperCase().includes(word))) bad.push(word);
+    type(field, "no row says this");
+    if (rows.some((row) => !row.hidden) || bar.querySelector("output").textContent !== `0 of ${rows.length}`) bad.push("none");
+    type(field, "");
+    if (rows.some((row) => row.hidden)) bad.push("all");
+  }
+  return [fields, bad];
+})()"""
+
 EMPTY_FIGURES = """[...document.querySelectorAll("svg")].flatMap((svg) => {
   for (let d = svg.parentElement; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
   const all = svg.getBoundingClientRect(), shapes = [...svg.querySelectorAll("path, rect, circle, line")];
@@ -129,21 +176,42 @@ LABELS = """(() => {
 })()"""
 
 
+# Elements beyond the page's edge that no region scrolls; words of headers and names cut into single letters.
+WIDER = """(() => {
+  const bad = [], held = (e) => e.closest(".scroll, .figure") !== null;
+  for (const e of document.querySelectorAll("body *"))
+    if (!held(e) && e.getBoundingClientRect().right > innerWidth + 1) bad.push("wide: " + e.outerHTML.slice(0, 80));
+  for (const cell of document.querySelectorAll("th")) {
+    const range = document.createRange(), letters = cell.textContent.trim().length;
+    range.selectNodeContents(cell);
+    const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size;
+    const words = cell.textContent.trim().split(/\\s+/).length;
+    if (letters > 5 && lines > words && lines > letters / 2) bad.push("letters: " + cell.textContent);
+  }
+  return bad.slice(0, 10);
+})()"""
+
+
 def whole_page(browser, name, path):
     page = browser.open(path.as_uri())
     figures = page.run("document.querySelectorAll('svg[role=img]').length")
-    if name in ("audit", "tensors", "hostile", "named"):
-        check(f"{name}: has figures", figures, figures >= 2)
+    if name in ("audit", "tensors", "hostile", "named", "report"):
+        check(f"{name}: has figures", figures, figures >= (1 if name in ("audit", "report") else 2))
     check(f"{name}: every figure is drawn", *(lambda bad: (bad, not bad))(page.run(EMPTY_FIGURES)))
     check(f"{name}: labels of figures don't touch", *(lambda bad: (bad, not bad))(page.run(LABELS)))
     overflow = page.run("document.documentElement.scrollWidth - innerWidth")
     check(f"{name}: no sideways scrolling of the page", overflow, overflow <= 0)
     check(f"{name}: every table sorts", *(lambda bad: (bad, not bad))(page.run(SORTED)))
+    fields, bad = page.run(FILTERED)
+    check(f"{name}: long tables filter", (fields, bad), not bad and (fields > 0 or name not in ("audit", "report", "sweep")))
     check(f"{name}: nothing said on the console, nothing fetched",
           *(lambda bad: (bad, not bad))(page.complaints()))
     page.close()
     for width in (1366, 420):
         page = browser.open(path.as_uri(), width=width)
+        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        wide = page.run(WIDER)
+        check(f"{name}, {width} px: no element is wider than the page, no letter stands alone", wide, not wide)
         check_text(page, f"{name}, {width} px")
         overflow = page.run("document.documentElement.scrollWidth - innerWidth")
         check(f"{name}, {width} px: no sideways scrolling of the page", overflow, overflow <= 0)
@@ -300,9 +368,9 @@ def says(browser, path, words):
 
 
 def main():
-    chromium, mmaudit = sys.argv[1:3]
+    chromium, mmaudit, library = (sys.argv[1:] + [""])[:3]
     with tempfile.TemporaryDirectory() as folder:
-        made = pages(mmaudit, pathlib.Path(folder))
+        made = pages(mmaudit, pathlib.Path(folder), library)
         with Chromium(chromium) as browser:
             try:
                 browser.send("Browser.getVersion")

@@ -2,8 +2,7 @@
 import operator
 import os
 import reprlib
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Iterator, Sequence, Tuple
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .._refuse import refused
+from .._report import written as written
 
 
 def patterns(field: str, given: Any) -> "Sequence[str]":
@@ -80,22 +80,6 @@ def output_file(field: str, given: "str | PathLike[str]") -> str:
     if not path.parent.is_dir():
         raise refused(field, f"no folder {str(path.parent)!r}", "a file in a folder that is there")
     return str(path)
-
-
-@contextmanager
-def written(path: str) -> Iterator[str]:
-    """Where to write what becomes the file `path` at the end; where that fails, `path` stays as it was."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        yield path  # a pipe or a device
-        return
-    whole_path = os.path.realpath(path)
-    part = f"{whole_path}.{os.getpid()}-{threading.get_ident()}.part"
-    try:
-        yield part
-        os.replace(part, whole_path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(part)
 
 
 @contextmanager

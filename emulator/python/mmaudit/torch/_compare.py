@@ -1,16 +1,14 @@
 """The same batch through the same module under several plans: how errors grow from layer to layer, logits, loss."""
 import json
-import math
-from os import PathLike
-from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Union
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .. import _report
 from .._refuse import refused
-from . import _checked, _compare_page
+from . import _checked, _compare_report
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
 from ._recipes import Choice, LayerRecipes, Plan, label
@@ -50,65 +48,17 @@ def relative_error(x: Tensor, reference: Tensor) -> float:
     return float((x.double() - exact).norm() / exact.norm())
 
 
-class Comparison(Dict[str, Any]):
-    """What compare() found, as JSON holds it; printed as two tables."""
+class Comparison(_report.Drawn, Dict[str, Any]):
+    """What compare() found, as JSON holds it; printed, a notebook and files show it as a report."""
 
-    def __str__(self) -> str:
-        names = list(self["plans"])
-        width = max([len("layer"), *map(len, self["layers"])])
-        columns = [max([len(name), 9, *(len(_compare_page.cell(self["plans"][name], layer)) for layer in self["layers"])])
-                   for name in names]
-        lines = ["Relative error of every layer's output:",
-                 "  ".join(["layer".ljust(width), *(name.rjust(one) for name, one in zip(names, columns))])]
-        for layer in self["layers"]:
-            lines.append("  ".join([layer.ljust(width), *(
-                _compare_page.cell(self["plans"][name], layer).rjust(one) for name, one in zip(names, columns))]))
-        estimated = any(row.get("estimated_error") is not None for row in self["plans"].values())
-        lines += ["", "Logits:", f"{'plan':{max(map(len, names), default=4)}}  rel. error  KL, nats  top-1 same" + (
-            "  estimated" if estimated else "") + ("      loss  loss - reference" if self["loss"] is not None else "")]
-        for name in names:
-            row = self["plans"][name]
-            text = f"{name:{max(map(len, names))}}  {row['relative_error']:10.2e}  {row['kl']:8.2e}"
-            text += f"  {row['top1']:10.2%}"
-            if estimated:
-                text += f"  {'-' if row.get('estimated_error') is None else format(row['estimated_error'], '.2e'):>9}"
-            if self["loss"] is not None:
-                text += f"  {row['loss']:8.4f}  {row['loss'] - self['loss']:+16.5f}"
-            lines.append(text)
-        if self["loss"] is not None:
-            lines.append(f"loss of the module as it is: {self['loss']:.4f}")
-        lines += _compare_page.remarks(self)
-        return "\n".join(lines)
+    date = ""  #: when, in UTC
 
-    def svg(self) -> str:
-        """Errors of the layers, a line per plan."""
-        return _compare_page.svg(self)
-
-    def html(self) -> str:
-        """One self-contained page: the picture and both tables."""
-        return _compare_page.html(self)
+    def report(self) -> Dict[str, Any]:
+        return _compare_report.report(self, self.date)
 
     def json(self) -> str:
         """Itself; numbers that are not finite, which JSON lacks, as null."""
-        def finite(value: Any) -> Any:
-            if isinstance(value, Mapping):
-                return {key: finite(one) for key, one in value.items()}
-            if isinstance(value, list):
-                return [finite(one) for one in value]
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
-        return json.dumps(finite(self), indent=1, allow_nan=False) + "\n"
-
-    def write(self, path: "Union[str, PathLike[str]]") -> None:
-        """As the name ends: .html, .svg or .json. ValueError for another end."""
-        kinds: Dict[str, Callable[[], str]] = {
-            ".html": self.html, ".svg": self.svg, ".json": self.json}
-        end = Path(path).suffix
-        if end not in kinds:
-            raise refused("path", repr(str(path)), f"names that end in {', '.join(kinds)}")
-        text = kinds[end]()
-        with _checked.written(str(path)) as file:
-            Path(file).write_text(text, encoding="utf-8")
+        return json.dumps(_report.finite(self), indent=1, allow_nan=False) + "\n"
 
 
 def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch: Optional[Callable[[Seen], None]],
@@ -178,12 +128,12 @@ def compare(
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
     Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
-        {"products", "unmatched": keys of the plan's layers that decided on no product, "layers": {name: relative error
-        of its output}, "dtypes": {name: what its products are computed in}, "relative_error", "estimated_error",
-        "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is that of the plan's estimate, else None, and
-        exceeds_limit whether relative_error is larger, or not a number. KL is the mean over positions of KL(as it is ||
-        under the plan), in nats, and top1 the share of positions with the same largest logit; both over the last axis
-        of the output, computed in binary64.
+        {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
+        decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
+        computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
+        that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
+        is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
+        same largest logit; both over the last axis of the output, computed in binary64.
     Raises: ValueError for a plan that is none, and for a module that runs no matrix product.
     """
     _checked.module(module)
@@ -205,11 +155,14 @@ def compare(
     log_p = F.log_softmax(logits.double(), -1)
     of_loss = None if loss is None else _checked.number("loss", loss(exact))
     result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
+    result.date = _report.now()
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
         dtypes: Dict[str, List[str]] = {}
+        where: Set[str] = set()
 
-        def note_dtype(seen: Seen, dtypes: Dict[str, List[str]] = dtypes) -> None:
+        def note_dtype(seen: Seen, dtypes: Dict[str, List[str]] = dtypes, where: Set[str] = where) -> None:
+            where.update([] if seen.recipe is None else [seen.recipe.arch])
             of_layer, one = dtypes.setdefault(seen.site.layer, []), label(seen.recipe)
             if one not in of_layer:
                 of_layer.append(one)
@@ -220,6 +173,7 @@ def compare(
         error = relative_error(mine, logits)
         result["plans"][name] = {
             "products": emulation.products,
+            "architectures": sorted(where),
             "unmatched": emulation.unmatched,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
             "dtypes": {layer: " and ".join(dtypes.get(layer, [label(None)])) for layer in layers},

@@ -4,6 +4,7 @@ from typing import Any, Dict, List, NamedTuple, Union
 
 from torch import Tensor, nn
 
+from .. import _report
 from .._refuse import refused
 from ._compare import logits_of, measured_output, relative_error
 from ._recipes import Choice, LayerRecipes, Plan, label
@@ -16,25 +17,45 @@ class Try(NamedTuple):
     measured: float
 
 
-class Tightened(NamedTuple):
-    """tighten() returns it; printed as a table."""
-
+class _Found(NamedTuple):
     plan: Plan  #: its error of the output, measured, is at most the limit
     limit: float
     tries: List[Try]  #: the last one is the plan's
 
-    def __str__(self) -> str:
-        lines = [f"limit {self.limit:.2e}", "estimated   measured"]
-        lines += [f"{one.estimated:9.2e}  {one.measured:9.2e}  "
-                  f"{'within the limit' if one.measured <= self.limit else 'exceeds the limit'}" for one in self.tries]
-        if self.plan.layers and all(recipe is None for _, recipe in self.plan.layers):
-            lines.append("nothing fits: every layer is kept")
-        layers: Dict[str, List[str]] = {}
-        for name, recipe in self.plan.layers:
-            layers.setdefault(label(recipe), []).append(name)
-        lines += [f"{one}, {len(names)} of {len(self.plan.layers)} layers: {', '.join(names)}"
-                  for one, names in sorted(layers.items(), key=lambda pair: pair[0] == label(None))]
-        return "\n".join(lines)
+
+class Tightened(_report.Drawn, _Found):
+    """tighten() returns it; printed, a notebook and files show it as a report."""
+
+    def report(self) -> Dict[str, Any]:
+        layers = sorted(self.plan.layers, key=lambda one: _report.natural(one[0]))
+        kept = bool(layers) and all(recipe is None for _, recipe in layers)
+        by_label: Dict[str, List[str]] = {}
+        for name, recipe in layers:
+            by_label.setdefault(label(recipe), []).append(name)
+        lines = [f"{one}, {len(names)} of {len(layers)} layers: {', '.join(names)}"
+                 for one, names in sorted(by_label.items(), key=lambda pair: pair[0] == label(None))]
+        where = sorted({recipe.arch for _, recipe in layers if recipe is not None})
+        measured = self.tries[-1].measured
+        verdict = {"headline": f"Use this plan: measured, the output errs by {measured:.2e}, within the limit {self.limit:.2e}.",
+                   "tone": "good"}
+        if kept:
+            verdict = {"headline": f"Nothing fits the limit {self.limit:.2e}: every layer is kept.", "tone": "note"}
+        rows = [[name, _report.cell(label(recipe), "plain" if recipe is None else "good"),
+                 "-" if recipe is None else recipe.arch] for name, recipe in layers]
+        tries = [[f"{one.estimated:.2e}", f"{one.measured:.2e}",
+                  _report.cell("within the limit", "good") if one.measured <= self.limit
+                  else _report.cell("exceeds the limit", "bad")] for one in self.tries]
+        return {
+            "title": "A plan for the layers of a module", **verdict,
+            "lead": [f"Bits of the GPU architecture{'' if len(where) == 1 else 's'} {', '.join(where)}."] if where else [],
+            "sections": [
+                {"title": "What each layer takes", "lines": lines, "shown": ["text", "markdown"]},
+                {"title": "What each layer takes", "shown": ["page"],
+                 "tables": [_report.table(["Layer", "Type", "GPU"], rows)]},
+                {"title": "Plans that were measured", "remark": "Relative error of the output: as the audit estimates it "
+                 "from the gains of the layers, and measured by running the batch.",
+                 "tables": [_report.table(["Estimated", "Measured", "Verdict"], tries, ["Estimated", "Measured"])]}],
+            "provenance": {"command": ["mmaudit.torch.tighten"]}}
 
 
 def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]", *, limit: Union[float, None] = None,

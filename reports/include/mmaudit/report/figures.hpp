@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "mmaudit/arithmetic/format.hpp"
@@ -48,6 +49,25 @@ struct Curves {
   std::vector<Curve> curves;
 };
 std::string curves(const Curves& plot);
+
+/// One or two numbers per row, as marks on a logarithmic axis to the right: errors of types, of layers.
+struct Levels {
+  struct Row {
+    std::string label, remark = {};  ///< the remark is soft and stands behind the label
+    Format colour = Format::none;
+    std::vector<std::optional<double>> values;  ///< one per name
+  };
+  std::string id, title, x_title;
+  std::vector<std::string> names;  ///< of the numbers: the first is a full mark, the second a hollow one
+  std::vector<Row> rows;
+  std::optional<double> limit = {};  ///< a line; above 0
+};
+/// Empty without a number above 0.
+std::string levels(const Levels& plot);
+
+/// The figures that a report holds as data: pages draw them, JSON writes and reads them.
+using Figure = std::variant<Curves, Scatter, Levels>;
+std::string drawn(const Figure& figure);
 
 /// A picture of many numbers, one small cell each; darker is more.
 struct CellMap {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mmaudit/provenance.hpp"
+#include "mmaudit/report/figures.hpp"
 #include "mmaudit/report/table.hpp"
 
 namespace mmaudit::report {
@@ -27,14 +28,14 @@ enum class Layout : std::uint8_t {
 /// One part of a report. Renderers leave out sections without content.
 struct Section {
   std::string title = {}, remark = {};    ///< without a title: no heading
-  std::vector<std::string> figures = {};  ///< markup; pages only
+  std::vector<std::string> figures = {};  ///< markup that our own code drew; pages only
+  std::vector<Figure> plots = {};         ///< figures as data, drawn behind the others
   std::vector<Table> tables = {};         ///< a title is printed where it is not the section's
   std::vector<std::string> lines = {};    ///< a list
   std::string block = {};                 ///< text whose columns stand under one another, shown as it is
   std::vector<std::string> notes = {};    ///< paragraphs below
   unsigned shown = kEverywhere;
   bool folded = false;  ///< pages show the content on demand
-  bool halved = false;  ///< pages put it beside the next section
   Layout layout = Layout::grid;
 };
 
@@ -73,7 +74,8 @@ struct Report {
 int exit_code(const Report& report);
 /// The report itself as JSON, for results that have no type of their own; schema mmaudit.report/1.
 std::string to_json(const Report& report);
-/// The inverse, for reports that were made elsewhere. `where` names the text in refusals. Errors: InputError.
+/// The inverse, for reports that were made elsewhere: text stays text, figures are data. `where` names the
+/// text in refusals. Errors: InputError.
 Report report_of_json(std::string_view text, const std::string& where);
 /// `provenance` as rows of two columns, empty fields left out.
 Table provenance_table(const Provenance& provenance);

@@ -1,0 +1,99 @@
+"""A comparison as a report: which plan to use, the output under every plan, every layer."""
+import math
+from typing import Any, Dict, List, Mapping, Optional
+
+from .. import _report
+
+
+def _number(value: Optional[float], form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _cell(row: Mapping[str, Any], layer: str) -> str:
+    """The error of a layer's output under a plan and, where the plan's layers differ or were chosen by their errors, in
+    what it is computed."""
+    dtypes = row.get("dtypes", {})
+    error = _number(row["layers"].get(layer), ".2e")
+    return f"{dtypes[layer]}  {error}" if _chosen(row) else error
+
+
+def _chosen(row: Mapping[str, Any]) -> bool:
+    dtypes = row.get("dtypes", {})
+    return len(set(dtypes.values())) > 1 or bool(dtypes and row.get("estimated_error") is not None)
+
+
+def _remarks(plans: Mapping[str, Any]) -> List[str]:
+    """A line for every plan with a limit on the error of the output: whether what was measured is within it."""
+    return [f"{name}: measured {row['relative_error']:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
+            f"limit {row['limit']:.1e}" for name, row in plans.items() if row.get("limit") is not None]
+
+
+def _warnings(plans: Mapping[str, Any]) -> List[str]:
+    """Keys that decided on no product, and outputs that are no numbers."""
+    lines = [f"{name}: {', '.join(map(repr, row['unmatched']))} decided on no product"
+             for name, row in plans.items() if row.get("unmatched")]
+    return lines + [f"{name}: the output's error is not a number" for name, row in plans.items()
+                    if not math.isfinite(row["relative_error"])]
+
+
+def _shown(layer: str, layers: List[str]) -> str:
+    """The module itself has no name, and a child may be called "module"."""
+    return layer or ("(module)" if "module" in layers else "module")
+
+
+def _verdict(plans: Mapping[str, Any]) -> Dict[str, str]:
+    """The headline and its tone: which plan to use."""
+    limited = {name: row for name, row in plans.items() if row.get("limit") is not None}
+    within = [name for name, row in limited.items() if not row["exceeds_limit"]]
+    if within:
+        found = " or ".join(f"{name} (relative error of the output {plans[name]['relative_error']:.2e}, limit "
+                            f"{plans[name]['limit']:.2g})" for name in within)
+        return {"headline": f"Use {found}.", "tone": "good"}
+    finite = {name: row["relative_error"] for name, row in plans.items() if math.isfinite(row["relative_error"])}
+    if limited:
+        return {"headline": "No plan is within its limit: tighten() looks for one that is.", "tone": "bad"}
+    if not finite:
+        return {"headline": "No plan gives an output that is a number.", "tone": "bad"}
+    least = min(finite, key=lambda name: finite[name])
+    return {"headline": f"{least} changes the output least: relative error {finite[least]:.2e}. No plan has a limit, so "
+                        "nothing is judged.", "tone": "plain"}
+
+
+def _output(found: Mapping[str, Any]) -> Dict[str, Any]:
+    plans: Dict[str, Any] = found["plans"]
+    columns = ["Plan", "GPU", "Relative error", "Estimated", "KL, nats", "Same largest logit", "Loss", "Loss - as it is"]
+    rows = []
+    for name, row in plans.items():
+        tone = "plain" if row.get("limit") is None else "bad" if row["exceeds_limit"] else "good"
+        rows.append([name, ", ".join(row.get("architectures", [])) or "-",
+                     _report.cell(_number(row["relative_error"], ".2e"), tone),
+                     _number(row.get("estimated_error"), ".2e"), _number(row["kl"], ".2e"), _number(row["top1"], ".2%"),
+                     _number(row["loss"], ".4f"),
+                     _number(None if found["loss"] is None else row["loss"] - found["loss"], "+.5f")])
+    said = [at for at, column in enumerate(columns)
+            if column not in ("Estimated", "GPU", "Loss", "Loss - as it is") or any(row[at] != "-" for row in rows)]
+    table = _report.table([columns[at] for at in said], [[row[at] for at in said] for row in rows], columns[2:])
+    notes = [] if found["loss"] is None else [f"Loss of the module as it is: {found['loss']:.4f}"]
+    return {"title": "The output", "tables": [table], "notes": notes + _remarks(plans)}
+
+
+def _layers(found: Mapping[str, Any]) -> Dict[str, Any]:
+    plans: Dict[str, Any] = found["plans"]
+    names = [_shown(layer, found["layers"]) for layer in found["layers"]]
+    title = "Relative error of every layer's output"
+    figure = _report.curves(title, "layers, in the order in which they run", names, {
+        name: [row["layers"].get(layer) for layer in found["layers"]] for name, row in plans.items()})
+    rows = [[name, *(_cell(row, layer) for row in plans.values())] for name, layer in zip(names, found["layers"])]
+    numbers = [name for name, row in plans.items() if not _chosen(row)]
+    return {"title": title, "layout": "wide", "figures": [figure], "tables": [_report.table(["Layer", *plans], rows, numbers)]}
+
+
+def report(found: Mapping[str, Any], date: str) -> Dict[str, Any]:
+    """What mmaudit.torch.compare() gives, as mmaudit.report/1."""
+    plans: Dict[str, Any] = found["plans"]
+    where = sorted({arch for row in plans.values() for arch in row.get("architectures", [])})
+    lead = ["One batch went through the module as it is and under every plan. Errors are relative to the module as it is."]
+    if where:
+        lead.append(f"Bits of the GPU architecture{'' if len(where) == 1 else 's'} {', '.join(where)}.")
+    return {"title": "A module under several plans", **_verdict(plans), "lead": lead, "warnings": _warnings(plans),
+            "sections": [_output(found), _layers(found)], "provenance": {"date": date, "command": ["mmaudit.torch.compare"]}}
