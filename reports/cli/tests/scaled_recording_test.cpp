@@ -1,4 +1,4 @@
-// A recording of a block-scaled instruction, as `record` would write it and with the model's D: every command
+// A recording of a block-scaled instruction, as `baseline corpus` would write it and with the model's D: every command
 // that reads recordings reads its scales.
 #include <nlohmann/json.hpp>
 

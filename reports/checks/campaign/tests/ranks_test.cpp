@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kArguments =
-    " -q campaign --on model --threads 1 --seed 11 --inst mma.m16n8k16.f32.f16 --dots ";
+    " -q verify campaign --on model --threads 1 --seed 11 --inst mma.m16n8k16.f32.f16 --dots ";
 
 bool is_there(const char* command) {
   return std::system((std::string("command -v ") + command + " >/dev/null").c_str()) == 0;
