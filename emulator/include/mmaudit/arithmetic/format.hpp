@@ -33,8 +33,7 @@ enum class Format : std::uint8_t {
   u4,
   b1,
   e5m2fnuz,
-  e4m3fnuz,
-  e3m4
+  e4m3fnuz
 };
 
 /// Which encodings of the largest exponent field are not finite numbers.
@@ -141,8 +140,6 @@ inline constexpr NamedFormat kFormats[] = {
      {.also = "float8_e5m2fnuz fp8_e5m2fnuz f8_e5m2fnuz"}},
     {"e4m3fnuz", "FP8 E4M3FNUZ", {Format::e4m3fnuz, 8, 0,   4,  3,      8, Specials::nan_at_minus_zero},
      {.also = "float8_e4m3fnuz fp8_e4m3fnuz f8_e4m3fnuz"}},
-    {"e3m4", "FP8 E3M4",    {Format::e3m4,  8,     0,       3,  4,      3, Specials::ieee},
-     {.file = "F8_E3M4", .ml_dtypes = "float8_e3m4", .also = "fp8_e3m4", .ptx_kind = "f8f6f4"}},
     {"e3m2", "FP6 E3M2",    {Format::e3m2,  8,     0,       3,  2,      3, Specials::finite},
      {.ml_dtypes = "float6_e3m2fn", .also = "fp6_e3m2", .ptx_kind = "f8f6f4"}},
     {"e2m3", "FP6 E2M3",    {Format::e2m3,  8,     0,       2,  3,      1, Specials::finite},
