@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/ptx_text.hpp"
 
@@ -150,7 +152,13 @@ TEST(Names, Architectures) {
 }
 
 TEST(Names, Formats) {
-  for (const NamedFormat& row : kFormats) EXPECT_EQ(read_format(row.name), row.spec.id);
+  for (const NamedFormat& row : kFormats) {
+    EXPECT_EQ(read_format(row.name), row.spec.id);
+    std::istringstream also{std::string(row.names.also)};
+    for (std::string name; also >> name;) EXPECT_EQ(read_format(name), row.spec.id) << name;
+  }
+  EXPECT_EQ(read_format("F8_E4M3"), Format::e4m3);
+  EXPECT_EQ(read_format("float32"), Format::f32);  // a tf32 is one too: the first counts
   EXPECT_EQ(read_format("FP16"), Format::f16);
   EXPECT_EQ(read_format("half"), Format::f16);
   EXPECT_EQ(read_format("torch.float8_e4m3fn"), Format::e4m3);
