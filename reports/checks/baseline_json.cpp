@@ -9,6 +9,7 @@
 #include "mmaudit/json_fields.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/value_text.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -25,13 +26,11 @@ std::vector<std::byte> bytes_of_hex(const JsonNode& reader, std::size_t count) {
   if (text.size() != 2 * count)
     reader.refuse(fmt::format("{} digits", text.size()), fmt::format("{}", 2 * count));
   std::vector<std::byte> out(count);
-  const auto digit = [&](char c) {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-    reader.refuse("another character", "0-9 and a-f");
-  };
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = static_cast<std::byte>(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto byte = whole_number<std::uint8_t>(std::string_view(text).substr(2 * i, 2), 16);
+    if (!byte) reader.refuse("another character", "0-9 and a-f");
+    out[i] = std::byte{*byte};
+  }
   return out;
 }
 

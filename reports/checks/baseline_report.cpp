@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "baseline.hpp"
+#include "mmaudit/comparison.hpp"
+#include "mmaudit/report/fields.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
@@ -55,8 +57,8 @@ Section section_of(const BaselineDiff& diff, const BaselineCause& cause) {
       Table{.columns = {"instruction", "input classes", {"differ", true}, {"dot products", true}}});
   for (std::size_t i = 0; i < std::min(count, kInstructionsShown); ++i) {
     const auto changes = changes_of(diff, cause.instructions[i]);
-    std::uint64_t dots = 0, differing = 0;
-    for (const BaselineChange* each : changes) dots += each->dots, differing += each->differing;
+    const std::uint64_t dots = sum_of(changes, &BaselineChange::dots),
+                        differing = sum_of(changes, &BaselineChange::differing);
     table.rows.push_back({cause.instructions[i], classes_text(changes),
                           differing == 0 ? "other inputs" : std::to_string(differing), std::to_string(dots)});
     const auto first = std::find_if(changes.begin(), changes.end(),
@@ -76,19 +78,6 @@ std::string product_text(const BaselineProductChange& change) {
                          : fmt::format("{} of {} elements differ", change.differing, change.elements),
                      same_algorithm ? "; the same algorithm" : "; " + change.algorithm,
                      change.plan.empty() ? "" : "; plan: " + change.plan);
-}
-
-/// Every changed input class of every instruction.
-Table records_of(const BaselineDiff& diff) {
-  return report::table_of<BaselineChange>(
-      "", diff.changes,
-      {{{"instruction"}, [](const BaselineChange& each) { return name_of(each.instruction); }},
-       {{"family"}, [](const BaselineChange& each) { return each.first.dot.input_class; }},
-       {{"dots", true}, [](const BaselineChange& each) { return std::to_string(each.dots); }},
-       {{"differing", true}, [](const BaselineChange& each) { return std::to_string(each.differing); }},
-       {{"old"}, [](const BaselineChange& each) { return bits_text(each, each.first.expected); }},
-       {{"new"}, [](const BaselineChange& each) { return bits_text(each, each.first.found); }},
-       {{"model"}, [](const BaselineChange& each) { return each.model; }}});
 }
 
 std::string headline_of(const BaselineDiff& diff) {
@@ -116,7 +105,6 @@ Report report_of(const BaselineDiff& diff) {
   const bool nothing = diff.dots == 0 && diff.products == 0;
   out.tone = !diff.same() ? Tone::bad : nothing ? Tone::note : Tone::good;
   out.suite = "mmaudit diff";
-  out.records = records_of(diff);
   out.json = [&diff] { return to_json(diff); };
   out.sections.push_back({.title = "Where NEW was recorded", .lines = diff.provenance});
   Section& alone = out.sections.emplace_back(Section{.title = "In one file only"});
@@ -141,14 +129,15 @@ Report report_of(const Baseline& baseline, const std::string& file) {
       report::table_of<BaselineInstruction>(
           "Instructions", baseline.instructions,
           {{{"instruction"}, [](const BaselineInstruction& one) { return name_of(one.instruction); }},
-           {{"input classes", true},
-            [](const BaselineInstruction& one) { return std::to_string(one.families.size()); }},
-           {{"bytes of D", true},
-            [](const BaselineInstruction& one) {
-              std::size_t bytes = 0;
-              for (const BaselineFamily& family : one.families) bytes += family.d.size();
-              return std::to_string(bytes);
-            }}}),
+           report::number<BaselineInstruction>(
+               "input classes", [](const BaselineInstruction& one) { return one.families.size(); }),
+           report::number<BaselineInstruction>("bytes of D",
+                                               [](const BaselineInstruction& one) {
+                                                 return sum_of(one.families,
+                                                               [](const BaselineFamily& family) {
+                                                                 return family.d.size();
+                                                               });
+                                               })}),
       report::kInDocuments));
   out.sections.push_back({.title = "Left out", .lines = baseline.left_out});
   if (!baseline.why_no_products.empty())

@@ -16,21 +16,21 @@
 namespace mmaudit::checks {
 namespace {
 
-std::vector<std::uint64_t> hex_list(const Json& json, const char* field, std::size_t count, int bits,
-                                    const std::string& where) {
+template <typename Number = std::uint64_t>
+std::vector<Number> hex_list(const Json& json, const char* field, std::size_t count, int bits,
+                             const std::string& where) {
   if (!json.contains(field) || !json[field].is_array())
     refuse("{}: {}: found no list, allowed: a list of hex strings", where, field);
   const Json& list = json[field];
   if (list.size() != count)
     refuse("{}: {}: found {} elements, allowed: {}", where, field, list.size(), count);
-  std::vector<std::uint64_t> out;
+  std::vector<Number> out;
   for (const Json& one : list) {
-    const std::string text = one.is_string() ? one.get<std::string>() : "";
-    const auto value = whole_number<std::uint64_t>(text, 16);
+    const auto value = whole_number<std::uint64_t>(one.is_string() ? one.get<std::string>() : "", 16);
     if (!value || (bits < 64 && *value >> bits != 0))
       refuse("{}: {}: found {}, allowed: hex digits of {} bits", where, field, printable(one.dump(), 40),
              bits);
-    out.push_back(*value);
+    out.push_back(static_cast<Number>(*value));
   }
   return out;
 }
@@ -61,10 +61,9 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
     entry.dot.b = hex_list(json, "b", static_cast<std::size_t>(is->k), spec_of(is->b).storage_bits, where);
     entry.dot.c = hex_list(json, "c", 1, spec_of(is->c).storage_bits, where)[0];
     entry.dot.salt = hex_list(json, "salt", 1, 64, where)[0];
-    entry.dot.modifiers = static_cast<std::uint8_t>(hex_list(json, "modifiers", 1, 7, where)[0]);
+    entry.dot.modifiers = hex_list<std::uint8_t>(json, "modifiers", 1, 7, where)[0];
     if (is_sparse(is->op)) {
-      for (const std::uint64_t x : hex_list(json, "metadata", stored, 8, where))
-        entry.dot.metadata.push_back(static_cast<std::uint8_t>(x));
+      entry.dot.metadata = hex_list<std::uint8_t>(json, "metadata", stored, 8, where);
       Instruction one_row = *is;
       one_row.m = 1;
       if (const std::string reason = why_bad_metadata(one_row, entry.dot.metadata, 1); !reason.empty())
@@ -72,10 +71,8 @@ RegressionFile::RegressionFile(std::string path) : path_(std::move(path)) {
     }
     if (is->scale != Format::none) {
       const auto blocks = static_cast<std::size_t>(scales_of(*is));
-      for (const std::uint64_t x : hex_list(json, "scale_a", blocks, 8, where))
-        entry.dot.scale_a.push_back(static_cast<std::uint8_t>(x));
-      for (const std::uint64_t x : hex_list(json, "scale_b", blocks, 8, where))
-        entry.dot.scale_b.push_back(static_cast<std::uint8_t>(x));
+      entry.dot.scale_a = hex_list<std::uint8_t>(json, "scale_a", blocks, 8, where);
+      entry.dot.scale_b = hex_list<std::uint8_t>(json, "scale_b", blocks, 8, where);
     }
     entries_.push_back(std::move(entry));
   }
@@ -91,7 +88,6 @@ std::vector<laws::Dot> RegressionFile::dots(std::string_view law, const Instruct
 void RegressionFile::add(const laws::Failure& failure, const Architecture& architecture) {
   if (path_.empty()) return;
   const Instruction& inst = failure.instruction;
-  std::vector<std::uint64_t> metadata(failure.dot.metadata.begin(), failure.dot.metadata.end());
   Json line = {{"law", failure.law},
                {"instruction", name_of(inst)},
                {"architecture", architecture.name},
@@ -100,11 +96,10 @@ void RegressionFile::add(const laws::Failure& failure, const Architecture& archi
                {"c", hex_texts({failure.dot.c}, inst.c)},
                {"salt", {hex_text(failure.dot.salt, 64)}},
                {"modifiers", {fmt::format("{:x}", failure.dot.modifiers)}}};
-  if (!metadata.empty()) line["metadata"] = hex_texts(metadata, Format::u8);
-  for (const auto& [field, scales] :
-       {std::pair{"scale_a", &failure.dot.scale_a}, {"scale_b", &failure.dot.scale_b}})
-    if (!scales->empty())
-      line[field] = hex_texts(std::vector<std::uint64_t>(scales->begin(), scales->end()), Format::u8);
+  for (const auto& [field, bytes] : {std::pair{"metadata", &failure.dot.metadata},
+                                     {"scale_a", &failure.dot.scale_a},
+                                     {"scale_b", &failure.dot.scale_b}})
+    if (!bytes->empty()) line[field] = hex_texts({bytes->begin(), bytes->end()}, Format::u8);
   const std::string text = line.sorted().dump() + "\n";
   if (text_.find(text) != std::string::npos) return;
   text_ += text;

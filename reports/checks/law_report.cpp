@@ -8,6 +8,7 @@
 #include "law_check.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/report/fields.hpp"
 #include "mmaudit/value_text.hpp"
 
 namespace mmaudit::checks {
@@ -16,10 +17,8 @@ namespace {
 using laws::CheckedLaw;
 using laws::LawReport;
 using laws::LawResult;
-using report::Cell;
 using report::Table;
 using report::Tone;
-using Outcome = report::TestCase::Outcome;
 
 std::string values(const std::vector<std::uint64_t>& bits, Format format) {
   std::vector<std::string> text;
@@ -49,17 +48,15 @@ std::string json_of(const LawReport& checked) {
                    {"laws", std::move(laws)}});
 }
 
-Cell count_of(std::size_t broken) { return {std::to_string(broken), broken == 0 ? Tone::plain : Tone::bad}; }
-
 Table table_of(const LawReport& checked) {
   return report::table_of<CheckedLaw>(
       "Laws", checked.laws,
       {{{"law"}, [](const CheckedLaw& one) { return one.law->name; }},
-       {{"instructions", true}, [](const CheckedLaw& one) { return std::to_string(one.applied()); }},
-       {{"skipped", true},
-        [](const CheckedLaw& one) { return std::to_string(one.results.size() - one.applied()); }},
-       {{"dot products", true}, [](const CheckedLaw& one) { return std::to_string(one.judged()); }},
-       {{"broken", true}, [](const CheckedLaw& one) { return count_of(one.bad()); }}});
+       report::number<CheckedLaw>("instructions", &CheckedLaw::applied),
+       report::number<CheckedLaw>("skipped",
+                                  [](const CheckedLaw& one) { return one.results.size() - one.applied(); }),
+       report::number<CheckedLaw>("dot products", &CheckedLaw::judged),
+       {{"broken", true}, [](const CheckedLaw& one) { return report::bad_count(one.bad()); }}});
 }
 
 Table skipped_of(const LawReport& checked) {
@@ -89,6 +86,7 @@ report::Report report_of(const LawReport& checked, bool reasons, const std::stri
   report::Report out;
   out.title = fmt::format("Laws on {}", checked.on);
   out.text_title = fmt::format("laws on {}, seed {}", checked.on, checked.seed);
+  out.meta = {fmt::format("seed {}", checked.seed)};
   out.headline_last = true;
   out.suite = "mmaudit verify laws";
   out.tone = checked.good() ? Tone::good : Tone::bad;
@@ -102,12 +100,10 @@ report::Report report_of(const LawReport& checked, bool reasons, const std::stri
     const std::vector<std::string> complaints = complaints_of(one);
     for (const std::string& line : complaints)
       broken.lines.push_back(fmt::format("{}: {}", one.law->name, line));
-    out.cases.push_back({.group = "mmaudit.laws",
-                         .name = std::string(one.law->name),
-                         .outcome = one.good() ? Outcome::passed : Outcome::failure,
-                         .message = complaints.empty() ? "" : complaints.front(),
-                         .text = fmt::format("{}", fmt::join(complaints, "\n"))});
+    out.cases.push_back(report::judged("mmaudit.laws", std::string(one.law->name),
+                                       fmt::format("{}", fmt::join(complaints, "; "))));
   }
+  if (dots == 0) out.cases.clear();  // laws that judged nothing are no cases that passed
   const auto failed = std::count_if(checked.laws.begin(), checked.laws.end(),
                                     [](const CheckedLaw& one) { return !one.good(); });
   out.headline = dots == 0

@@ -9,6 +9,7 @@
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/fragment.hpp"
 #include "mmaudit/generators/tiles.hpp"
+#include "mmaudit/report/fields.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -112,10 +113,10 @@ report::Report report_of(const RecordReport& recorded) {
   out.provenance = from;
   out.sections.push_back(section_of(report::table_of<One>(
       "", recorded.instructions,
-      {{{"instruction"}, [](const One& one) { return one.name; }},
-       {{"dot products", true}, [](const One& one) { return std::to_string(one.dots); }},
+      {{{"instruction"}, &One::name},
+       report::number<One>("dot products", &One::dots),
        {{"why not"}, [](const One& one) { return report::Cell(one.why_not, Tone::note); }},
-       {{"file", false, true}, [](const One& one) { return one.file; }}})));
+       {{"file", false, true}, &One::file}})));
   return out;
 }
 

@@ -3,25 +3,45 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
+#include "mmaudit/comparison.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/report/fields.hpp"
 #include "mutation_score.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
+using report::number;
 using report::Report;
-using report::Section;
 using report::Table;
 using report::Tone;
-using Outcome = report::TestCase::Outcome;
 using Mutants = std::vector<const ScoredMutant*>;
 
 /// One rule and change over all instructions of a block.
 struct Change {
   std::string name;
   Mutants of = {};
+
+  template <typename Test>
+  [[nodiscard]] std::size_t count(Test test) const {
+    return static_cast<std::size_t>(
+        std::count_if(of.begin(), of.end(), [&](const ScoredMutant* one) { return std::invoke(test, one); }));
+  }
+  /// "; <what> in <instructions>" of those for which `test` holds; nothing where there are none.
+  template <typename Test>
+  [[nodiscard]] std::string where(Test test, std::string_view what) const {
+    std::vector<std::string> names;
+    for (const ScoredMutant* one : of)
+      if (std::invoke(test, one)) names.push_back(name_of(one->instruction));
+    return names.empty() ? "" : fmt::format("; {} in {}", what, fmt::join(names, ", "));
+  }
+  /// Recorded results that contradict them.
+  [[nodiscard]] std::uint64_t dots() const {
+    return sum_of(of, [](const ScoredMutant* one) { return one->recorded.value_or(0); });
+  }
+  [[nodiscard]] bool survived() const { return count(&ScoredMutant::survived) > 0; }
 };
 
 /// One unit and output format, or one instruction.
@@ -29,6 +49,9 @@ struct Block {
   std::string name;
   std::vector<Change> changes = {};
 };
+
+bool noticed(const ScoredMutant* one) { return !one->broken.empty(); }
+bool excused(const ScoredMutant* one) { return !one->invisible.empty(); }
 
 template <typename Item>
 Item& named(std::vector<Item>& items, std::string name) {
@@ -48,47 +71,16 @@ std::vector<Block> blocks_of(const Mutants& mutants, bool every_instruction) {
   return blocks;
 }
 
-template <typename Test>
-std::size_t count(const Mutants& mutants, Test test) {
-  return static_cast<std::size_t>(
-      std::count_if(mutants.begin(), mutants.end(), [&](const auto* one) { return std::invoke(test, one); }));
-}
-
-bool noticed(const ScoredMutant* one) { return !one->broken.empty(); }
-bool excused(const ScoredMutant* one) { return !one->invisible.empty(); }
-
-/// "2 of 3"; nothing where there are none.
-std::string share_of(std::size_t part, std::size_t all) {
-  return all == 0 ? "" : fmt::format("{} of {}", part, all);
-}
-
-/// The names of the instructions for which `test` holds, after `before`; nothing where there are none.
-template <typename Test>
-std::string instructions_where(const Change& change, Test test, std::string_view before) {
-  std::vector<std::string> names;
-  for (const ScoredMutant* one : change.of)
-    if (std::invoke(test, one)) names.push_back(name_of(one->instruction));
-  return names.empty() ? "" : fmt::format("{} in {}", before, fmt::join(names, ", "));
-}
-
-/// "the_floor +2": the first law of the book that notices it, and how many others do.
+/// "the_floor +2": the first law that notices it, and how many others do.
 report::Cell laws_of(const Change& change) {
-  std::map<std::string_view, std::size_t> laws;
+  std::set<std::string_view> laws;
   for (const ScoredMutant* one : change.of)
-    for (const laws::Law* law : one->broken) ++laws[law->name];
+    for (const laws::Law* law : one->broken) laws.insert(law->name);
   if (laws.empty()) return {""};
-  std::vector<std::string> names;
-  for (const auto& [law, times] : laws) names.push_back(fmt::format("{} ({})", law, times));
-  report::Cell cell(laws.begin()->first);
+  report::Cell cell(*laws.begin());
   if (laws.size() > 1) cell.text += fmt::format(" +{}", laws.size() - 1);
-  cell.hint = fmt::format("{}", fmt::join(names, ", "));
+  cell.hint = fmt::format("{}", fmt::join(laws, ", "));
   return cell;
-}
-
-std::string dots_of(const Change& change) {
-  std::uint64_t dots = 0;
-  for (const ScoredMutant* one : change.of) dots += one->recorded.value_or(0);
-  return dots == 0 ? "" : std::to_string(dots);
 }
 
 std::string class_of(const Change& change) {
@@ -100,18 +92,15 @@ std::string class_of(const Change& change) {
 
 Table table_of(const Block& block, bool with_laws) {
   std::vector<report::Field<Change>> fields = {
-      {{"mutant"}, [](const Change& one) {
-         return report::Cell(one.name, count(one.of, &ScoredMutant::survived) > 0 ? Tone::bad : Tone::plain);
-       }}};
+      {{"mutant"},
+       [](const Change& one) { return report::Cell(one.name, one.survived() ? Tone::bad : Tone::plain); }},
+      number<Change>("of", [](const Change& one) { return one.of.size(); })};
   if (with_laws)
-    fields.push_back(
-        {{"laws", true}, [](const Change& one) { return share_of(count(one.of, noticed), one.of.size()); }});
-  fields.push_back({{"recordings", true}, [](const Change& one) {
-                      return share_of(count(one.of, &ScoredMutant::contradicted),
-                                      count(one.of, [](const auto* x) { return x->recorded.has_value(); }));
-                    }});
+    fields.push_back(number<Change>("laws", [](const Change& one) { return one.count(noticed); }));
+  fields.push_back(
+      number<Change>("recordings", [](const Change& one) { return one.count(&ScoredMutant::contradicted); }));
   if (with_laws) fields.push_back({{"noticed by"}, laws_of});
-  fields.push_back({{"dot products", true, with_laws}, dots_of});
+  fields.push_back(number<Change>("dot products", &Change::dots, with_laws));
   fields.push_back({{"most in", false, with_laws}, class_of});
   return report::table_of<Change>("", block.changes, fields);
 }
@@ -120,59 +109,30 @@ Table table_of(const Block& block, bool with_laws) {
 std::vector<std::string> lines_of(const Block& block) {
   std::vector<std::string> lines;
   for (const Change& one : block.changes) {
-    std::vector<std::string> clauses;
-    const auto reason = std::find_if(one.of.begin(), one.of.end(), excused);
-    if (reason != one.of.end())
-      clauses.push_back(fmt::format("no input can tell it in {}: {}",
-                                    share_of(count(one.of, excused), one.of.size()), (*reason)->invisible));
-    clauses.push_back(
-        instructions_where(one, &ScoredMutant::wrongly_excused, "TOLD APART ALTHOUGH INVISIBLE"));
-    clauses.push_back(instructions_where(one, &ScoredMutant::survived, "SURVIVED"));
-    std::erase(clauses, "");
-    if (!clauses.empty()) lines.push_back(fmt::format("{}: {}", one.name, fmt::join(clauses, "; ")));
+    std::string text = one.where(&ScoredMutant::wrongly_excused, "TOLD APART ALTHOUGH INVISIBLE") +
+                       one.where(&ScoredMutant::survived, "SURVIVED");
+    if (const auto first = std::find_if(one.of.begin(), one.of.end(), excused); first != one.of.end())
+      text += fmt::format("; no input can tell {} of {}: {}", one.count(excused), one.of.size(),
+                          (*first)->invisible);
+    if (!text.empty()) lines.push_back(one.name + text.replace(0, 1, ":"));
   }
   return lines;
 }
 
-Table records_of(const Mutants& mutants) {
-  Table table{.columns = {"instruction",
-                          "rule",
-                          "change",
-                          "laws",
-                          {"recorded_dots", true},
-                          "family",
-                          "invisible",
-                          "survives"}};
-  for (const ScoredMutant* one : mutants) {
-    std::vector<std::string_view> laws;
-    for (const laws::Law* law : one->broken) laws.push_back(law->name);
-    table.rows.push_back({name_of(one->instruction), one->rule, one->change,
-                          fmt::format("{}", fmt::join(laws, " ")),
-                          one->recorded ? std::to_string(*one->recorded) : "", one->input_class,
-                          one->invisible, one->survived() ? "true" : "false"});
-  }
-  return table;
-}
-
 Report report_of(const Mutants& mutants, bool every_instruction, bool with_laws) {
-  Report out{.headline_last = true, .records = records_of(mutants)};
+  Report out{.tone = mutants.empty() ? Tone::note : Tone::good, .headline_last = true};
   for (const Block& block : blocks_of(mutants, every_instruction)) {
-    Section& section = out.sections.emplace_back(
-        Section{.title = block.name, .tables = {table_of(block, with_laws)}, .lines = lines_of(block)});
+    const std::vector<std::string> lines = lines_of(block);
+    out.sections.push_back({.title = block.name, .tables = {table_of(block, with_laws)}, .lines = lines});
     const bool failed = std::any_of(block.changes.begin(), block.changes.end(), [&](const Change& one) {
-      return count(one.of, &ScoredMutant::survived) > 0 ||
-             (with_laws && count(one.of, &ScoredMutant::wrongly_excused) > 0);
+      return one.survived() || (with_laws && one.count(&ScoredMutant::wrongly_excused) > 0);
     });
-    out.cases.push_back({.group = "mmaudit.strength",
-                         .name = block.name,
-                         .outcome = failed ? Outcome::failure : Outcome::passed,
-                         .message = failed ? "a mutant survived, or was told apart although invisible" : "",
-                         .text = failed ? fmt::format("{}", fmt::join(section.lines, "\n")) : ""});
+    if (failed) out.tone = Tone::bad;
+    out.cases.push_back(
+        report::judged("mmaudit.strength", block.name,
+                       failed ? "a mutant survived, or was told apart although invisible" : "",
+                       failed ? fmt::format("{}", fmt::join(lines, "\n")) : ""));
   }
-  const auto fails = [](const report::TestCase& one) { return one.outcome == Outcome::failure; };
-  out.tone = std::any_of(out.cases.begin(), out.cases.end(), fails) ? Tone::bad
-             : mutants.empty()                                      ? Tone::note
-                                                                    : Tone::good;
   return out;
 }
 
@@ -215,15 +175,14 @@ std::string json_of(const LawScore& score, std::size_t survivors, std::size_t wr
 }
 
 /// What each law notices, and what no other law does.
-Table shares_of(const Mutants& mutants) {
+Table shares_of(const Change& all) {
   Table table{.title = "What each law notices", .columns = {"law", {"notices", true}, {"alone", true}}};
   for (const laws::Law& law : laws::lawbook()) {
     const auto notices = [&](const ScoredMutant* one) {
       return std::find(one->broken.begin(), one->broken.end(), &law) != one->broken.end();
     };
     const auto alone = [&](const ScoredMutant* one) { return one->broken.size() == 1 && notices(one); };
-    table.rows.push_back(
-        {law.name, std::to_string(count(mutants, notices)), std::to_string(count(mutants, alone))});
+    table.rows.push_back({law.name, std::to_string(all.count(notices)), std::to_string(all.count(alone))});
   }
   return table;
 }
@@ -231,37 +190,37 @@ Table shares_of(const Mutants& mutants) {
 }  // namespace
 
 Report report_of(const std::vector<RecordingScore>& scores, bool every_instruction) {
-  Mutants mutants;
+  Change all;
   for (const RecordingScore& score : scores)
-    for (const ScoredMutant& one : score.mutants) mutants.push_back(&one);
-  Report out = report_of(mutants, every_instruction, false);
+    for (const ScoredMutant& one : score.mutants) all.of.push_back(&one);
+  Report out = report_of(all.of, every_instruction, false);
   out.title = "Mutants of the model against the recordings";
   out.suite = "mmaudit verify --strength";
-  const std::size_t killed = count(mutants, &ScoredMutant::killed),
-                    alive = count(mutants, &ScoredMutant::survived);
+  const std::size_t killed = all.count(&ScoredMutant::killed), alive = all.count(&ScoredMutant::survived);
   out.headline =
       fmt::format("{} mutants of {} instructions: {} killed, {} that no input can tell apart, {} survived",
-                  mutants.size(), scores.size(), killed, mutants.size() - killed - alive, alive);
+                  all.of.size(), scores.size(), killed, all.of.size() - killed - alive, alive);
   out.json = [&scores, alive] { return json_of(scores, alive); };
   return out;
 }
 
 Report report_of(const LawScore& score) {
-  Mutants mutants;
-  for (const ScoredMutant& one : score.mutants) mutants.push_back(&one);
-  Report out = report_of(mutants, false, true);
+  Change all;
+  for (const ScoredMutant& one : score.mutants) all.of.push_back(&one);
+  Report out = report_of(all.of, false, true);
   out.title = fmt::format("Mutants of {} under the laws and the recordings", score.architecture);
   out.text_title = fmt::format("mutants of {} under the laws, seed {}", score.architecture, score.seed);
+  out.meta = {fmt::format("seed {}", score.seed)};
   out.suite = "mmaudit verify laws --strength";
-  out.sections.push_back(section_of(shares_of(mutants)));
-  const std::size_t alive = count(mutants, &ScoredMutant::survived),
-                    told = count(mutants, &ScoredMutant::wrongly_excused);
+  out.sections.push_back(section_of(shares_of(all)));
+  const std::size_t alive = all.count(&ScoredMutant::survived),
+                    told = all.count(&ScoredMutant::wrongly_excused);
   out.headline = fmt::format(
       "{} mutants: {} noticed by laws, {} by recordings ({} by them alone), {} that no input can tell apart "
       "({} told apart all the same), {} survived",
-      mutants.size(), count(mutants, noticed), count(mutants, &ScoredMutant::contradicted),
-      count(mutants, [](const auto* one) { return one->contradicted() && one->broken.empty(); }),
-      count(mutants, excused), told, alive);
+      all.of.size(), all.count(noticed), all.count(&ScoredMutant::contradicted),
+      all.count([](const auto* one) { return one->contradicted() && one->broken.empty(); }),
+      all.count(excused), told, alive);
   out.json = [&score, alive, told] { return json_of(score, alive, told); };
   return out;
 }

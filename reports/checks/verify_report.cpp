@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 
 #include "mmaudit/json.hpp"
+#include "mmaudit/report/fields.hpp"
 #include "mmaudit/value_text.hpp"
 #include "verify.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
-using report::Cell;
+using report::bad_count;
 using report::Section;
 using report::Table;
 using report::Tone;
-using Outcome = report::TestCase::Outcome;
 
 Json json_of(const Mismatch& example, const Instruction& instruction) {
   const FormatSpec d = spec_of(instruction.d);
@@ -59,10 +59,6 @@ std::string json_of(const VerifyReport& report) {
                    {"instructions", rows}});
 }
 
-Cell count_of(std::uint64_t mismatches) {
-  return {std::to_string(mismatches), mismatches == 0 ? Tone::plain : Tone::bad};
-}
-
 std::string examples_of(const VerifiedInstruction& one) {
   std::string out;
   for (const Mismatch& example : one.examples) out += describe(example, one.instruction);
@@ -93,20 +89,17 @@ report::Report report_of(const VerifyReport& verified, VerifyColumns columns) {
     const std::string name = name_of(one.instruction);
     auto& row = table.rows.emplace_back();
     if (files) row = {one.classes.front().input_class, one.source};
-    row.insert(row.end(), {name, std::to_string(one.dots()), count_of(one.mismatches()),
+    row.insert(row.end(), {name, std::to_string(one.dots()), bad_count(one.mismatches()),
                            std::string_view(one.evidence)});
     for (const ClassCount& each : one.classes)
       if (!files && (columns == VerifyColumns::families || each.mismatches > 0))
         table.rows.push_back(
-            {"  " + each.input_class, std::to_string(each.dots), count_of(each.mismatches), ""});
+            {"  " + each.input_class, std::to_string(each.dots), bad_count(each.mismatches), ""});
     examples += examples_of(one);
-    out.cases.push_back({.group = "mmaudit.verify",
-                         .name = name,
-                         .outcome = one.mismatches() == 0 ? Outcome::passed : Outcome::failure,
-                         .message = one.mismatches() == 0 ? ""
-                                                          : fmt::format("{} of {} dot products differ",
-                                                                        one.mismatches(), one.dots()),
-                         .text = examples_of(one)});
+    std::string differ = one.mismatches() == 0
+                             ? ""
+                             : fmt::format("{} of {} dot products differ", one.mismatches(), one.dots());
+    out.cases.push_back(report::judged("mmaudit.verify", name, std::move(differ), examples_of(one)));
   }
   out.sections.push_back(section_of(std::move(table)));
   if (!examples.empty()) out.sections.push_back({.title = "Where they differ", .block = examples});

@@ -55,35 +55,33 @@ void Tally::take(const std::string& line, const std::string& where) {
     const auto sum = entry.at("checksum").get<std::string>();
     entry.erase("checksum");
     if (checksum_of(entry) != sum)
-      throw InputError(fmt::format("{}: checksum: found the checksum of another line, allowed: {}", where,
-                                   checksum_of(entry)));
+      refuse("{}: checksum: found the checksum of another line, allowed: {}", where, checksum_of(entry));
     WorkItem item;
     Count count;
     for_each_field(item, count, [&](const char* key, auto& value) {
       read_exactly(entry.at(key), value, fmt::format("{}: {}", where, key));
     });
     if (!has_item(schedule_, item))
-      throw InputError(fmt::format(
+      refuse(
           "{}: instruction, family, first, chunks: found {}, {}, {}, {}, allowed: a work item of this plan",
-          where, item.instruction, item.input_class, item.first_batch, item.batches));
+          where, item.instruction, item.input_class, item.first_batch, item.batches);
     if (done(item)) return;
     if (count.dots != dots_of(schedule_, item))
-      throw InputError(fmt::format("{}: dots: found {}, allowed: {}, as many as its batches have", where,
-                                   count.dots, dots_of(schedule_, item)));
+      refuse("{}: dots: found {}, allowed: {}, as many as its batches have", where, count.dots,
+             dots_of(schedule_, item));
     const Json& written = entry.at("examples");
     const std::size_t least = std::min<std::uint64_t>(count.mismatches, 1);
     const std::size_t most = std::min<std::uint64_t>(count.mismatches, kMostExamples);
     if (count.mismatches > count.dots || !(count.seconds >= 0) || written.size() < least ||
         written.size() > most)
-      throw InputError(fmt::format(
-          "{}: mismatches, seconds, examples: found {}, {}, {}, allowed: up to {}, 0 or more, {} to {}",
-          where, count.mismatches, count.seconds, written.size(), count.dots, least, most));
+      refuse("{}: mismatches, seconds, examples: found {}, {}, {}, allowed: up to {}, 0 or more, {} to {}",
+             where, count.mismatches, count.seconds, written.size(), count.dots, least, most);
     std::vector<Mismatch> examples;
     for (const Json& one : written)
       examples.push_back(mismatch_from(one, schedule_.instructions[item.instruction].instruction, where));
     add(item, count, examples);
   } catch (const JsonError&) {
-    throw InputError(fmt::format("{}: found no entry of a journal, allowed: {}", where, kAllowed));
+    refuse("{}: found no entry of a journal, allowed: {}", where, kAllowed);
   }
 }
 
@@ -123,18 +121,17 @@ Journal::Journal(const std::filesystem::path& file, const Schedule& schedule, co
       if (number > 1)
         tally_.take(line, fmt::format("{} line {}", file.string(), number));
       else if (line != header)
-        throw InputError(
-            fmt::format("{}: found the journal of another campaign, allowed: a journal of this seed, --dots, "
-                        "--on, instructions, datapaths and shard (or a new file)",
-                        file.string()));
+        refuse(
+            "{}: found the journal of another campaign, allowed: a journal of this seed, --dots, "
+            "--on, instructions, datapaths and shard (or a new file)",
+            file.string());
       good += line.size() + 1;
     }
     // Only a header that was cut short may be overwritten.
     if (good == 0 && !header.starts_with(line))
-      throw InputError(fmt::format("{}: found no journal, allowed: a journal or a new file", file.string()));
+      refuse("{}: found no journal, allowed: a journal or a new file", file.string());
     if (!tally_.belongs_to(shard))
-      throw InputError(
-          fmt::format("{}: found work items of another shard, allowed: of this one", file.string()));
+      refuse("{}: found work items of another shard, allowed: of this one", file.string());
     std::filesystem::resize_file(file, good);
   }
   out_.open(file, std::ios::binary | std::ios::app);

@@ -49,13 +49,12 @@ template <typename T>
 void read_exactly(const Json& json, T& to, const std::string& where) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     if (!json.is_number_unsigned() || !std::in_range<T>(json.get<std::uint64_t>()))
-      throw InputError(fmt::format("{}: found {}, allowed: an integer from 0 to {}", where,
-                                   printable(json.ascii(), 40), std::numeric_limits<T>::max()));
+      refuse("{}: found {}, allowed: an integer from 0 to {}", where, printable(json.ascii(), 40),
+             std::numeric_limits<T>::max());
     to = static_cast<T>(json.get<std::uint64_t>());
   } else if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
     if (!json.is_array() || json.size() > kMostElements)
-      throw InputError(
-          fmt::format("{}: found no list of up to {} integers, allowed: one", where, kMostElements));
+      refuse("{}: found no list of up to {} integers, allowed: one", where, kMostElements);
     to.resize(json.size());
     for (std::size_t i = 0; i < to.size(); ++i) read_exactly(json[i], to[i], where);
   } else {

@@ -100,7 +100,7 @@ void check(const Json& result, const std::string& file) {
   };
   const auto require = [&](const char* field, std::uint64_t found, std::uint64_t least, std::uint64_t most) {
     if (found < least || found > most)
-      throw InputError(fmt::format("{}: {}: found {}, allowed: {} to {}", file, field, found, least, most));
+      refuse("{}: {}: found {}, allowed: {} to {}", file, field, found, least, most);
   };
   /// The counts of `of` are the sums over `parts`.
   const auto require_sums = [&](const Json& of, const Json& parts) {
@@ -142,17 +142,17 @@ auto with_result(const std::string& text, const std::string& file, const Use& us
   try {
     Json result = corpus::parse_bounded(text, file, kAllowedFiles);
     if (result.at("schema") != kSchema)
-      throw InputError(fmt::format("{}: schema: found {}, allowed: \"{}\"", file,
-                                   printable(result.at("schema").dump(), 40), kSchema));
+      refuse("{}: schema: found {}, allowed: \"{}\"", file, printable(result.at("schema").dump(), 40),
+             kSchema);
     const auto sum = result.at("checksum").get<std::string>();
     result.erase("checksum");
     if (checksum_of(result) != sum)
-      throw InputError(fmt::format("{}: checksum: found {}, allowed: {}, the checksum of its content", file,
-                                   printable(sum, 40), checksum_of(result)));
+      refuse("{}: checksum: found {}, allowed: {}, the checksum of its content", file, printable(sum, 40),
+             checksum_of(result));
     check(result, file);
     return use(std::move(result));
   } catch (const JsonError&) {
-    throw InputError(fmt::format("{}: found no result of a campaign, allowed: {}", file, kAllowedFiles));
+    refuse("{}: found no result of a campaign, allowed: {}", file, kAllowedFiles);
   }
 }
 
@@ -181,27 +181,26 @@ void add_instruction(Json& to, const Json& from) {
 
 /// Adds one result to another of the same schedule.
 void merge(Json& to, const Json& from, const std::string& file) {
-  const auto refuse = [&](const char* field, const Json& found, const Json& allowed) {
-    return InputError(fmt::format("{}: {}: found {}, allowed: {}, as the first file has", file, field,
-                                  found.dump(), allowed.dump()));
+  const auto require_same = [&](const char* field, const Json& found, const Json& allowed) {
+    if (found != allowed)
+      refuse("{}: {}: found {}, allowed: {}, as the first file has", file, field, found.dump(),
+             allowed.dump());
   };
-  if (from.at("plan") != to.at("plan")) throw refuse("plan", from.at("plan"), to.at("plan"));
+  require_same("plan", from.at("plan"), to.at("plan"));
   Json& shards = to.at("parts");
-  if (from.at("parts").size() != shards.size()) throw refuse("parts", from.at("parts").size(), shards.size());
+  require_same("parts", from.at("parts").size(), shards.size());
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const Json& shard = from.at("parts").at(s);
     if (!shard.at("here").get<bool>()) continue;
     if (shards[s].at("here").get<bool>())
-      throw InputError(fmt::format("{}: part: found {} of {}, allowed: one that no other file has", file, s,
-                                   shards.size()));
+      refuse("{}: part: found {} of {}, allowed: one that no other file has", file, s, shards.size());
     shards[s] = shard;
   }
   add(to, from, {"dots", "mismatches", "gpus"});
   for (const char* fact : {"gpu", "driver", "cuda", "version", "revision"}) join(to.at(fact), from.at(fact));
   to.at("date") = std::max(to.at("date").get<std::string>(), from.at("date").get<std::string>());
   Json& instructions = to.at("instructions");
-  if (instructions.size() != from.at("instructions").size())
-    throw refuse("instructions", from.at("instructions").size(), instructions.size());
+  require_same("instructions", from.at("instructions").size(), instructions.size());
   for (std::size_t i = 0; i < instructions.size(); ++i)
     add_instruction(instructions[i], from.at("instructions")[i]);
   for (const Json& example : from.at("examples"))
@@ -292,14 +291,13 @@ std::string merge_campaigns(const std::vector<std::pair<std::string, std::string
     with_result(text, file, [&, &file = file](Json one) {
       static_cast<void>(result_from(one, file));  // what can't be shown is not merged
       if (!one.contains("parts"))
-        throw InputError(fmt::format(
-            "{}: parts: found none, allowed: a result of `mmaudit verify campaign --part`", file));
+        refuse("{}: parts: found none, allowed: a result of `mmaudit verify campaign --part`", file);
       if (all)
         merge(*all, one, file);
       else
         all = std::move(one);
     });
-  if (!all) throw InputError("--merge: found no file, allowed: results of `mmaudit verify campaign --part`");
+  if (!all) refuse("--merge: found no file, allowed: results of `mmaudit verify campaign --part`");
   return sealed(std::move(*all));
 }
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include "campaign/workers.hpp"
+#include "mmaudit/report/fields.hpp"
 
 namespace mmaudit::campaign {
 
 using report::Report;
 using report::Tone;
-using Outcome = report::TestCase::Outcome;
 
 Report report_of(const CampaignResult& result, bool finished) {
   const Provenance& from = result.provenance;
@@ -18,29 +18,27 @@ Report report_of(const CampaignResult& result, bool finished) {
   out.text_title += fmt::format(", {}, seed {}, generator {}{}", from.date, from.seed, result.generator,
                                 result.complete ? "" : ", NOT COMPLETE");
   out.meta = {out.text_title};
-  out.headline = fmt::format("{} instructions, {} dot products, {} mismatches", result.instructions.size(),
-                             result.dots, result.mismatches);
+  out.headline = fmt::format("{} instructions, {} dot products, {} mismatches{}", result.instructions.size(),
+                             result.dots, result.mismatches, result.complete ? "" : "; not complete");
   out.tone = result.mismatches != 0 || !finished    ? Tone::bad
              : !result.complete || result.dots == 0 ? Tone::note
                                                     : Tone::good;
+  out.warnings.title = "Not done";
   for (const std::string& part : result.not_done) out.warnings.lines.push_back("not done: " + part);
   out.suite = "mmaudit campaign";
   out.provenance = from;
   out.sections.push_back(section_of(report::table_of<CampaignCount>(
       "", result.instructions,
-      {{{"instruction"}, [](const CampaignCount& one) { return one.instruction; }},
-       {{"engine"}, [](const CampaignCount& one) { return one.engine; }},
-       {{"dot products", true}, [](const CampaignCount& one) { return std::to_string(one.dots); }},
-       {{"mismatches", true}, [](const CampaignCount& one) {
-          return report::Cell(std::to_string(one.mismatches), one.mismatches == 0 ? Tone::plain : Tone::bad);
-        }}})));
+      {{{"instruction"}, &CampaignCount::instruction},
+       {{"engine"}, &CampaignCount::engine},
+       report::number<CampaignCount>("dot products", &CampaignCount::dots),
+       {{"mismatches", true}, [](const CampaignCount& one) { return report::bad_count(one.mismatches); }}})));
+  constexpr std::string_view kGroup = "mmaudit.campaign";
+  out.cases.push_back(report::judged(kGroup, "every work item is done", finished ? "" : out.headline));
   for (const CampaignCount& one : result.instructions) {
-    report::TestCase& each = out.cases.emplace_back();
-    each.group = "mmaudit.campaign";
-    each.name = one.instruction;
-    if (one.mismatches == 0) continue;
-    each.outcome = Outcome::failure;
-    each.message = fmt::format("{} of {} dot products differ", one.mismatches, one.dots);
+    std::string differ = fmt::format("{} of {} dot products differ", one.mismatches, one.dots);
+    out.cases.push_back(
+        report::judged(kGroup, one.instruction, one.mismatches == 0 ? "" : std::move(differ)));
   }
   return out;
 }
@@ -51,11 +49,11 @@ Report report_of(const Schedule& schedule) {
              .headline_last = true};
   out.headline = fmt::format("{} instructions, {} work items for {} dot products each",
                              schedule.instructions.size(), items_of(schedule).size(), schedule.dots);
-  out.sections.push_back(section_of(report::table_of<One>(
-      "", schedule.instructions,
-      {{{"instruction"}, [](const One& one) { return name_of(one.instruction); }},
-       {{"engine"}, [](const One& one) { return one.engine; }},
-       {{"dot products per batch", true}, [](const One& one) { return std::to_string(one.batch_dots); }}})));
+  out.sections.push_back(section_of(
+      report::table_of<One>("", schedule.instructions,
+                            {{{"instruction"}, [](const One& one) { return name_of(one.instruction); }},
+                             {{"engine"}, &One::engine},
+                             report::number<One>("dot products per batch", &One::batch_dots)})));
   return out;
 }
 

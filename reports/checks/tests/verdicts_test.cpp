@@ -36,7 +36,7 @@ TEST(Verdicts, AMutantThatSurvivesFails) {
   }
   const report::Report good = report_of(scores, true);
   EXPECT_EQ(good.tone, Tone::good);
-  EXPECT_NE(report::rendered(good, "text").find("F: 25 -> 24      2 of 2        14  normal"),
+  EXPECT_NE(report::rendered(good, "text").find("F: 25 -> 24   2           2        14  normal"),
             std::string::npos)
       << report::rendered(good, "text");
   scores[0].mutants[1].recorded = 0;

@@ -71,13 +71,14 @@ TEST_F(BaselineFiles, OneBitIsNamed) {
   const Outcome outcome = run({"baseline", "diff", path("a.json"), path("b.json"), "--json", path("d.json")});
   EXPECT_EQ(outcome.code, kMismatch) << outcome.err;
   const std::string name = read("a.json").at("instructions").at(1).at("instruction");
-  for (const std::string& word : {name + " normal: 1 of 128 dot products differ",
-                                  std::string("row 3, column 5"), std::string("the model: as OLD"),
-                                  std::string("mmaudit explain"), std::string("driver: 590.1, was none")})
+  for (const std::string& word :
+       {name + "  normal", std::string("row 3, column 5"), std::string("the model: as OLD"),
+        std::string("mmaudit explain"), std::string("driver: 590.1, was none")})
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << "\n" << outcome.out;
   EXPECT_EQ(errors("baseline-diff-1", read("d.json")), std::vector<std::string>{});
   const auto change = read("d.json").at("changes").at(0);
   EXPECT_EQ(change.at("differing"), 1);
+  EXPECT_EQ(change.at("dots"), 128);
   EXPECT_EQ(change.at("first").at("column"), 5);
   // The line of explain works and gives the bits that OLD has.
   const std::string line = change.at("first").at("explain");
@@ -111,12 +112,12 @@ TEST_F(BaselineFiles, ChangesOfOneCauseStandTogether) {
   const Baseline right = record_with(false), wrong = record_with(true);
   const std::string text = text_of(diff_baselines(right, wrong));
   for (const std::string& word : std::vector<std::string>{
-           "2 instructions: NEW is the model with F 25 -> 22, OLD is the model\n  mma.m16n8k8.f32.f16",
-           "mma.m16n8k16.f32.f16.f16.f32 in 13 input classes: ",
+           "2 instructions: NEW is the model with F 25 -> 22, OLD is the model\n", "\n  mma.m16n8k8.f32.f16",
+           "mma.m16n8k16.f32.f16.f16.f32  13 input classes ",
            "2 instructions: NEW is the model with output rounding to nearest even, OLD is the model\n",
            "2 instructions: unexplained: OLD is the model, no one rule changed gives NEW\n",
            fmt::format("; 6 of {} instructions changed, 2 of them unexplained\n", right.instructions.size()),
-           "; the model: as OLD\n    mmaudit explain --arch hopper --inst mma."})
+           "; the model: as OLD\n  mmaudit explain --arch hopper --inst mma."})
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   EXPECT_EQ(text.find("the model: as NEW"), std::string::npos);
   // Another model makes other inputs of one class: the other classes still tell the cause.
