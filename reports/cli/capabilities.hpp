@@ -20,4 +20,8 @@ std::string interface_of(const Instruction& inst);
 /// ("mmaudit.capabilities/1") has per row "asynchronous" and "ocp", per cell the formats with their evidence.
 report::Report capability_report(std::span<const Architecture* const> architectures);
 
+/// What one tensor core of each generation multiplies per clock, and ratios. The JSON is "mmaudit.cores/1".
+/// Errors: InputError where no size of these generations is published.
+report::Report core_report(std::span<const Architecture* const> architectures);
+
 }  // namespace mmaudit::cli

@@ -1,5 +1,5 @@
-#include "cores.hpp"
-
+// What one tensor core of each generation multiplies per clock, type by type; k comes from the rows of the
+// architectures, the rest from model/tensor_cores.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +9,22 @@
 #include "capabilities.hpp"
 #include "common.hpp"
 #include "json_table.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
 
 namespace mmaudit::cli {
 namespace {
+
+/// One generation, one pair of types.
+struct CoreLine {
+  const TensorCores* cores = nullptr;
+  std::string types;  ///< as in the table of capabilities
+  Instruction inst;   ///< one that reaches k
+  int k = 0;
+  int fma = 0;        ///< per clock per SM
+  double to_f16 = 0;  ///< fma over the fma of f16
+  double to_before =
+      0;  ///< fma over the fma of the widest of the types in the generation before; 0: it lacks it
+};
 
 std::vector<CoreLine> lines_of(const Architecture& architecture) {
   const TensorCores* const cores = find_tensor_cores(architecture.name);
@@ -60,8 +73,8 @@ double ratio_to(const CoreLine& line, const std::vector<CoreLine>& before) {
   return same == before.end() ? 0 : static_cast<double>(line.fma) / same->fma;
 }
 
-}  // namespace
-
+/// A line per generation with published sizes and per types. Of several instructions the one with the largest
+/// k counts; where a generation has asynchronous ones, these alone, because Hopper's mma reaches less.
 std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectures) {
   std::vector<CoreLine> all;
   for (const Architecture* architecture : architectures) {
@@ -75,7 +88,16 @@ std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectu
   return all;
 }
 
-report::Report core_report(const std::vector<CoreLine>& lines) {
+}  // namespace
+
+report::Report core_report(std::span<const Architecture* const> architectures) {
+  const std::vector<CoreLine> lines = core_lines(architectures);
+  if (lines.empty()) {
+    std::vector<std::string> known;
+    for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
+    refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
+           architectures.front()->name, known);
+  }
   const auto ratio = [](double value) { return value == 0 ? Json() : Json(value); };
   Json rows = Json::array();
   std::vector<std::string> sources;

@@ -8,7 +8,6 @@
 
 #include "capabilities.hpp"
 #include "common.hpp"
-#include "cores.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -23,12 +22,6 @@ struct ListOptions {
   std::vector<std::string> instructions;
   bool markdown = false, capabilities = false, cores = false, all = false;
   Outputs outputs;
-};
-
-struct Line {
-  std::string instruction, l, f, floor, order, rounding, evidence;
-  int groups = 0;  // products of a group; 0: there are none
-  bool operator==(const Line&) const = default;
 };
 
 /// The name with A and B in place of the two formats where every mix of the small ones has a row.
@@ -49,61 +42,48 @@ bool wanted(const Instruction& instruction, const std::vector<std::string>& patt
          });
 }
 
-std::vector<Line> lines_of(const Architecture& architecture, const std::vector<std::string>& patterns) {
-  std::vector<Line> lines;
+/// What a row says of the steps of a datapath: L, F, floor, order of k, rounding.
+std::vector<report::Cell> rules_of(const Instruction& instruction, const Datapath& datapath) {
+  const bool grouped = datapath.arithmetic == Arithmetic::grouped_dot_add;
+  if (datapath.arithmetic == Arithmetic::integer)
+    return {"-", "-", "-", "-", rounding_text(instruction, datapath)};
+  if (!grouped && datapath.arithmetic != Arithmetic::fused_dot_add && !is_staged(datapath.arithmetic))
+    return {"1", "-", "-", "ascending", "RNE f64, fused"};
+  const std::string steps = std::to_string(products_per_step_of(instruction, datapath)),
+                    fraction = std::to_string(datapath.fraction_bits);
+  if (is_staged(datapath.arithmetic))
+    return {steps, datapath.arithmetic == Arithmetic::two_stage_dot_add ? fraction : "-", "-", "ascending",
+            rounding_text(datapath)};
+  const bool cuts = cuts_anything(datapath);
+  return {steps, cuts ? fraction : "-", cuts ? std::to_string(datapath.min_alignment_exponent) : "-",
+          datapath.order == KOrder::pairs_of_four ? std::string("01|23 of 4")
+                                                  : std::string(name_of(datapath.order)),
+          rounding_text(datapath) + (grouped ? fmt::format(", groups of {}", datapath.group) : "")};
+}
+
+/// The instructions of an architecture that match; those that only mix formats are one row.
+report::Table table_of(const Architecture& architecture, const std::vector<std::string>& patterns) {
+  const std::string target = architecture.target.empty()
+                                 ? "compute capability " + capability_text(architecture.compute_capability)
+                                 : std::string(architecture.target);
+  report::Table table{
+      .title = fmt::format("{} ({}; {})", architecture.name, target, fmt::join(architecture.aliases, ", ")),
+      .columns = {"instruction",
+                  {"L", true},
+                  {"F", true},
+                  {"floor", true},
+                  "order of k",
+                  "rounding of a step",
+                  "known"}};
   for (const Instruction& instruction : kInstructions) {
     const DatapathEntry* entry = find_datapath(architecture, instruction);
     if (entry == nullptr || !wanted(instruction, patterns)) continue;
-    Line line{name_of_mix(instruction),
-              "1",
-              "-",
-              "-",
-              "ascending",
-              "RNE f64, fused",
-              std::string(name_of(entry->evidence))};
-    if (entry->datapath.arithmetic == Arithmetic::integer) {
-      line.l = line.order = "-";
-      line.rounding = rounding_text(instruction, entry->datapath);
-    }
-    if (entry->datapath.arithmetic == Arithmetic::grouped_dot_add) line.groups = entry->datapath.group;
-    if (is_staged(entry->datapath.arithmetic)) {
-      line.l = std::to_string(products_per_step_of(instruction, entry->datapath));
-      if (entry->datapath.arithmetic == Arithmetic::two_stage_dot_add)
-        line.f = std::to_string(entry->datapath.fraction_bits);
-      line.rounding = rounding_text(entry->datapath);
-    }
-    if (line.groups != 0 || entry->datapath.arithmetic == Arithmetic::fused_dot_add) {
-      line.l = std::to_string(products_per_step_of(instruction, entry->datapath));
-      if (cuts_anything(entry->datapath)) {
-        line.f = std::to_string(entry->datapath.fraction_bits);
-        line.floor = std::to_string(entry->datapath.min_alignment_exponent);
-      }
-      line.order = entry->datapath.order == KOrder::pairs_of_four
-                       ? "01|23 of 4"
-                       : std::string(name_of(entry->datapath.order));
-      line.rounding = rounding_text(entry->datapath);
-    }
-    if (line.groups != 0) line.rounding += fmt::format(", groups of {}", line.groups);
-    // Rows that only mix formats are one line.
-    if (lines.empty() || !(lines.back() == line)) lines.push_back(line);
+    std::vector<report::Cell> row = rules_of(instruction, entry->datapath);
+    row.insert(row.begin(), name_of_mix(instruction));
+    row.emplace_back(name_of(entry->evidence));
+    if (table.rows.empty() || table.rows.back() != row) table.rows.push_back(std::move(row));
   }
-  return lines;
-}
-
-/// One table per architecture.
-report::Section section_of(const Architecture& architecture, const std::vector<Line>& lines) {
-  const std::string capability = capability_text(architecture.compute_capability);
-  const std::string target =
-      architecture.target.empty() ? "compute capability " + capability : std::string(architecture.target);
-  return section_of(report::table_of<Line>(
-      fmt::format("{} ({}; {})", architecture.name, target, fmt::join(architecture.aliases, ", ")), lines,
-      {{{"instruction"}, [](const Line& line) { return line.instruction; }},
-       {{"L", true}, [](const Line& line) { return line.l; }},
-       {{"F", true}, [](const Line& line) { return line.f; }},
-       {{"floor", true}, [](const Line& line) { return line.floor; }},
-       {{"order of k"}, [](const Line& line) { return line.order; }},
-       {{"rounding of a step"}, [](const Line& line) { return line.rounding; }},
-       {{"known"}, [](const Line& line) { return line.evidence; }}}));
+  return table;
 }
 
 /// What a first look needs: which GPUs, how much of each, and how it is known.
@@ -143,18 +123,9 @@ constexpr std::array kLegend = {
     "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set (`mmaudit verify "
     "--dataset`). literature: papers only."};
 
-report::Report cores_of(const std::vector<const Architecture*>& chosen) {
-  const std::vector<CoreLine> lines = core_lines(chosen);
-  if (!lines.empty()) return core_report(lines);
-  std::vector<std::string> known;
-  for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
-  refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
-         chosen.front()->name, known);
-}
-
 report::Report report_of(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
   if (options.capabilities) return capability_report(chosen);
-  if (options.cores) return cores_of(chosen);
+  if (options.cores) return core_report(chosen);
   report::Report out{.title = "Architectures of the model"};
   out.json = [chosen] {
     Json json = {{"schema", "mmaudit.list/1"}, {"architectures", Json::array()}};
@@ -167,8 +138,8 @@ report::Report report_of(const ListOptions& options, const std::vector<const Arc
     return out;
   }
   for (const Architecture* one : chosen)
-    if (const std::vector<Line> lines = lines_of(*one, options.instructions); !lines.empty())
-      out.sections.push_back(section_of(*one, lines));
+    if (report::Table table = table_of(*one, options.instructions); !table.rows.empty())
+      out.sections.push_back(section_of(std::move(table)));
   if (out.sections.empty())
     refuse(
         "--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit list --all` "

@@ -26,10 +26,11 @@ void Outputs::add_to(Command& command, bool flag) {
     if (flag && renderer.name == "json")
       command.flag("--json", json_flag_, "print the result as JSON instead");
     else
-      command
-          .option(fmt::format("{} FILE", renderer.option), path,
-                  fmt::format("write {}; - prints it instead", renderer.what))
-          .alone_means("-");
+      options_.emplace_back(renderer.name,
+                            command
+                                .option(fmt::format("{} FILE", renderer.option), path,
+                                        fmt::format("write {}; - prints it instead", renderer.what))
+                                .alone_means("-"));
   }
 }
 
@@ -38,6 +39,10 @@ void Outputs::add_picture_to(Command& command, const std::string& text) {
 }
 
 std::vector<NamedFile> Outputs::files(std::vector<NamedFile> more) const {
+  // An empty text is a shell's unset variable. Where an option may stand alone, the parser lets it pass.
+  for (const auto& [renderer, option] : options_)
+    if (option.given() && paths_.at(renderer).empty())
+      refuse("{}: found nothing, allowed: a value", report::find_renderer(renderer)->option);
   for (const report::Renderer& renderer : report::renderers())
     if (const auto at = paths_.find(std::string(renderer.name)); at != paths_.end() && !at->second.empty())
       more.push_back({std::string(renderer.option), at->second});

@@ -2,6 +2,8 @@
 // Where a command writes its report: one option per renderer, the same in every command.
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common.hpp"
@@ -21,7 +23,8 @@ class Outputs {
   /// Prints this format instead of the text, as --NAME - does.
   void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
 
-  /// The files that will be written, after those of `more`, for try_outputs() and Progress.
+  /// The files that will be written, after those of `more`, for try_outputs() and Progress. Errors: InputError
+  /// for an empty name.
   [[nodiscard]] std::vector<NamedFile> files(std::vector<NamedFile> more = {}) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] bool writes(std::string_view option) const;
@@ -39,6 +42,7 @@ class Outputs {
   /// Gives the report what it lacks, and draws it for each file.
   std::vector<corpus::TextFile> drawn(report::Report& report, const Context& context) const;
   std::map<std::string, std::string> paths_;  ///< by the renderer's name; stable, since parsing writes them
+  std::vector<std::pair<std::string, Option>> options_;
   std::string picture_;
   bool json_flag_ = false;
 };

@@ -115,17 +115,12 @@ std::string drawn(const Plot& plot, std::string_view extra) {
 namespace mmaudit::report {
 
 std::string svg_document(std::string_view figure) {
-  constexpr std::string_view kBox = "viewBox=\"0 0 ";
-  const std::string_view box = figure.substr(figure.find(kBox) + kBox.size());
-  const std::size_t blank = box.find(' '), start = figure.find('>') + 1,
-                    name = std::string_view("<svg").size();
-  const std::string width =
-      figure.starts_with(svg::kScrolls) ? "" : fmt::format(" width=\"{}\"", box.substr(0, blank));
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\"{} height=\"{}\"{}<style>svg{{background:#fff}}"
-      "@media screen and (prefers-color-scheme:dark){{svg{{background:#11151a}}}}\n{}</style>{}\n",
-      width, box.substr(blank + 1, box.find('"') - blank - 1), figure.substr(name, start - name),
-      kPictureStyle, figure.substr(start));
+  std::string out(figure);
+  out.insert(out.find('>') + 1,
+             fmt::format("<style>svg{{background:#fff}}@media screen and (prefers-color-scheme:dark)"
+                         "{{svg{{background:#11151a}}}}\n{}</style>",
+                         kPictureStyle));
+  return out.insert(std::string_view("<svg").size(), " xmlns=\"http://www.w3.org/2000/svg\"") + "\n";
 }
 
 }  // namespace mmaudit::report
