@@ -12,8 +12,8 @@
 #include "campaign/ranks.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
-#include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/screen/values_named.hpp"
+#include "outputs.hpp"
 #include "screen/report.hpp"
 
 namespace mmaudit::cli {
@@ -26,7 +26,8 @@ struct ScreenOptions {
   std::vector<int> gpus;
   double minutes = 10;
   bool quick = false, steady = false, beside_others = false, coverage = false, list = false;
-  std::string json, prometheus, inject, reproducer, from;
+  std::string prometheus, inject, reproducer, from;
+  Outputs outputs;
 };
 
 std::vector<Instruction> chosen(const ScreenOptions& options) {
@@ -44,14 +45,16 @@ std::vector<Instruction> chosen(const ScreenOptions& options) {
   return found;
 }
 
-/// Of these instructions.
-std::vector<screen::Feed> chosen_feeds(const ScreenOptions& options,
+/// Every work of these instructions with a feed that --feed names. Errors: InputError where there is none.
+std::vector<screen::Work> chosen_works(const ScreenOptions& options,
                                        const std::vector<Instruction>& instructions) {
-  std::vector<screen::Feed> feeds = screen::feeds_named(options.feeds);
+  const std::vector<screen::Feed> feeds = screen::feeds_named(options.feeds);
+  std::vector<screen::Work> works;
   for (const screen::Work& work : screen::screened())
     if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
         std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())
-      return feeds;
+      works.push_back(work);
+  if (!works.empty()) return works;
   refuse(
       "--feed: found {}, which none of these instructions has, allowed: as `mmaudit screen --list` names "
       "them",
@@ -85,36 +88,31 @@ screen::Injection chosen_injection(const std::string& text) {
   return one;
 }
 
-int coverage(const ScreenOptions& options) {
+report::Report coverage(const ScreenOptions& options) {
   const std::vector<screen::InputSet> inputs =
       screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
-  const auto coverage = screen::simulate_coverage(*find_architecture("hopper"), chosen(options), inputs);
-  std::string hidden;
-  for (const screen::Coverage& one : coverage)
-    if (!one.hidden.empty()) hidden += fmt::format("{}: {}\n", name_of(one.instruction), one.hidden);
-  print(report::to_text(screen::coverage_table(coverage, inputs)));
-  if (!hidden.empty()) print("\nFaults that none of these input sets shows:\n" + hidden);
-  return kAllGood;
+  return report_of(screen::simulate_coverage(*find_architecture("hopper"), chosen(options), inputs), inputs);
 }
 
-int list(const ScreenOptions& options) {
-  const std::vector<Instruction> instructions = chosen(options);
-  const std::vector<screen::Feed> feeds = chosen_feeds(options, instructions);
-  std::string text;
-  for (const screen::Work& work : screen::screened())
-    if (std::find(instructions.begin(), instructions.end(), work.instruction) != instructions.end() &&
-        std::find(feeds.begin(), feeds.end(), work.feed) != feeds.end())
-      text += work.name() + "\n";
-  print(text);
-  return kAllGood;
+report::Report list(const ScreenOptions& options) {
+  report::Table table{.columns = {"type"}};
+  for (const screen::Work& work : chosen_works(options, chosen(options))) table.rows.push_back({work.name()});
+  report::Report out{.title = "What can be screened"};
+  out.sections = {section_of(std::move(table))};
+  return out;
 }
 
 /// --from: no screen, but the file of an earlier one's first finding.
-int reproduce(const ScreenOptions& options) {
+int reproduce(const ScreenOptions& options, const Context& context) {
   if (options.reproducer.empty()) refuse("--from: found no --reproducer, allowed: with --reproducer FILE.cu");
-  try_outputs({{"--reproducer", options.reproducer}}, {{"--from", options.from}});
-  emit(options.reproducer, screen::reproducer_of_json(text_of_file(options.from), options.from));
-  return kAllGood;
+  std::vector<NamedFile> files = options.outputs.files();
+  files.push_back({"--reproducer", options.reproducer});
+  try_outputs(files, {{"--from", options.from}});
+  report::Report out{.title = "A finding as a CUDA file"};
+  out.headline = fmt::format("The first finding of {} became {}", options.from, options.reproducer);
+  return options.outputs.publish(
+      out, context,
+      {{options.reproducer, screen::reproducer_of_json(text_of_file(options.from), options.from)}});
 }
 
 /// The GPUs of this rank: of those of its host each local_size-th.
@@ -142,7 +140,9 @@ std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>
                                            bool quiet) {
   const Interruptible interruptible;
   Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * how.seconds));
-  progress.will_write({options.json, options.prometheus, options.reproducer});
+  std::vector<std::string> written = options.outputs.names();
+  written.insert(written.end(), {options.prometheus, options.reproducer});
+  progress.will_write(written);
   std::uint64_t done = 0;
   screen::Hooks hooks;
   hooks.keep_going = [] { return !Interruptible::stopped(); };
@@ -155,24 +155,23 @@ std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>
 }
 
 /// What one process has found, or all ranks.
-void publish(const ScreenOptions& options, const screen::Together& all) {
-  if (!options.prometheus.empty())
-    corpus::write_file_atomically(options.prometheus, std::string_view(all.prometheus));
+int publish(const ScreenOptions& options, screen::Together all, const Context& context) {
+  std::vector<corpus::TextFile> files;
+  if (!options.prometheus.empty()) files.push_back({options.prometheus, std::move(all.prometheus)});
   if (!options.reproducer.empty() && !all.reproducer.empty())
-    corpus::write_file_atomically(options.reproducer, std::string_view(all.reproducer));
-  cli::publish(
-      options.json, [&] { return all.json; }, [&] { return all.text; });
+    files.push_back({options.reproducer, std::move(all.reproducer)});
+  return options.outputs.publish(std::move(all.report), context, std::move(files));
 }
 
 int run(const ScreenOptions& options, const Context& context) {
-  if (options.list || options.coverage || !options.from.empty())
-    for (const auto& [name, value] :
-         {std::pair{"--json", options.json}, {"--prometheus", options.prometheus}})
-      if (!value.empty())
-        refuse("{}: found {} with --list, --coverage or --from, allowed: with a screen", name, value);
-  if (options.list) return list(options);
-  if (!options.from.empty()) return reproduce(options);
-  if (options.coverage) return coverage(options);
+  if ((options.list || options.coverage || !options.from.empty()) && !options.prometheus.empty())
+    refuse("--prometheus: found {} with --list, --coverage or --from, allowed: with a screen",
+           options.prometheus);
+  if (!options.from.empty()) return reproduce(options, context);
+  if (options.list || options.coverage) {
+    try_outputs(options.outputs.files(), {});
+    return options.outputs.publish(options.list ? list(options) : coverage(options), context);
+  }
   const auto ranks = campaign::join_ranks();
   const bool first = ranks == nullptr || ranks->rank == 0;
   // Rank 0 looks at the options before the others, so that a refusal is one line.
@@ -180,14 +179,17 @@ int run(const ScreenOptions& options, const Context& context) {
   screen::Options how;
   how.instructions = chosen(options);
   how.inputs = screen::values_named<screen::InputSet>("--inputs", screen::kInputSets, options.inputs);
-  how.feeds = chosen_feeds(options, how.instructions);
+  static_cast<void>(chosen_works(options, how.instructions));
+  how.feeds = screen::feeds_named(options.feeds);
   how.seconds = options.quick ? kQuickSeconds : 60 * options.minutes;
   how.bursts = !options.steady && !options.quick;
   how.beside_others = options.beside_others;
   how.injection = chosen_injection(options.inject);
-  if (first)
-    for (const std::string& file : {options.json, options.prometheus, options.reproducer})
-      corpus::require_writable(file);
+  if (first) {
+    std::vector<NamedFile> files = options.outputs.files();
+    files.insert(files.end(), {{"--prometheus", options.prometheus}, {"--reproducer", options.reproducer}});
+    try_outputs(files, {});
+  }
   if (ranks != nullptr && first) ranks->share(0);
   std::vector<screen::GpuResult> results;
   Provenance provenance;
@@ -211,8 +213,7 @@ int run(const ScreenOptions& options, const Context& context) {
   };
   screen::Together all;
   if (ranks == nullptr) {
-    all = {.json = screen::json_of(results, provenance),
-           .text = screen::text_of(results),
+    all = {.report = report_of(results, provenance),
            .prometheus = screen::prometheus_of(results),
            .reproducer = options.reproducer.empty() ? "" : screen::first_reproducer(results),
            .failed = screen::failed(results),
@@ -223,10 +224,10 @@ int run(const ScreenOptions& options, const Context& context) {
       return end(kAllGood);  // mpirun ends everybody when one exit code is not 0: rank 0 has the last word
     all = screen::put_together(parts);
   }
-  publish(options, all);
-  if (all.failed) return end(kMismatch);
-  if (Interruptible::stopped()) return kInterrupted;
-  return all.passed ? kAllGood : kMismatch;
+  const bool failed = all.failed;
+  const int code = publish(options, std::move(all), context);
+  if (failed) return end(code);
+  return Interruptible::stopped() ? kInterrupted : code;
 }
 
 }  // namespace
@@ -258,8 +259,7 @@ void add_screen(Command& app) {
   command.option("--inject", options->inject,
                  "a build with faults: accumulator:SM,SUBCORE,LANE,WORD,FLIPS,EVERY, or "
                  "shared:SM,WORD,FLIPS,EVERY, or load:SM,WORD,FLIPS,EVERY, or lost:SM,EVERY");
-  command.section("Output");
-  add_result_option(command, options->json);
+  options->outputs.add_to(command);
   command.option("--prometheus FILE", options->prometheus,
                  "a file for the text file collector of node_exporter");
   command.option("--reproducer FILE", options->reproducer,

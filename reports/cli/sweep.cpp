@@ -9,13 +9,12 @@
 
 #include "common.hpp"
 #include "interruptible.hpp"
-#include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
+#include "outputs.hpp"
 #include "sweeps/accuracy.hpp"
 #include "sweeps/census.hpp"
 #include "sweeps/compare.hpp"
-#include "sweeps/memory_report.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 #include "sweeps/roofline.hpp"
@@ -26,33 +25,23 @@ namespace {
 struct SweepGemmOptions {
   std::vector<int> sizes;
   std::string out;
-  bool quick = false, json = false;
+  Outputs outputs;
+  bool quick = false;
 };
 
 struct SweepReportOptions {
-  std::string sweep, gemm, html, markdown;
+  std::string sweep, gemm;
   std::vector<std::string> ceilings;
+  Outputs outputs;
 };
 
 struct SweepOptions {
   std::vector<std::string> instructions, axes;
   std::string out = "out", resume;
   double energy_seconds = sweeps::RunRule{}.energy_seconds;
-  bool quick = false, list = false, json = false, no_files = false;
+  bool quick = false, list = false, no_files = false;
+  Outputs outputs;
 };
-
-std::string listing() {
-  std::string text;
-  for (const sweeps::Benchmark& benchmark : sweeps::benchmarks()) {
-    std::string axes;
-    for (const sweeps::AxisSpec& axis : benchmark.axes) axes += fmt::format(" {}", axis.name);
-    text += fmt::format("{:42}{}\n", benchmark.name, axes);
-  }
-  text += "\naxes (-a NAME=VALUE, NAME=[a,b,c], NAME=[start:end:step], NAME[pow2]=...):\n";
-  for (const sweeps::AxisSpec& axis : sweeps::axis_specs())
-    text += fmt::format("  {:6} {:60} usual {}, quick {}\n", axis.name, axis.meaning, axis.usual, axis.quick);
-  return text;
-}
 
 /// Empty, or what --resume names; with provenance, rule and axes of this sweep.
 sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& target,
@@ -83,18 +72,25 @@ sweeps::SweepResult start_of(const SweepOptions& options, sweeps::BenchTarget& t
   return result;
 }
 
-void write_sweep(const std::filesystem::path& folder, const sweeps::SweepResult& result) {
-  corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
-  corpus::write_file_atomically(folder / "sweep.md",
-                                std::string_view(report::rendered(sweeps::report_of(result), "markdown")));
-  corpus::write_file_atomically(folder / "sweep.csv", std::string_view(sweeps::to_csv(result)));
+constexpr const char* kFiles[] = {"sweep.json", "sweep.md", "sweep.csv"};
+
+/// The files of a sweep, as kFiles names them.
+std::vector<corpus::TextFile> files_of(const std::filesystem::path& folder,
+                                       const sweeps::SweepResult& result) {
+  return {{folder / kFiles[0], sweeps::to_json(result)},
+          {folder / kFiles[1], report::rendered(sweeps::report_of(result), "markdown")},
+          {folder / kFiles[2], sweeps::to_csv(result)}};
+}
+
+/// With the options of the command, and those three.
+std::vector<NamedFile> outputs_of(const Outputs& outputs, const std::string& folder) {
+  std::vector<NamedFile> files = outputs.files();
+  for (const char* name : kFiles) files.push_back({"--out", fmt::format("{}/{}", folder, name)});
+  return files;
 }
 
 int sweep(const SweepOptions& options, const Context& context) {
-  if (options.list) {
-    emit("-", listing());
-    return kAllGood;
-  }
+  if (options.list) return options.outputs.publish(sweeps::benchmarks_report(), context);
   sweeps::SweepOptions how{
       sweeps::select_benchmarks(options.instructions), sweeps::resolve_axes(options.axes, options.quick), {}};
   how.rule.energy_seconds = options.energy_seconds;
@@ -114,17 +110,21 @@ int sweep(const SweepOptions& options, const Context& context) {
                                 : fmt::format("the code of the timed kernels was not read: {}", no_code);
   const std::filesystem::path folder = options.out;
   if (!options.no_files) make_folder(options.out);
+  const std::vector<NamedFile> outputs =
+      options.no_files ? options.outputs.files() : outputs_of(options.outputs, options.out);
+  try_outputs(outputs, {});
   const auto save = [&] {
     if (!options.no_files)
-      corpus::write_file_atomically(folder / "sweep.json", std::string_view(sweeps::to_json(result)));
+      corpus::write_file_atomically(folder / kFiles[0], std::string_view(sweeps::to_json(result)));
   };
   const auto started = std::chrono::steady_clock::now();
   {
     const Interruptible interruptible;
     Progress progress(context.quiet, "sweeping", how.benchmarks.size());
-    if (!options.no_files)
-      progress.will_write(
-          {options.out + "/sweep.json", options.out + "/sweep.md", options.out + "/sweep.csv"});
+    std::vector<std::string> written;
+    for (const NamedFile& file : outputs)
+      if (file.path != "-") written.push_back(file.path);
+    progress.will_write(written);
     sweeps::run_sweep(*target, how,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
@@ -133,25 +133,22 @@ int sweep(const SweepOptions& options, const Context& context) {
                       result);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  const report::Report report = sweeps::report_of(result);
-  if (!options.no_files) write_sweep(folder, result);
-  if (options.json) {
-    emit("-", sweeps::to_json(result));
-  } else {
-    emit("-", report::rendered(report, "text"));
-    emit("-", fmt::format("\n{} points in {:.1f} s\n", result.points.size(), seconds));
-    if (!options.no_files)
-      emit("-", fmt::format("written: {0}/sweep.json {0}/sweep.md {0}/sweep.csv\n", options.out));
-  }
-  if (result.interrupted) return kInterrupted;
-  return result.wrong() == 0 ? kAllGood : kMismatch;
+  report::Report report = sweeps::report_of(result);
+  report.headline_last = true;
+  report.headline += fmt::format("; {:.1f} s", seconds);
+  if (!options.no_files) report.headline += "; written to " + options.out;
+  const int code =
+      options.outputs.publish(std::move(report), context,
+                              options.no_files ? std::vector<corpus::TextFile>{} : files_of(folder, result));
+  return result.interrupted ? kInterrupted : code;
 }
 
 struct SweepGateOptions {
   std::string sweep, sass, out;
+  Outputs outputs;
 };
 
-int gate(const SweepGateOptions& options) {
+int gate(const SweepGateOptions& options, const Context& context) {
   sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
   sweeps::SassReader reader;
   const std::string sass = text_of_file(options.sass);
@@ -171,17 +168,16 @@ int gate(const SweepGateOptions& options) {
     refuse("{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
            options.sass, options.sweep);
   make_folder(options.out);
-  std::vector<NamedFile> outputs;
-  for (const char* name : {"sweep.json", "sweep.md", "sweep.csv"})
-    outputs.push_back({"--out", fmt::format("{}/{}", options.out, name)});
-  try_outputs(outputs, {{"SWEEP", options.sweep}, {"SASS", options.sass}});
+  try_outputs(outputs_of(options.outputs, options.out), {{"SWEEP", options.sweep}, {"SASS", options.sass}});
+  const auto refused = before - measured();
   result.gate =
       fmt::format("the code of {} timed kernels was read afterwards, for {} points: {} were refused",
-                  code.size(), read, before - measured());
-  write_sweep(options.out, result);
-  emit("-",
-       fmt::format("{0}\nwritten: {1}/sweep.json {1}/sweep.md {1}/sweep.csv\n", result.gate, options.out));
-  return before == measured() ? kAllGood : kMismatch;
+                  code.size(), read, refused);
+  report::Report report = sweeps::report_of(result);
+  report.headline = result.gate;
+  report.tone = refused == 0 ? report::Tone::good : report::Tone::bad;
+  for (report::Section& section : report.sections) section.shown &= ~report::kOnTerminal;
+  return options.outputs.publish(std::move(report), context, files_of(options.out, result));
 }
 
 void add_gate(Command& command) {
@@ -195,7 +191,8 @@ void add_gate(Command& command) {
   gate_command.option("SASS FILE", options->sass, "text of cuobjdump -sass of the program that swept")
       .required();
   gate_command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv").required();
-  gate_command.runs([options](const Context&) { return gate(*options); });
+  options->outputs.add_to(gate_command);
+  gate_command.runs([options](const Context& context) { return gate(*options, context); });
 }
 
 int gemm(const SweepGemmOptions& options, const Context& context) {
@@ -205,10 +202,15 @@ int gemm(const SweepGemmOptions& options, const Context& context) {
   for (const int size : how.sizes)
     if (const std::string why = sweeps::why_no_gemm_size(size); !why.empty())
       throw InputError(fmt::format("--size: {}", why));
+  std::vector<NamedFile> files = options.outputs.files();
+  files.push_back({"--out", options.out});
+  try_outputs(files, {});
   const device::DeviceInfo gpu = require_device();
   Progress progress(context.quiet, "timing, rounds",
                     how.sizes.size() * static_cast<std::size_t>(how.rule.most));
-  progress.will_write({options.out});
+  std::vector<std::string> written = options.outputs.names();
+  written.push_back(options.out);
+  progress.will_write(written);
   how.keep_going = [&progress] {  // asked before every round; a size ends early when its spread is small
     progress.advance(1);
     return true;
@@ -216,9 +218,9 @@ int gemm(const SweepGemmOptions& options, const Context& context) {
   sweeps::GemmResult result = sweeps::run_gemms(gpu, how);
   name_program(result.provenance);
   const std::string json = sweeps::gemm_json(result);
-  if (!options.out.empty()) corpus::write_file_atomically(options.out, std::string_view(json));
-  emit("-", options.json ? json : report::rendered(sweeps::gemm_report(json, options.out), "text"));
-  return result.wrong() == 0 ? kAllGood : kMismatch;
+  std::vector<corpus::TextFile> out;
+  if (!options.out.empty()) out.push_back({options.out, json});
+  return options.outputs.publish(sweeps::gemm_report(json, options.out), context, std::move(out));
 }
 
 /// What --ceilings names, for the roofline of `result`.
@@ -237,103 +239,101 @@ std::vector<sweeps::SweepResult> ceilings_of(const SweepReportOptions& options,
   return ceilings;
 }
 
-int report_on(const SweepReportOptions& options) {
+int report_on(const SweepReportOptions& options, const Context& context) {
   std::vector<NamedFile> inputs = {{"SWEEP", options.sweep}, {"--gemm", options.gemm}};
   for (const std::string& file : options.ceilings) inputs.push_back({"--ceilings", file});
-  try_outputs({{"--html", options.html}, {"--md", options.markdown}}, inputs);
+  try_outputs(options.outputs.files(), inputs);
   const sweeps::SweepResult result = sweeps::from_json(text_of_file(options.sweep), options.sweep);
-  const std::vector<sweeps::SweepResult> ceilings = ceilings_of(options, result);
-  const std::vector<sweeps::AccuracyRow> accuracy = sweeps::accuracy_rows(result);
-  const std::string gemm = options.gemm.empty() ? "" : text_of_file(options.gemm);
-  if (!gemm.empty() && options.html.empty())
-    refuse("--gemm: found without --html, allowed: with it: it is for the page");
-  if (!options.html.empty()) {
-    report::Report report = sweeps::report_of(result, ceilings);
-    sweeps::add_context(report, result, accuracy, gemm, options.gemm);
-    corpus::write_file_atomically(options.html, std::string_view(report::rendered(report, "html")));
-  }
-  if (!options.markdown.empty())
-    corpus::write_file_atomically(options.markdown, std::string_view(report::rendered(
-                                                        sweeps::report_of(result, ceilings), "markdown")));
-  std::string text;
-  report::Report memory{.sections = sweeps::memory_sections(result)};
-  if (report::Section roofline = sweeps::roofline_section(result, ceilings);
-      !roofline.tables.front().rows.empty())
-    memory.sections.push_back(std::move(roofline));
-  if (!memory.sections.empty()) text = report::rendered(memory, "text") + "\n";
-  if (!accuracy.empty())
-    text +=
-        fmt::format("{}\n\n{}", sweeps::kAccuracyTitle, report::to_text(sweeps::accuracy_table(accuracy)));
-  emit("-", text.empty() ? "no rate and no level of memory: --html writes the other tables\n" : text);
-  for (const std::string& file : {options.html, options.markdown})
-    if (!file.empty()) emit("-", fmt::format("\nwritten: {}\n", file));
-  return kAllGood;
+  report::Report report = sweeps::report_of(result, ceilings_of(options, result));
+  sweeps::add_context(report, result, sweeps::accuracy_rows(result),
+                      options.gemm.empty() ? "" : text_of_file(options.gemm), options.gemm);
+  if (report.tone == report::Tone::bad) report.tone = report::Tone::note;  // the sweep itself said so
+  return options.outputs.publish(std::move(report), context);
 }
 
-int compare(const std::string& before, const std::string& after) {
+struct SweepCompareOptions {
+  std::string before, after;
+  Outputs outputs;
+};
+
+int compare(const SweepCompareOptions& options, const Context& context) {
+  const auto& [before, after, outputs] = options;
+  try_outputs(outputs.files(), {{"OLD", before}, {"NEW", after}});
   const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
   const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
     refuse("{}: found no point of {}, allowed: sweeps that share points", after, before);
-  emit("-", sweeps::comparison_text(compared));
-  return compared.count(sweeps::Change::slow) == 0 ? kAllGood : kMismatch;
+  return outputs.publish(sweeps::report_of(compared), context);
 }
 
 void add_compare(Command& command) {
-  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  auto options = std::make_shared<SweepCompareOptions>();
   Command compare_command = command.command(
       "compare",
       "two sweep.json: SAME, FAST, SLOW or AMBIGUOUS by their noise; exit 1 when something is slower",
       {"mmaudit sweep compare before/sweep.json after/sweep.json",
        "mmaudit sweep compare driver-570.json driver-580.json"});
-  compare_command.option("OLD FILE", files->first, "a sweep.json").required();
-  compare_command.option("NEW FILE", files->second, "another").required();
-  compare_command.runs([files](const Context&) { return compare(files->first, files->second); });
+  compare_command.option("OLD FILE", options->before, "a sweep.json").required();
+  compare_command.option("NEW FILE", options->after, "another").required();
+  options->outputs.add_to(compare_command);
+  compare_command.runs([options](const Context& context) { return compare(*options, context); });
 }
 
-int census(const std::vector<std::string>& files) {
-  if (files.empty()) {
-    emit("-", std::string(sweeps::shipped_census()));
-    return kAllGood;
-  }
+struct SweepCensusOptions {
+  std::vector<std::string> files;
+  Outputs outputs;
+};
+
+/// Prints the lines of the table, in which other programs read it, unless another form is asked for.
+int census(const SweepCensusOptions& options, const Context& context) {
+  std::vector<NamedFile> inputs;
+  for (const std::string& file : options.files) inputs.push_back({"SASS", file});
+  try_outputs(options.outputs.files(), inputs);
   std::vector<sweeps::CensusRow> rows;
-  for (const std::string& file : files) {
+  for (const std::string& file : options.files) {
     const std::vector<sweeps::CensusRow> found = sweeps::census_of(text_of_file(file));
     if (found.empty()) refuse("{}: found no timed kernel, allowed: what cuobjdump -sass prints of one", file);
     rows.insert(rows.end(), found.begin(), found.end());
   }
-  emit("-", sweeps::census_csv(rows));
-  return kAllGood;
+  const std::string csv =
+      options.files.empty() ? std::string(sweeps::shipped_census()) : sweeps::census_csv(rows);
+  report::Report report{.title = "What the timed instructions become"};
+  report.sections = {section_of(sweeps::census_table(csv))};
+  std::vector<corpus::TextFile> lines;
+  if (!options.outputs.printed()) lines.push_back({"-", csv});
+  return options.outputs.publish(std::move(report), context, std::move(lines));
 }
 
 void add_census(Command& command) {
-  auto files = std::make_shared<std::vector<std::string>>();
+  auto options = std::make_shared<SweepCensusOptions>();
   Command census_command = command.command(
       "census",
       "what the timed instructions become on seven targets: a CSV table; with files, of their disassembly",
       {"mmaudit sweep census", "mmaudit sweep census timed.sass"});
-  census_command.option("SASS FILE", *files, "text of cuobjdump -sass, by device/sweeps/census.sh");
-  census_command.runs([files](const Context&) { return census(*files); });
+  census_command.option("SASS FILE", options->files, "text of cuobjdump -sass, by device/sweeps/census.sh");
+  options->outputs.add_to(census_command);
+  census_command.runs([options](const Context& context) { return census(*options, context); });
 }
 
 void add_report(Command& command) {
   auto options = std::make_shared<SweepReportOptions>();
   Command report_command = command.command(
       "report",
-      "a sweep.json as a page: levels of memory, roofline, accuracy against speed, heat maps, "
-      "curves; prints the first three",
+      "a sweep.json as a report: findings, levels of memory, roofline, accuracy against speed; as a page "
+      "also "
+      "heat maps and curves",
       {"mmaudit sweep report out/sweep.json --html sweep.html",
        "mmaudit sweep report out/sweep.json --gemm gemm.json --html sweep.html",
        "mmaudit sweep report memory/sweep.json --ceilings matrix/sweep.json --html sweep.html"});
   report_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
-  report_command.option("--gemm FILE", options->gemm, "what sweep gemm --out wrote, for the page");
+  report_command.option("--gemm FILE", options->gemm,
+                        "what sweep gemm --out wrote: its products beside the sweep");
   report_command
       .option("--ceilings FILE", options->ceilings,
               "another sweep of the same GPU: its best rates count in the roofline")
       .one_value_per_use();
-  report_command.option("--html FILE", options->html, "a file for the page");
-  report_command.option("--md FILE", options->markdown, "a file for the tables, as sweep.md");
-  report_command.runs([options](const Context&) { return report_on(*options); });
+  options->outputs.add_to(report_command);
+  report_command.runs([options](const Context& context) { return report_on(*options, context); });
 }
 
 void add_products(Command& command) {
@@ -345,7 +345,7 @@ void add_products(Command& command) {
       .comma_separated();
   gemm_command.option("--out FILE", options->out, "a file for the JSON");
   gemm_command.flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
-  gemm_command.flag("--json", options->json, "print the JSON instead of the table");
+  options->outputs.add_to(gemm_command, true);
   gemm_command.runs([options](const Context& context) { return gemm(*options, context); });
 }
 
@@ -372,7 +372,7 @@ void add_sweep(Command& app) {
   command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv");
   command.option("--resume FILE", options->resume, "a sweep.json: its points are not measured again");
   command.flag("--no-files", options->no_files, "print only");
-  command.flag("--json", options->json, "print the JSON instead of the tables");
+  options->outputs.add_to(command, true);
   command.runs([options](const Context& context) { return sweep(*options, context); });
   add_compare(command);
   add_census(command);

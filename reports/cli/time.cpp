@@ -163,28 +163,20 @@ int grid(const TimeOptions& options, const Context& context) {
 /// The function with this name, or the only one whose name holds it.
 const sass::Function& chosen(const std::vector<sass::Function>& functions, const std::string& kernel) {
   if (kernel.empty()) refuse("--kernel: found nothing, allowed: a name, or a part that no other has");
-  const sass::Function *found = nullptr, *exact = nullptr;
-  int count = 0, same = 0;
+  std::vector<const sass::Function*> holding, exact;
   for (const sass::Function& one : functions) {
-    if (one.name.find(kernel) == std::string::npos) continue;
-    found = &one;
-    ++count;
-    if (one.name != kernel) continue;
-    exact = &one;
-    ++same;
+    if (one.name.find(kernel) != std::string::npos) holding.push_back(&one);
+    if (one.name == kernel) exact.push_back(&one);
   }
-  if (same > 1)
-    refuse("--kernel: found {}, the name of {} functions, allowed: a file that holds one", printable(kernel),
-           same);
-  if (exact != nullptr) return *exact;
-  if (count == 1) return *found;
-  std::vector<std::string> names;
-  names.reserve(functions.size());
-  for (const sass::Function& one : functions) names.push_back(one.name);
-  if (count == 0)
+  if (exact.size() > 1)
+    refuse("--kernel: found {}, the name of {} functions, allowed: a file that holds one", kernel,
+           exact.size());
+  if (exact.size() == 1) return *exact.front();
+  if (holding.size() == 1) return *holding.front();
+  if (holding.empty())
     refuse("--kernel: found {}, allowed: part of one of the {} functions of the file, e.g. {}", kernel,
-           names.size(), names.front());
-  refuse("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, count);
+           functions.size(), functions.front().name);
+  refuse("--kernel: found {}, which {} functions hold, allowed: a part of one", kernel, holding.size());
 }
 
 int sass(const TimeOptions& options, const Context& context) {

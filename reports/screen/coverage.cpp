@@ -96,12 +96,13 @@ std::vector<Coverage> simulate_coverage(const Architecture& architecture,
   return all;
 }
 
-report::Table coverage_table(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs) {
+report::Report report_of(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs) {
   report::Table table{.title = "Stuck-at faults that show"};
   table.columns = {{"instruction"}, {"faults", true}, {"undetectable", true}, {"shown of the rest", true}};
   for (const InputSet set : inputs) table.columns.emplace_back(name_of(set), true);
   table.columns.emplace_back(fmt::format("2 to {} bits", kMostBits), true);
   table.columns.emplace_back("shown of the rest", true);
+  report::Section hidden{.title = "Faults that none of these input sets shows"};
   for (const Coverage& one : coverage) {
     std::vector<report::Cell> row = {name_of(one.instruction), std::to_string(one.faults),
                                      std::to_string(one.undetectable),
@@ -111,8 +112,11 @@ report::Table coverage_table(const std::vector<Coverage>& coverage, const std::v
     row.emplace_back(std::to_string(one.wide_faults));
     row.emplace_back(percent(one.wide_shown, one.wide_faults - one.wide_undetectable));
     table.rows.push_back(std::move(row));
+    if (!one.hidden.empty()) hidden.lines.push_back(name_of(one.instruction) + ": " + one.hidden);
   }
-  return table;
+  report::Report out{.title = "Stuck-at faults of the modelled datapaths"};
+  out.sections = {section_of(std::move(table)), std::move(hidden)};
+  return out;
 }
 
 }  // namespace mmaudit::screen

@@ -1,6 +1,8 @@
 // The screens of several ranks as one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "mmaudit/json.hpp"
@@ -27,12 +29,9 @@ std::string metrics_together(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// Each line after "who: ".
-std::string with_name(const std::string& who, const std::string& text) {
-  std::istringstream lines(text);
-  std::string all;
-  for (std::string line; std::getline(lines, line);) all += fmt::format("{}: {}\n", who, line);
-  return all;
+void add_host(report::Table& verdicts, const std::string& host) {
+  verdicts.columns.insert(verdicts.columns.begin(), report::Column("host"));
+  for (auto& row : verdicts.rows) row.insert(row.begin(), report::Cell(host));
 }
 
 }  // namespace
@@ -49,8 +48,7 @@ std::string part_of(const std::vector<GpuResult>& gpus, const Provenance& proven
                     const std::string& host) {
   const Json part{{"host", host},
                   {"result", parse_json(json_of(gpus, provenance))},
-                  {"details", details_of(gpus)},
-                  {"verdicts", verdicts_of(gpus)},
+                  {"report", parse_json(report::to_json(report_of(gpus, provenance)))},
                   {"prometheus", prometheus_of(gpus, host)},
                   {"reproducer", first_reproducer(gpus)},
                   {"failed", failed(gpus)},
@@ -63,7 +61,7 @@ Together put_together(const std::vector<std::string>& parts) {
   all.passed = !parts.empty();
   Json whole;
   Json gpus = Json::array();
-  std::string verdicts;
+  report::Section verdicts;
   std::vector<std::string> metrics;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     const Json part = parse_json(parts[rank]);
@@ -74,19 +72,38 @@ Together put_together(const std::vector<std::string>& parts) {
       named.update(gpu);
       gpus.push_back(std::move(named));
     }
-    if (const auto details = part.at("details").get<std::string>(); !details.empty())
-      all.text += fmt::format("Rank {}, host {}\n\n", rank, host) + details;
-    verdicts += with_name(host, part.at("verdicts").get<std::string>());
+    report::Report own = report::report_of_json(part.at("report").dump(), host);
+    add_host(own.sections.back().tables.front(), host);
+    for (report::TestCase& one : own.cases) {
+      one.name.insert(0, host + ": ");
+      all.report.cases.push_back(std::move(one));
+    }
+    if (rank == 0) {
+      verdicts = std::move(own.sections.back());
+      all.report.title = own.title;
+      all.report.suite = own.suite;
+      all.report.provenance = own.provenance;
+    } else {
+      auto& rows = own.sections.back().tables.front().rows;
+      std::move(rows.begin(), rows.end(), std::back_inserter(verdicts.tables.front().rows));
+    }
+    own.sections.pop_back();
+    for (report::Section& section : own.sections) {
+      section.title.insert(0, fmt::format("Rank {}, host {}: ", rank, host));
+      all.report.sections.push_back(std::move(section));
+    }
     metrics.push_back(part.at("prometheus").get<std::string>());
     if (all.reproducer.empty()) all.reproducer = part.at("reproducer").get<std::string>();
     all.failed = all.failed || part.at("failed").get<bool>();
     all.passed = all.passed && part.at("passed").get<bool>();
   }
-  all.text += verdicts;
+  if (parts.empty()) return all;
+  all.report.sections.push_back(std::move(verdicts));
+  add_headline(all.report, all.passed);
   all.prometheus = metrics_together(metrics);
   whole["passed"] = all.passed;
   whole["gpus"] = std::move(gpus);
-  all.json = ordered_document(whole, 1);
+  all.report.json = [text = ordered_document(whole, 1)] { return text; };
   return all;
 }
 

@@ -15,6 +15,7 @@ namespace mmaudit::screen {
 namespace {
 
 constexpr std::size_t kMostShown = 5;
+constexpr std::string_view kVerdicts = "Verdicts";
 
 /// Multiply-adds per clock per multiprocessor at the clock held.
 double fma_per_clock(const WorkResult& one, int multiprocessors) {
@@ -120,36 +121,76 @@ std::string first_explained(const GpuResult& gpu) {
                                                          : explain_line(gpu.findings.front(), *architecture);
 }
 
-std::string errors_text(const GpuResult& gpu) {
-  if (gpu.suspects.empty()) return {};
-  std::string text = "\nWrong accumulators by place:\n";
-  for (const auto& [place, suspect] : gpu.suspects)
-    text += fmt::format("  SM {} sub-core {}: {} threads' checksums; {}\n", place.first, place.second,
-                        suspect.wrong, kind(suspect));
-  text += "By flipped bit of the accumulator:";
-  for (const auto& [bit, count] : gpu.flipped) text += fmt::format(" {}: {}", bit, count);
-  text += "\nFirst cases:\n";
-  for (std::size_t i = 0; i < std::min(kMostShown, gpu.findings.size()); ++i)
-    text += "  " + finding_text(gpu.findings[i]) + "\n";
-  if (const std::string line = first_explained(gpu); !line.empty())
-    text += "The last instruction of the first case's chain, by the model:\n  " + line + "\n";
-  return text;
+std::string who(const GpuResult& gpu) {
+  return gpu.device.ordinal < 0 ? "no GPU" : fmt::format("GPU {} {}", gpu.device.ordinal, gpu.device.name);
 }
 
-std::string verdict_line(const GpuResult& gpu) {
-  if (gpu.device.ordinal < 0) return fmt::format("no GPU: {}: {}\n", verdict(gpu), one_line(gpu.error));
-  const std::string who = fmt::format("GPU {} {}: {}", gpu.device.ordinal, gpu.device.name, verdict(gpu));
-  if (!gpu.refused.empty()) return fmt::format("{}: processes: {}\n", who, gpu.refused);
-  const auto [done, of] = gpu.covered();
-  std::string text = who;
-  if (!gpu.error.empty()) text += fmt::format(": {}; before that", one_line(gpu.error));
-  text +=
-      fmt::format(": {} wrong checksums, {:.2e} multiply-adds in {:.0f} s; {} of {} (SM, sub-core, type) ran",
-                  gpu.wrong(), gpu.fma(), gpu.seconds, done, of);
-  if (verdict(gpu) != "FAIL")
-    text += fmt::format("; at 95% confidence under {:.2g} visible faults per SM and hour", upper_bound(gpu));
-  if (gpu.hottest > 0) text += fmt::format("; up to {:.0f} C", gpu.hottest);
-  return text + "\n";
+/// Nothing where no accumulator was wrong.
+report::Section errors(const GpuResult& gpu) {
+  report::Section out{.title = "Wrong accumulators of " + who(gpu)};
+  if (gpu.suspects.empty()) return out;
+  report::Table places{
+      .title = "By place",
+      .columns = {{"SM", true}, {"sub-core", true}, {"threads' checksums", true}, "run again"}},
+      bits{.title = "By flipped bit of the accumulator", .columns = {{"bit", true}, {"flips", true}}};
+  for (const auto& [place, suspect] : gpu.suspects)
+    places.rows.push_back({std::to_string(place.first), std::to_string(place.second),
+                           std::to_string(suspect.wrong), kind(suspect)});
+  for (const auto& [bit, count] : gpu.flipped)
+    bits.rows.push_back({std::to_string(bit), std::to_string(count)});
+  out.tables = {std::move(places), std::move(bits)};
+  for (std::size_t i = 0; i < std::min(kMostShown, gpu.findings.size()); ++i)
+    out.lines.push_back(finding_text(gpu.findings[i]));
+  if (const std::string line = first_explained(gpu); !line.empty())
+    out.block = "The last instruction of the first case's chain, by the model:\n  " + line + "\n";
+  return out;
+}
+
+/// Why a GPU did not pass, as far as it is known.
+std::string reason(const GpuResult& gpu) {
+  if (!gpu.error.empty()) return one_line(gpu.error);
+  return gpu.refused.empty() ? "" : "processes: " + gpu.refused;
+}
+
+report::Table verdicts(const std::vector<GpuResult>& gpus) {
+  using Row = const GpuResult&;
+  return report::table_of<GpuResult>(
+      kVerdicts, gpus,
+      {{"GPU", who},
+       {"verdict",
+        [](Row gpu) {
+          const std::string text = verdict(gpu);
+          return report::Cell(text, text == "pass"   ? report::Tone::good
+                                    : text == "FAIL" ? report::Tone::bad
+                                                     : report::Tone::note);
+        }},
+       {{"wrong checksums", true}, [](Row gpu) { return std::to_string(gpu.wrong()); }},
+       {{"multiply-adds", true}, [](Row gpu) { return fmt::format("{:.2e}", gpu.fma()); }},
+       {{"seconds", true}, [](Row gpu) { return fmt::format("{:.0f}", gpu.seconds); }},
+       {{"(SM, sub-core, type) ran", true},
+        [](Row gpu) {
+          const auto [done, of] = gpu.covered();
+          return fmt::format("{} of {}", done, of);
+        }},
+       {{"faults per SM and hour", true},
+        [](Row gpu) {
+          return gpu.works.empty() || verdict(gpu) == "FAIL" ? "-"
+                                                             : fmt::format("under {:.2g}", upper_bound(gpu));
+        }},
+       {{"hottest", true},
+        [](Row gpu) { return gpu.hottest > 0 ? fmt::format("{:.0f} C", gpu.hottest) : "-"; }},
+       {{"why", false, true}, reason}});
+}
+
+report::TestCase case_of(const GpuResult& gpu) {
+  using Outcome = report::TestCase::Outcome;
+  const std::string text = verdict(gpu);
+  return {.group = "mmaudit.screen",
+          .name = who(gpu),
+          .outcome = text == "pass"   ? Outcome::passed
+                     : text == "FAIL" ? Outcome::failure
+                                      : Outcome::error,
+          .message = text == "pass" ? "" : text + ": " + reason(gpu)};
 }
 
 Json finding_json(const Finding& one) {
@@ -238,23 +279,45 @@ bool passed(const std::vector<GpuResult>& gpus) {
          std::all_of(gpus.begin(), gpus.end(), [](const GpuResult& gpu) { return verdict(gpu) == "pass"; });
 }
 
-std::string details_of(const std::vector<GpuResult>& gpus) {
-  std::string text;
+report::Report report_of(const std::vector<GpuResult>& gpus, const Provenance& provenance) {
+  report::Report out{.title = "Screen of tensor cores", .suite = "mmaudit screen"};
   for (const GpuResult& gpu : gpus) {
+    out.cases.push_back(case_of(gpu));
     if (gpu.works.empty()) continue;
-    text += fmt::format("GPU {} {}, driver {}", gpu.device.ordinal, gpu.device.name, gpu.device.driver);
-    if (gpu.power_limit > 0) text += fmt::format(", power limit {:.0f} W", gpu.power_limit);
-    text += "\n\n" + report::to_text(rates(gpu)) + "\n";
-    if (!gpu.energy.empty()) text += report::to_text(watts(gpu));
-    text += errors_text(gpu) + "\n";
+    report::Section& section = out.sections.emplace_back();
+    section.title = fmt::format("{}, driver {}", who(gpu), gpu.device.driver);
+    if (gpu.power_limit > 0) section.title += fmt::format(", power limit {:.0f} W", gpu.power_limit);
+    section.tables = {rates(gpu)};
+    if (!gpu.energy.empty()) section.tables.push_back(watts(gpu));
+    out.sections.push_back(errors(gpu));
   }
-  return text;
+  out.sections.push_back(section_of(verdicts(gpus)));
+  out.sections.back().remark = "Faults per SM and hour: visible ones, at 95% confidence.";
+  out.json = [gpus, provenance] { return json_of(gpus, provenance); };
+  out.provenance = provenance;
+  add_headline(out, passed(gpus));
+  return out;
 }
 
-std::string verdicts_of(const std::vector<GpuResult>& gpus) {
-  std::string text;
-  for (const GpuResult& gpu : gpus) text += verdict_line(gpu);
-  return text;
+void add_headline(report::Report& report, bool passed) {
+  const report::Table& table = report.sections.back().tables.front();
+  const auto at = static_cast<std::size_t>(
+      std::find_if(table.columns.begin(), table.columns.end(),
+                   [](const report::Column& column) { return column.header == "verdict"; }) -
+      table.columns.begin());
+  std::size_t good = 0;
+  std::string others;
+  for (const auto& row : table.rows) {
+    good += row[at].text == "pass" ? 1 : 0;
+    if (row[at].text == "pass") continue;
+    std::string name = row.front().text;
+    if (at > 1) name += ", " + row[1].text;
+    others += fmt::format("; {}: {}", name, row[at].text);
+    if (!row.back().text.empty()) others += ": " + row.back().text;
+  }
+  report.headline = fmt::format("{} of {} GPUs passed{}", good, table.rows.size(), others);
+  report.tone = passed ? report::Tone::good : report::Tone::bad;
+  report.headline_last = true;
 }
 
 std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& provenance) {

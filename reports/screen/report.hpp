@@ -1,11 +1,11 @@
 #pragma once
-// A screen as text, JSON and Prometheus metrics, and the fault simulation as a table.
+// A screen as a report, JSON and Prometheus metrics, and the fault simulation as a report.
 #include <string>
 #include <vector>
 
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/provenance.hpp"
-#include "mmaudit/report/table.hpp"
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/screen/screen.hpp"
 
 namespace mmaudit::screen {
@@ -20,13 +20,11 @@ bool hangs(const std::vector<GpuResult>& gpus);
 /// True when every GPU was screened whole and nothing was wrong.
 bool passed(const std::vector<GpuResult>& gpus);
 
-/// Rates, watts, errors by place.
-std::string details_of(const std::vector<GpuResult>& gpus);
-/// One line per GPU.
-std::string verdicts_of(const std::vector<GpuResult>& gpus);
-inline std::string text_of(const std::vector<GpuResult>& gpus) {
-  return details_of(gpus) + verdicts_of(gpus);
-}
+/// What: rates, watts and errors by place of each GPU, then the verdicts as the last section, and a test case
+/// per GPU. Bad unless passed(). The JSON is json_of().
+report::Report report_of(const std::vector<GpuResult>& gpus, const Provenance& provenance);
+/// Says in the headline what the rows of the last section say: how many GPUs passed, and which did not.
+void add_headline(report::Report& report, bool passed);
 std::string json_of(const std::vector<GpuResult>& gpus, const Provenance& provenance);
 /// For the text file collector of Prometheus' node exporter. `host`: a label more, where it has a name.
 std::string prometheus_of(const std::vector<GpuResult>& gpus, const std::string& host = "");
@@ -53,7 +51,8 @@ GpuResult no_gpu(const std::string& error, int local_rank);
 
 /// The screens of several ranks as one.
 struct Together {
-  std::string json, text, prometheus, reproducer;  ///< reproducer: of the first rank that has one
+  report::Report report;
+  std::string prometheus, reproducer;  ///< reproducer: of the first rank that has one
   bool failed = false, passed = false;
 };
 /// What: the screen of one rank as text, to be gathered.
@@ -70,8 +69,7 @@ struct Coverage {
   std::size_t faults = 0, undetectable = 0, shown = 0;
   std::vector<std::size_t> shown_by_set{};  ///< in the order of the sets
   std::size_t wide_faults = 0, wide_undetectable = 0, wide_shown = 0;
-  std::string
-      hidden{};  ///< the faults that these sets don't show, in one line; without the undetectable ones
+  std::string hidden{};  ///< faults that these sets don't show, in one line; without the undetectable ones
 };
 
 /// What: the fault simulation of each instruction that the architecture has, one instruction per host thread.
@@ -79,7 +77,7 @@ struct Coverage {
 std::vector<Coverage> simulate_coverage(const Architecture& architecture,
                                         const std::vector<Instruction>& instructions,
                                         const std::vector<InputSet>& inputs);
-/// One row per instruction; `inputs` as they were simulated.
-report::Table coverage_table(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs);
+/// One row per instruction, and the faults that stay hidden; `inputs` as they were simulated.
+report::Report report_of(const std::vector<Coverage>& coverage, const std::vector<InputSet>& inputs);
 
 }  // namespace mmaudit::screen

@@ -6,6 +6,7 @@
 #include "mmaudit/report/gemm_errors.hpp"
 #include "mmaudit/report/gemm_study.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/fields.hpp"
 #include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
@@ -27,17 +28,16 @@ std::vector<Accumulation> accumulations_of(const GemmDtype& dtype) {
 const Point* fastest(const SweepResult& result, const Instruction& instruction, std::uint64_t promote,
                      std::string_view scope) {
   for (const std::string_view init : {"random", "zero"}) {
-    const Point* best = nullptr;
-    for (const Point& point : result.points) {
+    const auto wanted = [&](const Point& point) {
       if (point.axis("scope") != scope || point.axis("init") != init ||
           point.number("promote") != static_cast<int>(promote))
-        continue;
+        return false;
       const Benchmark* benchmark = find_benchmark(point.subject);
-      if (benchmark == nullptr || benchmark->instruction != instruction) continue;
-      const auto rate = point.get(tag::kFlops);
-      if (rate && (best == nullptr || *rate > *best->get(tag::kFlops))) best = &point;
-    }
-    if (best != nullptr) return best;
+      return benchmark != nullptr && benchmark->instruction == instruction;
+    };
+    if (const Point* best =
+            highest(points_with(result, wanted), [](const Point& one) { return one.get(tag::kFlops); }))
+      return best;
   }
   return nullptr;
 }
@@ -113,18 +113,19 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
 }
 
 report::Table accuracy_table(const std::vector<AccuracyRow>& rows) {
-  using Row = const AccuracyRow&;
-  return report::table_of<AccuracyRow>(
-      "", rows,
-      {{"data type", [](Row row) { return row.title; }},
-       {"sum", [](Row row) { return row.accumulation; }},
-       {{"error", true}, [](Row row) { return error_text(row.total); }},
-       {{"of operands", true}, [](Row row) { return error_text(row.quantization); }},
-       {{"of the sum", true}, [](Row row) { return error_text(row.accumulated); }},
-       {{"TFLOPS", true}, [](Row row) { return number_text(row.flops, 1, 1e-12); }},
-       {{"TFLOPS/W", true}, [](Row row) { return number_text(row.flops_per_watt, 2, 1e-12); }},
-       {"instruction", [](Row row) { return row.instruction; }},
-       {"at", [](Row row) { return row.point; }}});
+  const auto error = [](std::string_view header, double AccuracyRow::*value) -> report::Field<AccuracyRow> {
+    return {{header, true}, [value](const AccuracyRow& row) { return error_text(row.*value); }};
+  };
+  return report::table_of<AccuracyRow>("", rows,
+                                       {{"data type", &AccuracyRow::title},
+                                        {"sum", &AccuracyRow::accumulation},
+                                        error("error", &AccuracyRow::total),
+                                        error("of operands", &AccuracyRow::quantization),
+                                        error("of the sum", &AccuracyRow::accumulated),
+                                        number_column("TFLOPS", &AccuracyRow::flops, 1, 1e-12),
+                                        number_column("TFLOPS/W", &AccuracyRow::flops_per_watt, 2, 1e-12),
+                                        {"instruction", &AccuracyRow::instruction},
+                                        {{"at", false, true}, &AccuracyRow::point}});
 }
 
 std::vector<std::string> accuracy_figures(const std::vector<AccuracyRow>& rows) {

@@ -116,4 +116,17 @@ std::string census_csv(const std::vector<CensusRow>& rows) {
   return text;
 }
 
+report::Table census_table(std::string_view csv, int target) {
+  report::Table table{.title = "What the instructions become"};
+  for (const std::string_view name : csv::fields_of(csv.substr(0, csv.find('\n'))))
+    table.columns.emplace_back(name, false, name == "opcodes");
+  for (const std::vector<std::string_view>& cells : csv::rows_of(csv, "")) {
+    const std::string_view found = cells.front();
+    const std::string wanted = fmt::format("sm_{}", target);
+    if (found == "target" || (target != 0 && found != wanted && found != wanted + "a")) continue;
+    table.rows.emplace_back(cells.begin(), cells.end());
+  }
+  return table;
+}
+
 }  // namespace mmaudit::sweeps

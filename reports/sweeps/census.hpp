@@ -6,14 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/report/table.hpp"
+
 namespace mmaudit::sweeps {
 
 /// One kernel on one target.
 struct CensusRow {
-  std::string target;  ///< "sm_90a"
-  std::string
-      subject;     ///< benchmark and its own coordinates: "wgmma.m64nNk16.f32.f16.f16 n=64 a=shared group=8"
-  int copies = 0;  ///< steps per turn of the loop, as ptxas unrolled it
+  std::string target;   ///< "sm_90a"
+  std::string subject;  ///< benchmark, coordinates: "wgmma.m64nNk16.f32.f16.f16 n=64 a=shared group=8"
+  int copies = 0;       ///< steps per turn of the loop, as ptxas unrolled it
   std::map<std::string, int> opcodes;  ///< of a turn and of the functions it calls, modifiers included; loop
                                        ///< and address arithmetic too
   std::vector<std::string_view> matrix_units;  ///< opcodes that the benchmark expects
@@ -33,5 +34,8 @@ std::vector<CensusRow> census_of(std::string_view sass);
 
 /// "target,subject,matrix,verdict,opcodes" lines.
 std::string census_csv(const std::vector<CensusRow>& rows);
+/// Such lines as a table, without the opcodes on a terminal. `target`: of this compute capability alone; 0:
+/// of every one.
+report::Table census_table(std::string_view csv, int target = 0);
 
 }  // namespace mmaudit::sweeps

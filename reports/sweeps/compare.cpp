@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "sweeps/fields.hpp"
+
 namespace mmaudit::sweeps {
 namespace {
 
@@ -82,33 +84,45 @@ namespace {
 constexpr std::size_t kMostNamed = 24;
 
 /// A key starts with the name of its benchmark and a blank.
-std::string alone_text(std::string_view label, const std::vector<std::string>& keys) {
-  std::string out;
-  if (keys.size() <= kMostNamed) {
-    for (const std::string& key : keys) out += fmt::format("{:9} {}\n", label, key);
-    return out;
-  }
+void add_alone(report::Table& table, std::string_view which, const std::vector<std::string>& keys) {
   std::map<std::string_view, int> points;
-  for (const std::string_view key : keys) ++points[key.substr(0, key.find(' '))];
-  for (const auto& [benchmark, count] : points)
-    out += fmt::format("{:9} {} {} of {}\n", label, count, count == 1 ? "point" : "points", benchmark);
-  return out;
+  for (const std::string_view key : keys)
+    ++points[keys.size() <= kMostNamed ? key : key.substr(0, key.find(' '))];
+  for (const auto& [what, count] : points) table.rows.push_back({which, std::to_string(count), what});
 }
 
 }  // namespace
 
-std::string comparison_text(const Compared& compared) {
-  std::string out;
-  for (const SweepComparison& one : compared.points)
-    if (one.change != Change::same)
-      out += fmt::format("{:9} {:+7.2f}%  {:.6g} -> {:.6g} {} (noise {:.2f}%, {:.2f}%)  {}\n",
-                         name_of(one.change), 100 * (one.after / one.before - 1), one.before, one.after,
-                         one.quantity, 100 * one.noise_before, 100 * one.noise_after, one.key);
-  out += alone_text("GONE", compared.only_before) + alone_text("NEW", compared.only_after);
-  out += fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new\n",
-                     compared.points.size(), compared.count(Change::same), compared.count(Change::fast),
-                     compared.count(Change::slow), compared.count(Change::ambiguous),
-                     compared.only_before.size(), compared.only_after.size());
+report::Report report_of(const Compared& compared) {
+  using Row = const SweepComparison&;
+  const int slow = compared.count(Change::slow);
+  report::Report out{.title = "Two sweeps, point by point"};
+  out.tone = slow == 0 ? report::Tone::good : report::Tone::bad;
+  out.headline =
+      fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new",
+                  compared.points.size(), compared.count(Change::same), compared.count(Change::fast), slow,
+                  compared.count(Change::ambiguous), compared.only_before.size(), compared.only_after.size());
+  out.headline_last = true;
+  out.records = report::table_of<SweepComparison>(
+      "Changes", compared.points,
+      {{"change",
+        [](Row one) {
+          return report::Cell(name_of(one.change),
+                              one.change == Change::slow ? report::Tone::bad : report::Tone::plain);
+        }},
+       {{"by", true}, [](Row one) { return fmt::format("{:+.2f}%", 100 * (one.after / one.before - 1)); }},
+       {{"before", true}, [](Row one) { return fmt::format("{:.6g}", one.before); }},
+       {{"after", true}, [](Row one) { return fmt::format("{:.6g}", one.after); }},
+       {"of", &SweepComparison::quantity},
+       share_column("noise before", &SweepComparison::noise_before, 2),
+       share_column("noise after", &SweepComparison::noise_after, 2),
+       {"point", &SweepComparison::key}});
+  report::Table changes = out.records,
+                alone{.title = "Points of one sweep alone", .columns = {"which", {"points", true}, "of"}};
+  std::erase_if(changes.rows, [](const auto& row) { return row.front().text == name_of(Change::same); });
+  add_alone(alone, "GONE", compared.only_before);
+  add_alone(alone, "NEW", compared.only_after);
+  out.sections = {section_of(std::move(changes)), section_of(std::move(alone))};
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/report/report.hpp"
 #include "mmaudit/sweeps/point.hpp"
 
 namespace mmaudit::sweeps {
@@ -41,8 +42,8 @@ Change classify(double before, double noise_before, double after, double noise_a
 Compared compare(const SweepResult& before, const SweepResult& after);
 
 std::string_view name_of(Change change);
-/// Everything that is not the same, and the counts. Many points that one sweep alone has are counted per
-/// benchmark.
-std::string comparison_text(const Compared& compared);
+/// Bad where a point is slower. Everything that is not the same as tables, all as records; many points that
+/// one sweep alone has are counted per benchmark.
+report::Report report_of(const Compared& compared);
 
 }  // namespace mmaudit::sweeps

@@ -97,12 +97,11 @@ std::string_view rate_unit(const Point& point) {
   return point.get(tag::kOperations) ? "operations/clk/SM" : "FMA/clk/SM";
 }
 
-std::string number_text(std::optional<double> value, int digits, double scale) {
-  return value ? fmt::format("{:.{}f}", scale * *value, digits) : "-";
-}
-
-std::string share_text(std::optional<double> share) {
-  return share ? fmt::format("{:.1f}%", 100 * *share) : "-";
+std::optional<double> share_of_memory(const Point& point) {
+  const auto rate = point.get(tag::kBytesPerSecond), peak = point.get(tag::kMemoryPeak);
+  const bool alone = point.axis("cluster").empty() || point.axis("cluster") == "1";
+  if (!alone || point.axis("level") != "memory" || !rate || !peak) return std::nullopt;
+  return *rate / *peak;
 }
 
 std::string warps_text(int warps) { return fmt::format("{} warp{}", warps, warps == 1 ? "" : "s"); }

@@ -1,5 +1,8 @@
 #include "sweeps/findings.hpp"
 
+#include <fmt/args.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace mmaudit::sweeps {
@@ -30,11 +33,6 @@ class Wanted {
   std::string warps_, ilp_;
 };
 
-bool has(const Point& point, const Axes& axes) {
-  return std::all_of(axes.begin(), axes.end(),
-                     [&](const auto& one) { return point.axis(one.first) == one.second; });
-}
-
 }  // namespace
 
 const Point* find_point(const SweepResult& result, const Query& query) {
@@ -42,7 +40,7 @@ const Point* find_point(const SweepResult& result, const Query& query) {
   return at == result.points.end() ? nullptr : &*at;
 }
 
-const Point* find_point(std::span<const Point* const> points, const Query& query) {
+const Point* find_point(const Points& points, const Query& query) {
   const Wanted wanted(query);
   const auto at = std::find_if(points.begin(), points.end(), [&](const Point* one) { return wanted(*one); });
   return at == points.end() ? nullptr : *at;
@@ -64,40 +62,41 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
 
 Source most(std::string_view summary, std::function<bool(const Point&)> wanted) {
   return [=](const SweepResult& result) {
-    std::optional<double> best;
-    for (const Point& point : result.points)
-      if (wanted(point))
-        if (const auto found = point.get(summary); found && (!best || *found > *best)) best = found;
-    return best;
+    return highest_number(points_with(result, wanted),
+                          [&](const Point& point) { return point.get(summary); });
   };
 }
 
-Source most(std::string_view subject, std::string_view summary, Axes axes, std::string_view scope) {
+Source most(std::string_view subject, std::string_view summary, Coordinates axes, std::string_view scope) {
   axes.emplace_back("scope", scope);
-  return most(summary, [=](const Point& point) { return point.subject == subject && has(point, axes); });
+  return most(summary, [=](const Point& point) { return point.subject == subject && is_at(point, axes); });
 }
 
 Source best_rate(std::string_view subject, int least_warps, int most_warps) {
   return [=](const SweepResult& result) {
-    std::optional<double> best;
-    for (const Point& point : result.points) {
-      if (point.subject != subject || point.axis("scope") != "sm") continue;
-      if (point.number("warps") < least_warps || point.number("warps") > most_warps) continue;
-      const std::optional<double> rate = point.rate();
-      if (rate && (!best || *rate > *best)) best = rate;
-    }
-    return best;
+    const auto wanted = [&](const Point& point) {
+      const int warps = point.number("warps");
+      return point.subject == subject && point.axis("scope") == "sm" && warps >= least_warps &&
+             warps <= most_warps;
+    };
+    return highest_number(points_with(result, wanted), &Point::rate);
   };
 }
 
-bool gpu_lacks(const SweepResult& result, std::string_view subject, const Axes& axes) {
-  bool any = false;
-  for (const Point& point : result.points) {
-    if (point.subject != subject || !has(point, axes)) continue;
-    if (point.skipped.empty() || point.skipped.starts_with("refused: ")) return false;
-    any = true;
-  }
-  return any;
+Source scaled(double factor, Source source) {
+  return [=](const SweepResult& result) {
+    std::optional<double> number = source(result);
+    if (number) *number *= factor;
+    return number;
+  };
+}
+
+bool gpu_lacks(const SweepResult& result, std::string_view subject, const Coordinates& axes) {
+  const Points points =
+      points_with(result, [&](const Point& point) { return point.subject == subject && is_at(point, axes); });
+  return !points.empty() && std::none_of(points.begin(), points.end(), [](const Point* point) {
+    return point->skipped.empty() || point->skipped.starts_with("refused: ");
+  });
 }
 
 Values numbers(const std::vector<std::optional<double>>& found) {
@@ -116,14 +115,19 @@ Values numbers(const SweepResult& result, const std::vector<Source>& sources) {
   return numbers(found);
 }
 
-std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources,
-                                                         void (*judge)(const Values&, Finding&)) {
+std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources, bool (*holds)(Values&),
+                                                         std::string measured) {
   return [=](const SweepResult& result, Finding& out) {
-    if (const Values found = numbers(result, sources); !found.empty()) judge(found, out);
+    Values found = numbers(result, sources);
+    if (found.empty()) return;
+    out.holds = holds(found);
+    fmt::dynamic_format_arg_store<fmt::format_context> arguments;
+    for (const double one : found) arguments.push_back(one);
+    out.measured = fmt::vformat(measured, arguments);
   };
 }
 
-std::optional<Convergence> convergence_of(std::span<const Point* const> points, Query query, int warps) {
+std::optional<Convergence> convergence_of(const Points& points, Query query, int warps) {
   constexpr double kConverged = 0.97;
   constexpr int kMostIlp = kIlpAxis.most;
   std::vector<Convergence> grid;
@@ -140,9 +144,7 @@ std::optional<Convergence> convergence_of(std::span<const Point* const> points, 
 }
 
 std::optional<Convergence> convergence_of(const SweepResult& result, const Query& query, int warps) {
-  std::vector<const Point*> points;
-  for (const Point& point : result.points) points.push_back(&point);
-  return convergence_of(points, query, warps);
+  return convergence_of(points_with(result, [](const Point&) { return true; }), query, warps);
 }
 
 std::vector<Finding> findings_of(const SweepResult& result) {

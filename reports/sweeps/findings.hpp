@@ -2,13 +2,12 @@
 // What the grid says, beyond its numbers: convergence points, and statements that hold or do not.
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "mmaudit/sweeps/point.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -16,14 +15,14 @@ namespace mmaudit::sweeps {
 struct Query {
   std::string_view subject;
   int warps = 1, ilp = 1;
-  std::string_view init = "random";                                        ///< empty: any
-  std::vector<std::pair<std::string_view, std::string_view>> others = {};  ///< (axis, value)
+  std::string_view init = "random";  ///< empty: any
+  Coordinates others = {};
   std::string_view scope = "sm";
 };
 /// Null when no such point was measured.
 const Point* find_point(const SweepResult& result, const Query& query);
 /// The same among some of the points.
-const Point* find_point(std::span<const Point* const> points, const Query& query);
+const Point* find_point(const Points& points, const Query& query);
 
 /// One number of a sweep; nullopt where it was not measured.
 using Source = std::function<std::optional<double>(const SweepResult&)>;
@@ -37,15 +36,14 @@ std::string_view measured_init(const SweepResult& result, std::string_view subje
 /// The largest summary of the points for which `wanted` holds.
 Source most(std::string_view summary, std::function<bool(const Point&)> wanted);
 /// The same of a benchmark's points with these coordinates, of the whole GPU or of one multiprocessor.
-using Axes = std::vector<std::pair<std::string_view, std::string_view>>;
-Source most(std::string_view subject, std::string_view summary, Axes axes = {},
+Source most(std::string_view subject, std::string_view summary, Coordinates axes = {},
             std::string_view scope = "gpu");
 /// The highest rate of a benchmark on one multiprocessor with so many warps.
 Source best_rate(std::string_view subject, int least_warps, int most_warps);
 
 /// True where all points of these coordinates were skipped, and none of them because its code or its rate was
 /// refused: this GPU lacks what they need.
-bool gpu_lacks(const SweepResult& result, std::string_view subject, const Axes& axes);
+bool gpu_lacks(const SweepResult& result, std::string_view subject, const Coordinates& axes);
 
 /// The values; empty when one of them was not measured.
 Values numbers(const std::vector<std::optional<double>>& found);
@@ -59,7 +57,7 @@ struct Convergence {
 /// What: the least ILP whose rate reaches 97% of the best rate with as many warps; Sun et al. give the
 /// convergence points of 4 and of 8 warps. nullopt when the warps were not swept. The query's warps and ilp
 /// do not matter.
-std::optional<Convergence> convergence_of(std::span<const Point* const> points, Query query, int warps);
+std::optional<Convergence> convergence_of(const Points& points, Query query, int warps);
 std::optional<Convergence> convergence_of(const SweepResult& result, const Query& query, int warps);
 
 struct Finding {
@@ -77,9 +75,14 @@ struct Statement {
   std::string_view text, source;
   std::function<void(const SweepResult& result, Finding& finding)> judge;
 };
-/// Judges by the numbers of these sources; undecided where one of them was not measured.
-std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources,
-                                                         void (*judge)(const Values&, Finding&));
+/// The same in units so many times smaller.
+Source scaled(double factor, Source source);
+inline Source giga(Source source) { return scaled(1e-9, std::move(source)); }
+inline Source tera(Source source) { return scaled(1e-12, std::move(source)); }
+/// Judges by the numbers of these sources; undecided where one of them was not measured. `holds` may add
+/// numbers. `measured` is a format string for all of them: {0:.1f} is the first.
+std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sources, bool (*holds)(Values&),
+                                                         std::string measured);
 
 /// Every statement, judged by those points of `result` whose results were compared and right.
 std::vector<Finding> findings_of(const SweepResult& result);

@@ -1,9 +1,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/json.hpp"
+#include "sweeps/fields.hpp"
 #include "sweeps/published.hpp"
 #include "sweeps/report.hpp"
 
@@ -42,25 +45,33 @@ std::string bits_of(const Json& bits) {
                      bits.at("order_known").get<bool>() ? "" : " (order of k unknown)");
 }
 
-/// A number of a point, "-" where it was not measured.
-report::Field<Json> number_field(std::string_view header, std::vector<const char*> way, double scale,
-                                 int digits, std::string_view unit = "") {
-  return {{header, true}, [=](const Json& point) -> std::string {
-            const Json* number = &point;
-            for (const char* const key : way)
-              if (number = number->find(key); number == nullptr) return "-";
-            return fmt::format("{:.{}f}{}", scale * number->get<double>(), digits, unit);
-          }};
+/// Other bits although the order of k is known.
+bool is_wrong(const Json& point) {
+  if (point.contains("skipped")) return false;
+  const Json& bits = point.at("bits");
+  return bits.at("differing").get<std::uint64_t>() > 0 && bits.at("order_known").get<bool>();
+}
+
+/// A number of a point, where it was measured.
+auto number_at(std::vector<const char*> way) {
+  return [way = std::move(way)](const Json& point) -> std::optional<double> {
+    const Json* number = &point;
+    for (const char* const key : way)
+      if (number = number->find(key); number == nullptr) return std::nullopt;
+    return number->get<double>();
+  };
 }
 
 report::Table table_of(const Json& points) {
   const auto text = [](const char* key) {
     return [key](const Json& point) { return point.at(key).get<std::string>(); };
   };
-  const auto share = [&](const Json& point) -> std::string {
+  const auto flops = number_at({"flops"});
+  const auto share = [&](const Json& point) -> std::optional<double> {
     const Json* ceiling = measured(points, kCublas, point.at("size").get<int>());
-    if (ceiling == nullptr || point.contains("skipped")) return "-";
-    return fmt::format("{:.1f}%", 100 * point.at("flops").get<double>() / ceiling->at("flops").get<double>());
+    if (ceiling == nullptr || point.contains("skipped")) return std::nullopt;
+    const auto own = flops(point), most = flops(*ceiling);
+    return own && most ? std::optional(*own / *most) : std::nullopt;
   };
   const auto bits = [](const Json& point) {
     return point.contains("skipped") ? point.at("skipped").get<std::string>() : bits_of(point.at("bits"));
@@ -72,13 +83,13 @@ report::Table table_of(const Json& points) {
       "Whole products, bfloat16 to binary32", Json::List(points.begin(), points.end()),
       {{{"size", true}, [](const Json& point) { return std::to_string(point.at("size").get<int>()); }},
        {"kernel", text("kernel")},
-       number_field("us", {"seconds", "median"}, 1e6, 1),
-       number_field("noise", {"seconds", "noise"}, 100, 2, "%"),
-       number_field("cycles", {"cycles"}, 1, 0),
-       number_field("longest block", {"longest_block", "cycles"}, 1, 0),
-       number_field("MHz", {"hz"}, 1e-6, 0),
-       number_field("TFLOPS", {"flops"}, 1e-12, 1),
-       {{"ceiling", true}, share},
+       number_column("us", number_at({"seconds", "median"}), 1, 1e6),
+       share_column("noise", number_at({"seconds", "noise"}), 2),
+       number_column("cycles", number_at({"cycles"})),
+       number_column("longest block", number_at({"longest_block", "cycles"})),
+       number_column("MHz", number_at({"hz"}), 0, 1e-6),
+       number_column("TFLOPS", flops, 1, 1e-12),
+       share_column("ceiling", share),
        {"sampled bits", bits},
        {"published cycles", published},
        {{"what", false, true}, text("what")}});
@@ -150,12 +161,20 @@ report::Report gemm_report(const std::string& json, const std::string& label) {
     Provenance from;
     read_fields(whole.at("meta"), kGemmMetaKeys, from);
     read_fields(whole.at("device"), kGemmDeviceKeys, from);
+    const Json& points = whole.at("points");
+    const auto wrong = std::count_if(points.begin(), points.end(), is_wrong);
     report::Report report{.title = "Whole products"};
-    report.meta = origin_of(from);
-    report.sections = {section_of(table_of(whole.at("points")))};
+    report.lead = origin_of(from);
+    report.headline =
+        wrong == 0
+            ? fmt::format("{} products: no sampled bit differs where the order of k is known", points.size())
+            : fmt::format("WRONG BITS in {} of {} products", wrong, points.size());
+    report.tone = wrong == 0 ? report::Tone::good : report::Tone::bad;
+    report.json = [json] { return json; };
+    report.sections = {section_of(table_of(points))};
     report.sections.front().remark =
         fmt::format("D = A * B^T, random operands. Ceiling: {}", whole.at("ceiling").get<std::string>());
-    report.sections.front().lines = statements_of(whole.at("points"));
+    report.sections.front().lines = statements_of(points);
     return report;
   } catch (const JsonError&) {
     throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));

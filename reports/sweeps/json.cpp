@@ -6,7 +6,7 @@
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/json.hpp"
-#include "mmaudit/printable.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/whole_number.hpp"
 #include "sweeps/plausible.hpp"
 #include "sweeps/point_groups.hpp"
@@ -36,12 +36,6 @@ void for_each_number(Rule& rule, Visit visit) {
   visit("gpu_milliseconds", rule.gpu_milliseconds);
   visit("energy_seconds", rule.energy_seconds);
   visit("energy_steps", rule.energy_steps);
-}
-
-const SummarySpec* spec_of_tag(std::string_view tag) {
-  for (const SummarySpec& spec : summary_specs())
-    if (spec.tag == tag) return &spec;
-  return nullptr;
 }
 
 /// "int64" or "string", as NVBench calls them.
@@ -155,8 +149,8 @@ double number_in(const Json& text, std::string_view tag, const std::string& labe
   const double number = whole_number<double>(value).value_or(std::nan(""));
   // Written so that a NaN is refused, and -0 too.
   if (!(number <= range.most) || std::signbit(number) || (number == 0 && !range.zero))
-    throw InputError(fmt::format("{}: {}: found \"{}\", allowed: a number {} 0, at most {}", label, tag,
-                                 printable(value, 40), range.zero ? "from" : "above", range.most));
+    refuse("{}: {}: found {}, allowed: a number {} 0, at most {}", label, tag, in_quotes(value),
+           range.zero ? "from" : "above", range.most);
   return number;
 }
 
@@ -168,36 +162,26 @@ std::vector<std::uint32_t> list_in(const Json& text, std::string_view tag, const
   for (const std::string_view one : split(values, ' ')) {
     const auto number = whole_number<std::uint32_t>(one);
     if (!number || numbers.size() == kMost)
-      throw InputError(
-          fmt::format("{}: {}: found \"{}\", allowed: at most {} whole numbers from 0 to 2^32 - 1", label,
-                      tag, printable(one, 40), kMost));
+      refuse("{}: {}: found {}, allowed: at most {} whole numbers from 0 to 2^32 - 1", label, tag,
+             in_quotes(one), kMost);
     numbers.push_back(*number);
   }
   return numbers;
 }
 
-/// What from() says of a tag that this program does not write.
-InputError unknown_tag(std::string_view where, std::string_view tag, const std::string& label) {
-  return InputError(
-      fmt::format("{}: {}: found the tag \"{}\", which {} lacks", label, where, printable(tag, 40), kSchema));
+/// Of a tag that this program does not write.
+template <class Specs>
+void require_tag(const Specs& specs, std::string_view tag, std::string_view where, const std::string& label) {
+  if (std::none_of(specs.begin(), specs.end(), [&](const auto& spec) { return spec.tag == tag; }))
+    refuse("{}: {}: found the tag {}, which {} lacks, allowed: its tags", label, where, in_quotes(tag),
+           kSchema);
 }
 
 double property_in(const Json& from, std::string_view key, const std::string& label) {
   const auto number = from.get<double>();
   if (!(number >= 0 && number <= 1e20))
-    throw InputError(
-        fmt::format("{}: {}: found {}, allowed: a number from 0, at most 1e20", label, key, number));
+    refuse("{}: {}: found {}, allowed: a number from 0, at most 1e20", label, key, number);
   return number;
-}
-
-void read_lists(const Json& from, const std::string& label, Point& point) {
-  for (const Json& one : from) {
-    const auto tag = one.at("tag").get<std::string>();
-    const auto specs = list_specs();
-    if (std::none_of(specs.begin(), specs.end(), [&](const ListSpec& spec) { return spec.tag == tag; }))
-      throw unknown_tag("lists", tag, label);
-    point.lists[tag] = list_in(one.at("values"), tag, label);
-  }
 }
 
 std::vector<Axis> axes_in(const Json& from) {
@@ -216,8 +200,7 @@ constexpr std::size_t kMostPoints = std::size_t{1} << 15;
 SweepResult result_in(const Json& root, const std::string& label) {
   const Json& meta = root.at("meta");
   if (const auto schema = meta.at("schema").get<std::string>(); schema != kSchema)
-    throw InputError(
-        fmt::format("{}: meta.schema: found \"{}\", allowed: {}", label, printable(schema, 40), kSchema));
+    refuse("{}: meta.schema: found {}, allowed: {}", label, in_quotes(schema), kSchema);
   SweepResult result;
   result.interrupted = meta.at("interrupted").get<bool>();
   if (const Json* const gate = meta.find("gate")) gate->get_to(result.gate);
@@ -239,21 +222,24 @@ SweepResult result_in(const Json& root, const std::string& label) {
       point.skipped = from.at("skip_reason").get<std::string>();
       for (const Json& summary : from.at("summaries")) {
         const auto tag = summary.at("tag").get<std::string>();
-        if (spec_of_tag(tag) == nullptr) throw unknown_tag("summaries", tag, label);
+        require_tag(summary_specs(), tag, "summaries", label);
         point.summaries[tag] = number_in(summary.at("data").at(0).at("value"), tag, label);
       }
-      if (from.contains("lists")) read_lists(from.at("lists"), label, point);
+      if (from.contains("lists"))
+        for (const Json& list : from.at("lists")) {
+          const auto tag = list.at("tag").get<std::string>();
+          require_tag(list_specs(), tag, "lists", label);
+          point.lists[tag] = list_in(list.at("values"), tag, label);
+        }
       const bool skipped = from.at("is_skipped").get<bool>();
       if (skipped == point.skipped.empty() || skipped != point.summaries.empty())
-        throw InputError(
-            fmt::format("{}: {}: is_skipped: found {} with {} summaries and {} skip_reason, allowed: true "
-                        "with a reason and "
-                        "no summaries, or false with summaries and no reason",
-                        label, printable(point.key()), skipped, point.summaries.size(),
-                        point.skipped.empty() ? "no" : "a"));
+        refuse(
+            "{}: {}: is_skipped: found {} with {} summaries and {} skip_reason, allowed: true with a reason "
+            "and no summaries, or false with summaries and no reason",
+            label, point.key(), skipped ? "true" : "false", point.summaries.size(),
+            point.skipped.empty() ? "no" : "a");
       if (result.points.size() == kMostPoints)
-        throw InputError(fmt::format("{}: benchmarks: found more than {} states, allowed: at most so many",
-                                     label, kMostPoints));
+        refuse("{}: benchmarks: found more than {} states, allowed: at most so many", label, kMostPoints);
       result.points.push_back(std::move(point));
     }
   require_plausible(result, label);
@@ -286,7 +272,7 @@ SweepResult from_json(std::string_view text, const std::string& label) {
   try {
     return result_in(corpus::parse_bounded(text, label, kAllowed), label);
   } catch (const JsonError&) {  // a field is missing or of another type
-    throw InputError(fmt::format("{}: found another object, allowed: {}", label, kAllowed));
+    refuse("{}: found another object, allowed: {}", label, kAllowed);
   }
 }
 

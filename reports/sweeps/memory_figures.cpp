@@ -5,6 +5,7 @@
 
 #include "mmaudit/report/figures.hpp"
 #include "mmaudit/sweeps/groups.hpp"
+#include "sweeps/fields.hpp"
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_levels.hpp"
 #include "sweeps/memory_report.hpp"
@@ -30,10 +31,7 @@ report::LevelPicture::Box box_of(const MachineLevel& level) {
     box.measured.push_back(fmt::format("{:.1f} cycles", *level.cycles));
   else if (!level.note.empty())
     box.measured.push_back(level.note);
-  if (level.bytes_per_second)
-    box.measured.push_back(*level.bytes_per_second >= 1e12
-                               ? fmt::format("{:.2f} TB/s", 1e-12 * *level.bytes_per_second)
-                               : fmt::format("{:.0f} GB/s", 1e-9 * *level.bytes_per_second));
+  if (level.bytes_per_second) box.measured.push_back(bytes_text(*level.bytes_per_second));
   if (level.bytes_per_clock) box.measured.push_back(fmt::format("{:.1f} B/clk/SM", *level.bytes_per_clock));
   if (const std::string cycles = beside(level.published_cycles); !cycles.empty())
     box.published.push_back(fmt::format("{}: {} cycles", kBeside, cycles));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sweeps/fields.hpp"
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_levels.hpp"
 #include "sweeps/point_groups.hpp"
@@ -18,28 +19,30 @@ using report::table_of;
 
 constexpr double kMebi = 1 << 20;
 
-std::string cycles_text(std::optional<double> cycles) { return number_text(cycles, 1); }
-
 std::string footprint(int kib) {
   return kib % 1024 == 0 ? fmt::format("{} MiB", kib / 1024) : fmt::format("{} KiB", kib);
 }
 
-/// The point with the highest rate among those of a subject with these coordinates.
-const Point* fastest(const SweepResult& result, const std::vector<std::string_view>& subjects,
-                     std::string_view scope,
-                     const std::vector<std::pair<std::string_view, std::string_view>>& axes) {
-  const Point* best = nullptr;
-  const auto rate = [](const Point& point) {
-    return point.get(tag::kBytesPerSecond).value_or(point.get(tag::kBytes).value_or(0));
+/// The fastest of the points of two subjects, with lanes of 4 and of 16 bytes, of the whole GPU.
+const Point* fastest(const SweepResult& result, std::string_view narrow, std::string_view wide,
+                     const Coordinates& axes) {
+  const auto wanted = [&](const Point& point) {
+    return (point.subject == narrow || point.subject == wide) && point.axis("scope") == "gpu" &&
+           is_at(point, axes);
   };
-  for (const Point& point : result.points)
-    if (std::find(subjects.begin(), subjects.end(), point.subject) != subjects.end() &&
-        point.axis("scope") == scope && rate(point) > 0 &&
-        std::all_of(axes.begin(), axes.end(),
-                    [&](const auto& one) { return point.axis(one.first) == one.second; }) &&
-        (best == nullptr || rate(point) > rate(*best)))
-      best = &point;
-  return best;
+  return highest(points_with(result, wanted), [](const Point& point) {
+    const auto rate = point.get(tag::kBytesPerSecond);
+    return rate ? rate : point.get(tag::kBytes);
+  });
+}
+
+const Point* fastest_stream(const SweepResult& result, std::string_view level) {
+  return fastest(result, "stream.ld.u32", "stream.ld.v4.u32", {{"level", level}});
+}
+
+const Point* fastest_in_cluster(const SweepResult& result, std::string_view reads) {
+  return fastest(result, "stream.ld.shared::cluster.u32", "stream.ld.shared::cluster.v4.u32",
+                 {{"reads", reads}});
 }
 
 void add_rate(MachineLevel& level, const Point* point) {
@@ -70,40 +73,39 @@ std::string published_level(std::string_view level) {
 }
 
 Table levels_table(const std::vector<MachineLevel>& levels) {
-  return table_of<MachineLevel>(
-      "", levels,
-      {{"level", [](const MachineLevel& level) { return level.name; }},
-       {{"cycles", true},
-        [](const MachineLevel& level) {
-          return level.cycles || level.note.empty() ? cycles_text(level.cycles) : level.note;
-        }},
-       {{"GB/s", true},
-        [](const MachineLevel& level) { return number_text(level.bytes_per_second, 0, 1e-9); }},
-       {{"B/clk/SM", true}, [](const MachineLevel& level) { return cycles_text(level.bytes_per_clock); }},
-       {"published cycles", [](const MachineLevel& level) { return level.published_cycles; }},
-       {"published bytes", [](const MachineLevel& level) { return level.published_bytes; }}});
+  return table_of<MachineLevel>("", levels,
+                                {{"level", &MachineLevel::name},
+                                 {{"cycles", true},
+                                  [](const MachineLevel& level) {
+                                    return level.cycles || level.note.empty() ? number_text(level.cycles, 1)
+                                                                              : level.note;
+                                  }},
+                                 number_column("GB/s", &MachineLevel::bytes_per_second, 0, 1e-9),
+                                 number_column("B/clk/SM", &MachineLevel::bytes_per_clock, 1),
+                                 {"published cycles", &MachineLevel::published_cycles},
+                                 {{"published bytes", false, true}, &MachineLevel::published_bytes}});
 }
 
 Table plateaus_table(const SweepResult& result) {
   return table_of<Plateau>(
       "", plateaus_of(result),
-      {{"level", [](const Plateau& one) { return std::string(one.level); }},
+      {{"level", &Plateau::level},
        {"footprints",
         [](const Plateau& one) { return footprint(one.from_kib) + " to " + footprint(one.to_kib); }},
-       {{"points", true}, [](const Plateau& one) { return std::to_string(one.points); }},
+       number_column("points", &Plateau::points),
        {{"cycles", true},
-        [](const Plateau& one) { return one.flat ? cycles_text(one.median) : std::string("climbs"); }},
-       {{"least", true}, [](const Plateau& one) { return cycles_text(one.least); }},
-       {{"most", true}, [](const Plateau& one) { return cycles_text(one.most); }},
-       {"published cycles", [](const Plateau& one) { return published_level(one.level); }}});
+        [](const Plateau& one) { return one.flat ? number_text(one.median, 1) : std::string("climbs"); }},
+       number_column("least", &Plateau::least, 1),
+       number_column("most", &Plateau::most, 1),
+       {{"published cycles", false, true}, [](const Plateau& one) { return published_level(one.level); }}});
 }
 
 Table groups_table(const SweepResult& result) {
   return table_of<LoadGroup>(
       "", load_groups(result),
-      {{"group", [](const LoadGroup& one) { return std::string(one.name); }},
-       {{"cycles", true}, [](const LoadGroup& one) { return cycles_text(one.median); }},
-       {{"spread", true}, [](const LoadGroup& one) { return cycles_text(one.spread); }},
+      {{"group", &LoadGroup::name},
+       number_column("cycles", &LoadGroup::median, 1),
+       number_column("spread", &LoadGroup::spread, 1),
        {{"share of the pair", true},
         [](const LoadGroup& one) { return fmt::format("{:.0f}%", 100 * one.share); }},
        {"published cycles", [](const LoadGroup& one) { return published_fact(one.name); }}});
@@ -114,34 +116,26 @@ Table partitions_table(const std::vector<PartitionMap>& maps) {
       "", maps,
       {{"access",
         [](const PartitionMap& one) {
-          return std::string(one.point->subject == kPartitionAtom ? "atomic operations" : "loads");
+          return one.point->subject == kPartitionAtom ? "atomic operations" : "loads";
         }},
-       {{"spacing", true}, [](const PartitionMap& one) { return std::string(one.point->axis("spacing")); }},
-       {{"lines", true}, [](const PartitionMap& one) { return std::to_string(one.cycles.front().size()); }},
+       {{"spacing", true}, [](const PartitionMap& one) { return one.point->axis("spacing"); }},
+       number_column("lines", [](const PartitionMap& one) { return one.cycles.front().size(); }),
        {"SMs of the sides",
         [](const PartitionMap& one) {
           return fmt::format("{} and {}", one.first_side, one.cycles.size() - one.first_side);
         }},
-       {{"near", true}, [](const PartitionMap& one) { return cycles_text(one.near); }},
-       {{"far", true}, [](const PartitionMap& one) { return cycles_text(one.far); }},
-       {{"spread", true}, [](const PartitionMap& one) { return cycles_text(one.spread); }},
-       {{"agree with their side", true},
-        [](const PartitionMap& one) { return fmt::format("{:.1f}%", 100 * one.agreement); }}});
+       number_column("near", &PartitionMap::near, 1),
+       number_column("far", &PartitionMap::far, 1),
+       number_column("spread", &PartitionMap::spread, 1),
+       share_column("agree with their side", &PartitionMap::agreement)});
 }
 
 Table placement_table(const SweepResult& result) {
-  struct Group {
-    std::size_t number;
-    std::vector<std::uint32_t> places;
-  };
-  std::vector<Group> groups;
-  for (std::vector<std::uint32_t>& places : multiprocessor_groups(result))
-    groups.push_back({groups.size() + 1, std::move(places)});
-  return table_of<Group>(
-      "", groups,
-      {{{"group", true}, [](const Group& one) { return std::to_string(one.number); }},
-       {{"SMs", true}, [](const Group& one) { return std::to_string(one.places.size()); }},
-       {"their numbers", [](const Group& one) { return fmt::format("{}", fmt::join(one.places, " ")); }}});
+  Table table{.columns = {{"group", true}, {"SMs", true}, "their numbers"}};
+  for (const std::vector<std::uint32_t>& places : multiprocessor_groups(result))
+    table.rows.push_back({std::to_string(table.rows.size() + 1), std::to_string(places.size()),
+                          fmt::format("{}", fmt::join(places, " "))});
+  return table;
 }
 
 /// What the driver of this GPU says, in the words of the paper's table; "-" where it says nothing.
@@ -212,19 +206,16 @@ std::vector<MachineLevel> machine_levels(const SweepResult& result) {
         out.note = fmt::format("{:.0f} to {:.0f}, climbing", found->least, found->most);
       out.published_cycles = published_level(level);
     }
-    if (!stream.empty())
-      add_rate(out, fastest(result, {"stream.ld.u32", "stream.ld.v4.u32"}, "gpu", {{"level", stream}}));
+    if (!stream.empty()) add_rate(out, fastest_stream(result, stream));
     return out;
   };
   MachineLevel shared{.name = "shared memory"};
   add_latency(shared, find_point(result, {.subject = "ld.shared.u32+index"}));
-  add_rate(shared, fastest(result, {"stream.ld.shared::cluster.u32", "stream.ld.shared::cluster.v4.u32"},
-                           "gpu", {{"reads", "own"}}));
+  add_rate(shared, fastest_in_cluster(result, "own"));
   MachineLevel other{.name = "shared, another SM"};
   add_latency(other, find_point(result, {.subject = "ld.shared::cluster.u32",
                                          .others = {{"cluster", "2"}, {"peer", "1"}}}));
-  add_rate(other, fastest(result, {"stream.ld.shared::cluster.u32", "stream.ld.shared::cluster.v4.u32"},
-                          "gpu", {{"reads", "ring"}}));
+  add_rate(other, fastest_in_cluster(result, "ring"));
   MachineLevel message{.name = "word through memory"};
   add_latency(message, find_point(result, {.subject = kMessage, .others = {{"flag", "apart"}}}));
   MachineLevel far = chased("far L2", "far L2", "");

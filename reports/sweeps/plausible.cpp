@@ -10,6 +10,7 @@
 #include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/point_groups.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -62,11 +63,9 @@ void require_rates(const Point& point, const Benchmark* benchmark, int compute_c
     }
   if (const auto share = point.get(tag::kShareHeld); share && *share > kOverCeiling)
     refuse_rate(point, tag::kShareHeld, *share, 1, "the peak at the clock held", label);
-  // What arrives in several blocks of a cluster is not read as often.
-  const bool alone = point.axis("cluster").empty() || point.axis("cluster") == "1";
-  const auto rate = point.get(tag::kBytesPerSecond), peak = point.get(tag::kMemoryPeak);
-  if (alone && point.axis("level") == "memory" && rate && peak && *rate > kOverCeiling * *peak)
-    refuse_rate(point, tag::kBytesPerSecond, *rate, *peak, "the memory's peak", label);
+  if (const auto share = share_of_memory(point); share && *share > kOverCeiling)
+    refuse_rate(point, tag::kBytesPerSecond, *point.get(tag::kBytesPerSecond), *point.get(tag::kMemoryPeak),
+                "the memory's peak", label);
 }
 
 /// What two points share that are the same, in whatever order their axes stand.

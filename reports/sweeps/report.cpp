@@ -6,6 +6,7 @@
 #include <map>
 
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "sweeps/fields.hpp"
 #include "sweeps/findings.hpp"
 #include "sweeps/memory_report.hpp"
 #include "sweeps/point_groups.hpp"
@@ -28,21 +29,20 @@ std::string text_of(const std::optional<Convergence>& at) {
   return at ? fmt::format("({},{}) {:.1f} {:.1f}", at->warps, at->ilp, at->cycles, at->rate) : "-";
 }
 
-/// A column of one summary, one axis, or the coordinates that a whole GPU picks for itself.
-Field<const Point*> column(std::string_view header, const char* tag, int digits, double scale = 1) {
-  return {{header, true}, [=](const Point* point) { return number_text(point->get(tag), digits, scale); }};
-}
-Field<const Point*> share_column(std::string_view header, const char* tag) {
-  return {{header, true}, [=](const Point* point) { return share_text(point->get(tag)); }};
+/// What a summary of a point is, as a column.
+auto get(const char* tag) {
+  return [tag](const Point* point) { return point->get(tag); };
 }
 Field<const Point*> axis_column(std::string_view header, std::string axis) {
   return {header, [axis](const Point* point) { return point->axis(axis); }};
 }
-Field<const Point*> published_column(std::string_view header, std::string (*published)(const Point&)) {
-  return {header, [published](const Point* point) { return published(*point); }};
+Field<const Point*> published_column(std::string_view header, std::string (*published)(const Point&),
+                                     bool wide_only = false) {
+  return {{header, false, wide_only}, [published](const Point* point) { return published(*point); }};
 }
-const Field<const Point*> kSubject = {"instruction", [](const Point* point) { return point->subject; }};
-const Field<const Point*> kKey = {"point", [](const Point* point) { return point->key(); }};
+const auto kRate = [](const Point* point) { return point->rate(); };
+const Field<const Point*> kSubject = {"instruction", &Point::subject};
+const Field<const Point*> kGigaOperations = number_column("Gop/s", get(tag::kOperationsPerSecond), 0, 1e-9);
 const Field<const Point*> kCoordinates = {
     "point", [](const Point* point) {
       constexpr std::string_view kOwnColumn[] = {"scope", "init"};
@@ -82,10 +82,8 @@ Table chains_table(const SweepResult& result, const Points& points, const String
   };
   std::vector<Grid> grids;
   for (const Points& group : grouped(with_measured_init(result, points), key_without(kGridAxes))) {
-    const Point* best = *std::max_element(group.begin(), group.end(), [](const Point* x, const Point* y) {
-      return x->rate().value_or(0) < y->rate().value_or(0);
-    });
-    if (!best->rate()) continue;
+    const Point* best = highest(group, &Point::rate);
+    if (best == nullptr) continue;
     Query query{.subject = best->subject, .init = best->axis("init")};
     for (const std::string& axis : axes) query.others.emplace_back(axis, best->axis(axis));
     const Point* one = find_point(group, query);
@@ -98,21 +96,20 @@ Table chains_table(const SweepResult& result, const Points& points, const String
     return [warps](const Grid& grid) { return text_of(convergence_of(grid.points, grid.query, warps)); };
   };
   const auto cycles = [](const Grid& grid) {
-    return grid.one == nullptr ? "-" : number_text(grid.one->get(tag::kCycles), 2);
+    return grid.one == nullptr ? std::nullopt : grid.one->get(tag::kCycles);
   };
   const auto best = [](const Grid& grid) {
     return fmt::format("({},{}) {:.1f}", grid.best->number("warps"), grid.best->number("ilp"),
                        *grid.best->rate());
   };
-  fields.insert(
-      fields.end(),
-      {{{"latency", true}, cycles},
-       {"4 warps converge", converges(4)},
-       {"8 warps converge", converges(8)},
-       {"best " + std::string(rate), best},
-       {{"of peak", true}, [](const Grid& grid) { return share_text(grid.best->get(tag::kShareHeld)); }},
-       {"published latency",
-        [](const Grid& grid) { return grid.one == nullptr ? "" : published_cycles(*grid.one); }}});
+  fields.insert(fields.end(),
+                {number_column("latency", cycles, 2),
+                 {"4 warps converge", converges(4)},
+                 {"8 warps converge", converges(8)},
+                 {"best " + std::string(rate), best},
+                 share_column("of peak", [](const Grid& grid) { return grid.best->get(tag::kShareHeld); }),
+                 {"published latency",
+                  [](const Grid& grid) { return grid.one == nullptr ? "" : published_cycles(*grid.one); }}});
   return table_of(std::string("(warps, ILP) cycles, ") + rate, grids, fields);
 }
 
@@ -130,20 +127,18 @@ Table points_table(const SweepResult& result, const Points& points, const String
   std::erase_if(shown, [&](const Point* point) { return point->number("warps") != warps; });
   std::vector<Field<const Point*>> fields = {kSubject};
   for (const std::string& axis : axes) fields.push_back(axis_column(axis, axis));
-  fields.insert(fields.end(),
-                {column("cycles", tag::kCycles, 2),
-                 {{rate, true}, [](const Point* point) { return number_text(point->rate(), 1); }},
-                 share_column("of peak", tag::kShareHeld)});
+  fields.insert(fields.end(), {number_column("cycles", get(tag::kCycles), 2), number_column(rate, kRate, 1),
+                               share_column("of peak", get(tag::kShareHeld))});
   // What the benchmarks themselves found.
+  const auto any_has = [&](const char* tag) {
+    return std::any_of(shown.begin(), shown.end(), [&](const Point* point) { return point->get(tag); });
+  };
   for (const char* tag :
        {tag::kNearHit, tag::kFarHit, tag::kNearMiss, tag::kFarMiss, tag::kFarShare, tag::kAgain, tag::kExpect,
         tag::kIssue, tag::kWait, tag::kLeastBlock, tag::kMostBlock, tag::kDistinct})
-    if (std::any_of(shown.begin(), shown.end(),
-                    [&](const Point* point) { return point->get(tag).has_value(); }))
-      fields.push_back(column(name_of_summary(tag), tag, tag == tag::kFarShare ? 2 : 1));
-  if (std::any_of(shown.begin(), shown.end(),
-                  [](const Point* point) { return point->get(tag::kOperationsPerSecond); }))
-    fields.push_back(column("Gop/s", tag::kOperationsPerSecond, 0, 1e-9));
+    if (any_has(tag))
+      fields.push_back(number_column(name_of_summary(tag), get(tag), tag == tag::kFarShare ? 2 : 1));
+  if (any_has(tag::kOperationsPerSecond)) fields.push_back(kGigaOperations);
   fields.push_back(published_column("published cycles", published_cycles));
   return table_of(warps_text(warps), shown, fields);
 }
@@ -172,83 +167,20 @@ std::vector<Section> family_sections(const SweepResult& result) {
   return sections;
 }
 
-Table gpu_table(const SweepResult& result) {
-  const auto throttled = [](const Point* point) {
-    return fmt::format("{:.0f}/{:.0f}", point->get(tag::kThrottled).value_or(0),
-                       point->get(tag::kRuns).value_or(0));
-  };
-  return table_of(
-      "The whole GPU, by CUDA events",
-      points_with(result,
-                  [](const Point& point) { return point.axis("scope") == "gpu" && point.get(tag::kFlops); }),
-      {kSubject,
-       kCoordinates,
-       axis_column("operands", "init"),
-       column("TFLOPS", tag::kFlops, 1, 1e-12),
-       share_column("noise", tag::kEventsNoise),
-       column("MHz held", tag::kClock, 0, 1e-6),
-       {"throttled", throttled},
-       share_column("power cap named", tag::kPowerCap),
-       share_column("of peak held", tag::kShareHeld),
-       share_column("of nominal", tag::kShareNominal),
-       published_column("published", published_rates)});
-}
-
-Table bytes_table(const SweepResult& result) {
-  return table_of("Bytes of the whole GPU, by CUDA events",
-                  points_with(result, [](const Point& point) { return point.get(tag::kBytesPerSecond); }),
-                  {kSubject,
-                   kCoordinates,
-                   column("GB/s", tag::kBytesPerSecond, 0, 1e-9),
-                   {{"of memory's peak", true},
-                    [](const Point* point) {
-                      // What arrives in several blocks of a cluster is not read as often.
-                      const bool alone = point->axis("cluster").empty() || point->axis("cluster") == "1";
-                      const bool memory = point->axis("level") == "memory" && point->get(tag::kMemoryPeak);
-                      return memory && alone ? share_text(*point->get(tag::kBytesPerSecond) /
-                                                          *point->get(tag::kMemoryPeak))
-                                             : std::string("-");
-                    }},
-                   column("B/clk/SM", tag::kBytes, 1),
-                   share_column("noise", tag::kEventsNoise),
-                   column("MHz held", tag::kClock, 0, 1e-6),
-                   published_column("published", published_bytes)});
-}
-
-Table operations_table(const SweepResult& result) {
-  return table_of("Operations of the whole GPU, by CUDA events",
-                  points_with(result,
-                              [](const Point& point) {
-                                return point.axis("scope") == "gpu" && point.get(tag::kOperationsPerSecond);
-                              }),
-                  {kSubject, kCoordinates, column("Gop/s", tag::kOperationsPerSecond, 0, 1e-9),
-                   column("op/clk/SM", tag::kOperations, 1), share_column("of peak", tag::kShareHeld),
-                   share_column("noise", tag::kEventsNoise), column("MHz held", tag::kClock, 0, 1e-6),
-                   published_column("published", published_bytes)});
-}
-
-Table energy_table(const SweepResult& result) {
-  return table_of(
-      "Energy at steady state, the whole GPU",
-      points_with(result, [](const Point& point) { return point.get(tag::kWatts); }),
-      {kSubject, kCoordinates, axis_column("operands", "init"), column("TFLOPS", tag::kFlops, 1, 1e-12),
-       column("MHz held", tag::kClock, 0, 1e-6), column("W", tag::kWatts, 1), column("limit", tag::kLimit, 0),
-       share_column("power cap named", tag::kPowerCap), share_column("thermal named", tag::kThermal),
-       column("TFLOPS/W", tag::kFlopsPerWatt, 2, 1e-12),
-       published_column("published TFLOPS/W", published_efficiency)});
-}
-
-Table findings_table(const SweepResult& result) {
+std::vector<Section> findings_sections(const SweepResult& result) {
   std::vector<Finding> judged = findings_of(result);
   std::erase_if(judged, [](const Finding& finding) { return !finding.holds && finding.needs.empty(); });
-  return table_of<Finding>(
-      "What the grid says", judged,
-      {{"holds", [](const Finding& one) { return !one.holds   ? "not decided"
-                                                 : *one.holds ? "yes"
-                                                              : "no"; }},
-       {"statement", [](const Finding& one) { return one.statement; }},
-       {"measured", [](const Finding& one) { return one.holds ? one.measured : "needs " + one.needs; }},
-       {"first in", [](const Finding& one) { return one.source; }}});
+  return table_or_lines(
+      table_of<Finding>(
+          "What the grid says", judged,
+          {{"holds",
+            [](const Finding& one) { return !one.holds   ? "not decided"
+                                            : *one.holds ? "yes"
+                                                         : "no"; }},
+           {"statement", &Finding::statement},
+           {"measured", [](const Finding& one) { return one.holds ? one.measured : "needs " + one.needs; }},
+           {"first in", &Finding::source}}),
+      "{0}: {1} ({3}): {2}");
 }
 
 Table skipped_table(const SweepResult& result) {
@@ -256,35 +188,79 @@ Table skipped_table(const SweepResult& result) {
   return table_of<Points>(
       "Not measured", grouped(skipped, [](const Point& point) { return std::string_view(point.skipped); }),
       {{"reason", [](const Points& points) { return points.front()->skipped; }},
-       {{"points", true}, [](const Points& points) { return std::to_string(points.size()); }},
+       number_column("points", &Points::size),
        {"for example", [](const Points& points) { return points.front()->key(); }}});
 }
 
 /// One line per subject: how many points fall, and the worst.
 Table falls_table(const SweepResult& result) {
-  const auto worst = [](const Points& points) {
-    return *std::max_element(points.begin(), points.end(), [](const Point* x, const Point* y) {
-      return *x->get(tag::kFalls) < *y->get(tag::kFalls);
+  const auto fall = [](const Point& point) { return point.get(tag::kFalls); };
+  const auto worst = [=](const Points& points) { return highest(points, fall); };
+  return table_of<Points>(
+      "Falls although warps or chains rise",
+      grouped(points_with(result, [=](const Point& one) { return fall(one).has_value(); }),
+              [](const Point& one) { return one.subject; }),
+      {number_column("points", &Points::size),
+       share_column("most", [=](const Points& points) { return fall(*worst(points)); }),
+       {"at", [=](const Points& points) { return worst(points)->key(); }}});
+}
+
+/// What was measured on all multiprocessors, and what was found wrong.
+std::vector<Table> gpu_tables(const SweepResult& result) {
+  const auto having = [&](const char* tag, std::string_view scope = "") {
+    return points_with(result, [=](const Point& point) {
+      return point.get(tag) && (scope.empty() || point.axis("scope") == scope);
     });
   };
-  const Points falls =
-      points_with(result, [](const Point& point) { return point.get(tag::kFalls).has_value(); });
-  return table_of<Points>(
-      "Falls although warps or chains rise", grouped(falls, [](const Point& one) { return one.subject; }),
-      {{{"points", true}, [](const Points& points) { return std::to_string(points.size()); }},
-       {{"most", true},
-        [worst](const Points& points) { return share_text(worst(points)->get(tag::kFalls)); }},
-       {"at", [worst](const Points& points) { return worst(points)->key(); }}});
+  const auto throttled = [](const Point* point) {
+    return fmt::format("{:.0f}/{:.0f}", point->get(tag::kThrottled).value_or(0),
+                       point->get(tag::kRuns).value_or(0));
+  };
+  const auto noise = share_column("noise", get(tag::kEventsNoise));
+  const auto clock = number_column("MHz held", get(tag::kClock), 0, 1e-6);
+  const auto tera = number_column("TFLOPS", get(tag::kFlops), 1, 1e-12);
+  const auto cap = share_column("power cap named", get(tag::kPowerCap));
+  const auto operands = axis_column("operands", "init");
+  const auto wrong =
+      points_with(result, [](const Point& point) { return point.get(tag::kDiffering).value_or(0) > 0; });
+  return {
+      table_of("The whole GPU, by CUDA events", having(tag::kFlops, "gpu"),
+               {kSubject,
+                kCoordinates,
+                operands,
+                tera,
+                noise,
+                clock,
+                {"throttled", throttled},
+                cap,
+                share_column("of peak held", get(tag::kShareHeld)),
+                share_column("of nominal", get(tag::kShareNominal)),
+                published_column("published", published_rates, true)}),
+      table_of("Bytes of the whole GPU, by CUDA events", having(tag::kBytesPerSecond),
+               {kSubject, kCoordinates, number_column("GB/s", get(tag::kBytesPerSecond), 0, 1e-9),
+                share_column("of memory's peak", [](const Point* point) { return share_of_memory(*point); }),
+                number_column("B/clk/SM", get(tag::kBytes), 1), noise, clock,
+                published_column("published", published_bytes, true)}),
+      table_of("Operations of the whole GPU, by CUDA events", having(tag::kOperationsPerSecond, "gpu"),
+               {kSubject, kCoordinates, kGigaOperations, number_column("op/clk/SM", get(tag::kOperations), 1),
+                share_column("of peak", get(tag::kShareHeld)), noise, clock,
+                published_column("published", published_bytes, true)}),
+      table_of(
+          "Energy at steady state, the whole GPU", having(tag::kWatts),
+          {kSubject, kCoordinates, operands, tera, clock, number_column("W", get(tag::kWatts), 1),
+           number_column("limit", get(tag::kLimit)), cap, share_column("thermal named", get(tag::kThermal)),
+           number_column("TFLOPS/W", get(tag::kFlopsPerWatt), 2, 1e-12),
+           published_column("published TFLOPS/W", published_efficiency, true)}),
+      falls_table(result),
+      skipped_table(result),
+      table_of("WRONG BITS", wrong,
+               {{"point", [](const Point* point) { return point->key(); }},
+                number_column("differing", get(tag::kDiffering)),
+                number_column("compared", get(tag::kCompared))})};
 }
 
-Table wrong_table(const SweepResult& result) {
-  return table_of(
-      "WRONG BITS",
-      points_with(result, [](const Point& point) { return point.get(tag::kDiffering).value_or(0) > 0; }),
-      {kKey, column("differing", tag::kDiffering, 0), column("compared", tag::kCompared, 0)});
-}
-
-std::string method_of(const SweepResult& result) {
+/// How it was measured, and the verdict.
+void add_method(report::Report& report, const SweepResult& result) {
   double compared = 0;
   int measured = 0, checked = 0, read = 0;
   for (const Point& point : result.points) {
@@ -293,20 +269,24 @@ std::string method_of(const SweepResult& result) {
     compared += point.get(tag::kCompared).value_or(0);
     read += point.get(tag::kPerStep) ? 1 : 0;
   }
-  return fmt::format(
-      "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; {} points, {} of them "
-      "checked: {:.0f} elements of D against the model, {} points wrong; the code of {} was read{}",
-      result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, measured, checked,
-      compared, result.wrong(), read,
-      result.interrupted ? "; interrupted: not every point was measured" : "");
+  report.lead.push_back(fmt::format(
+      "medians of {} to {} runs after {} warm-ups, until the quartiles are within {}%; the code of {} points "
+      "was read",
+      result.rule.least, result.rule.most, result.rule.warm_ups, 100 * result.rule.noise, read));
+  report.headline =
+      fmt::format("{} points, {} of them checked: {:.0f} elements of D against the model, {} points wrong{}",
+                  measured, checked, compared, result.wrong(),
+                  result.interrupted ? "; interrupted: not every point was measured" : "");
+  report.tone = result.wrong() != 0                  ? report::Tone::bad
+                : result.interrupted || checked == 0 ? report::Tone::note
+                                                     : report::Tone::good;
 }
 
 Table records_of(const SweepResult& result) {
   std::vector<Field<const Point*>> fields = {
-      {"device", [&result](const Point*) { return result.provenance.gpu; }},
-      {"subject", [](const Point* point) { return point->subject; }}};
+      {"device", [&result](const Point*) { return result.provenance.gpu; }}, {"subject", &Point::subject}};
   for (const AxisSpec& spec : axis_specs()) fields.push_back(axis_column(spec.name, std::string(spec.name)));
-  fields.push_back({"skipped", [](const Point* point) { return point->skipped; }});
+  fields.push_back({"skipped", &Point::skipped});
   for (const SummarySpec& spec : summary_specs())
     fields.push_back({spec.tag, [tag = spec.tag](const Point* point) {
                         const std::optional<double> value = point->get(tag);
@@ -335,19 +315,20 @@ report::Report report_of(const SweepResult& result, std::span<const SweepResult>
                                              result.provenance.revision.ends_with("-dirty")
                                                  ? ", by a program built from uncommitted changes"
                                                  : "")};
-  report.meta = origin_of(result.provenance);
-  if (!result.gate.empty()) report.meta.push_back(result.gate);
-  report.meta.push_back(method_of(result));
-  report.sections.push_back(section_of(findings_table(result)));
+  report.lead = origin_of(result.provenance);
+  if (!result.gate.empty()) report.lead.push_back(result.gate);
+  add_method(report, result);
+  report.sections = findings_sections(result);
   for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
   report.sections.push_back(roofline_section(result, ceilings));
   for (Section& section : family_sections(result)) report.sections.push_back(std::move(section));
-  for (const auto table :
-       {gpu_table, bytes_table, operations_table, energy_table, falls_table, skipped_table, wrong_table}) {
-    report.sections.push_back(section_of(table(result)));
+  for (Table& table : gpu_tables(result)) {
+    report.sections.push_back(section_of(std::move(table)));
     report.sections.back().folded = true;
   }
   report.json = [result] { return to_json(result); };
+  report.records = records_of(result);
+  report.provenance = result.provenance;
   return report;
 }
 

@@ -9,7 +9,7 @@
 #include "mmaudit/error.hpp"
 #include "mmaudit/report/figures.hpp"
 #include "mmaudit/sweeps/benchmark.hpp"
-#include "sweeps/point_groups.hpp"
+#include "sweeps/fields.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -32,59 +32,11 @@ void raise(std::optional<Ceiling>& best, Ceiling one) {
   if (!best || one.rate > best->rate) best = std::move(one);
 }
 
-/// The best of a sweep and of what is already there.
-class Best {
- public:
-  void add(const SweepResult& sweep) {
-    for (const Point& point : sweep.points) {
-      if (point.axis("scope") != "gpu" || point.get(tag::kDiffering).value_or(0) > 0) continue;
-      add_read(sweep, point);
-      add_type(sweep, point);
-    }
-  }
-
-  [[nodiscard]] Ceilings ceilings() const {
-    Ceilings out{memory_, second_level_, {}};
-    for (const auto& [key, one] : types_) out.types.push_back(*one);
-    std::stable_sort(out.types.begin(), out.types.end(), [](const Ceiling& x, const Ceiling& y) {
-      return std::tuple(x.sparse, -x.rate) < std::tuple(y.sparse, -y.rate);
-    });
-    return out;
-  }
-
- private:
-  void add_read(const SweepResult& sweep, const Point& point) {
-    const auto rate = point.get(tag::kBytesPerSecond);
-    if (!rate || std::find(std::begin(kReads), std::end(kReads), point.subject) == std::end(kReads)) return;
-    if (point.axis("level") == "memory") raise(memory_, ceiling_at(sweep, point, *rate));
-    if (point.axis("level") == "l2") raise(second_level_, ceiling_at(sweep, point, *rate));
-  }
-
-  void add_type(const SweepResult& sweep, const Point& point) {
-    const auto rate = point.get(tag::kFlops);
-    const Benchmark* benchmark = find_benchmark(point.subject);
-    if (!rate || benchmark == nullptr || !benchmark->instruction) return;
-    Ceiling one = ceiling_at(sweep, point, *rate);
-    one.type = benchmark->instruction->a;
-    one.sparse = is_sparse(benchmark->instruction->op);
-    std::optional<Ceiling>& best = types_[{one.type, one.sparse}];
-    raise(best, std::move(one));
-  }
-
-  std::optional<Ceiling> memory_, second_level_;
-  std::map<std::pair<Format, bool>, std::optional<Ceiling>> types_;
-};
-
 std::string type_text(const Ceiling& one) {
   return fmt::format("{}{}", name_of(one.type), one.sparse ? ", sparse" : "");
 }
 
 std::string megahertz(const Ceiling& one) { return number_text(one.clock, 0, 1e-6); }
-
-/// "4.62 TB/s".
-std::string bytes_text(double rate) {
-  return rate >= 1e12 ? fmt::format("{:.2f} TB/s", 1e-12 * rate) : fmt::format("{:.0f} GB/s", 1e-9 * rate);
-}
 
 std::string read_text(std::string_view level, const std::optional<Ceiling>& one) {
   return one ? fmt::format("{}: {} ({}, {} MHz held, {}). ", level, bytes_text(one->rate), one->subject,
@@ -99,10 +51,33 @@ std::string gpu_text(const Provenance& from) {
 }  // namespace
 
 Ceilings ceilings_of(const SweepResult& result, std::span<const SweepResult> others) {
-  Best best;
-  best.add(result);
-  for (const SweepResult& other : others) best.add(other);
-  return best.ceilings();
+  Ceilings out;
+  std::map<std::pair<Format, bool>, std::optional<Ceiling>> types;
+  const auto add = [&](const SweepResult& sweep) {
+    for (const Point& point : sweep.points) {
+      if (point.axis("scope") != "gpu" || point.get(tag::kDiffering).value_or(0) > 0) continue;
+      const bool reads = std::find(std::begin(kReads), std::end(kReads), point.subject) != std::end(kReads);
+      if (const auto rate = point.get(tag::kBytesPerSecond); rate && reads) {
+        if (point.axis("level") == "memory") raise(out.memory, ceiling_at(sweep, point, *rate));
+        if (point.axis("level") == "l2") raise(out.second_level, ceiling_at(sweep, point, *rate));
+      }
+      const auto rate = point.get(tag::kFlops);
+      const Benchmark* benchmark = find_benchmark(point.subject);
+      if (!rate || benchmark == nullptr || !benchmark->instruction) continue;
+      Ceiling one = ceiling_at(sweep, point, *rate);
+      one.type = benchmark->instruction->a;
+      one.sparse = is_sparse(benchmark->instruction->op);
+      std::optional<Ceiling>& best = types[{one.type, one.sparse}];
+      raise(best, std::move(one));
+    }
+  };
+  add(result);
+  for (const SweepResult& other : others) add(other);
+  for (auto& [key, one] : types) out.types.push_back(std::move(*one));
+  std::stable_sort(out.types.begin(), out.types.end(), [](const Ceiling& x, const Ceiling& y) {
+    return std::tuple(x.sparse, -x.rate) < std::tuple(y.sparse, -y.rate);
+  });
+  return out;
 }
 
 void require_ceilings(const SweepResult& result, const SweepResult& other, const std::string& label) {
@@ -121,19 +96,19 @@ void require_ceilings(const SweepResult& result, const SweepResult& other, const
 report::Table roofline_table(const Ceilings& ceilings) {
   const bool any = ceilings.memory || ceilings.second_level;
   const auto per_byte = [](const std::optional<Ceiling>& read) {
-    return [read](const Ceiling& one) { return read ? fmt::format("{:.0f}", one.rate / read->rate) : "-"; };
+    return [read](const Ceiling& one) { return read ? std::optional(one.rate / read->rate) : std::nullopt; };
   };
-  report::Table table = report::table_of<Ceiling>(
-      "Roofline of each data type", any ? ceilings.types : std::vector<Ceiling>{},
-      {{"type of A", type_text},
-       {{"TFLOPS", true}, [](const Ceiling& one) { return number_text(one.rate, 1, 1e-12); }},
-       {{"FLOP/B of memory", true}, per_byte(ceilings.memory)},
-       {{"FLOP/B of L2", true}, per_byte(ceilings.second_level)},
-       {{"MHz held", true}, megahertz},
-       {{"of peak held", true}, [](const Ceiling& one) { return share_text(one.share); }},
-       {{"operands", false, true}, [](const Ceiling& one) { return one.operands; }},
-       {"instruction", [](const Ceiling& one) { return one.subject; }},
-       {{"sweep", false, true}, [](const Ceiling& one) { return one.swept; }}});
+  report::Table table =
+      report::table_of<Ceiling>("Roofline of each data type", any ? ceilings.types : std::vector<Ceiling>{},
+                                {{"type of A", type_text},
+                                 number_column("TFLOPS", &Ceiling::rate, 1, 1e-12),
+                                 number_column("FLOP/B of memory", per_byte(ceilings.memory)),
+                                 number_column("FLOP/B of L2", per_byte(ceilings.second_level)),
+                                 {{"MHz held", true}, megahertz},
+                                 share_column("of peak held", &Ceiling::share),
+                                 {{"operands", false, true}, &Ceiling::operands},
+                                 {"instruction", &Ceiling::subject},
+                                 {{"sweep", false, true}, &Ceiling::swept}});
   table.remark =
       "FLOP per byte at which the best rate of a type meets the best reads: a kernel with fewer is bound by "
       "them. All rates are of the whole GPU by CUDA events, each at the clock that its own run held. " +

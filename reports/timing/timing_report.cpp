@@ -132,7 +132,7 @@ Report report_of(const std::vector<PaperScore>& scores) {
     all.rates += one.rates, all.of_rates += one.of_rates;
   }
   Table table = table_of<PaperScore>(
-      "", scores,
+      "By table and GPU", scores,
       {{"table", &PaperScore::table},
        {"GPU", &PaperScore::gpu},
        {{"cycles within one", true}, [](Row one) { return share(one.cycles, one.of_cycles); }},

@@ -18,6 +18,10 @@ struct Example {
   Words arguments;   ///< a run that takes no GPU and a moment
 };
 
+constexpr const char* kInstruction = "mma.m16n8k16.f32.f16.f16.f32";
+constexpr const char *kSweep = MMAUDIT_TEST_CORPUS "/../../docs/results/h200-sweep/chains.json.zst",
+                     *kSass = MMAUDIT_TEST_CORPUS "/../../emulator/timing/tests/data/h200_sweep_loops.sass";
+
 const std::vector<Example>& examples() {
   static const std::string kBaseline =
       (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.json").string();
@@ -58,6 +62,17 @@ const std::vector<Example>& examples() {
       {"tcgen05-convolution", {"tcgen05", "convolution", "--lanes", "9", "--table", "54"}},
       {"tcgen05-rules", {"tcgen05", "rules"}},
       {"tcgen05-run", {"tcgen05", "run", kInputs / "kernel.ptx", "--trace"}},
+      {"screen", {"screen", "--list"}},
+      {"sweep", {"sweep", "--list"}},
+      {"sweep-census", {"sweep", "census"}},
+      {"sweep-compare", {"sweep", "compare", kSweep, kSweep}},
+      {"sweep-gate", {"sweep", "gate", kSweep, kSass, "--out", ::testing::TempDir() + "gated"}},
+      {"sweep-report", {"sweep", "report", kSweep}},
+      {"time", {"time", "--inst", kInstruction}},
+      {"time-explain", {"time", "explain", "--inst", kInstruction}},
+      {"time-gemm", {"time", "gemm"}},
+      {"time-machines", {"time", "machines"}},
+      {"time-sass", {"time", "sass", kSass, "--kernel", "MmaSp_m16n8k16_f16_f16_f16_f16EEELi6"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
   return kExamples;
@@ -77,6 +92,8 @@ const std::vector<Exception>& without_report() {
       {"completions", "prints a script"},
       {"man", "prints manual pages"},
       {"baseline-corpus", "needs a GPU; verdicts_test draws a made-up one"},
+      {"time-grid", "takes seconds: every printed cell is simulated; paper_cells_test.cpp draws a grid"},
+      {"sweep-gemm", "needs a GPU; gemm_report_test.cpp draws one"},
   };
   return kExceptions;
 }
@@ -86,7 +103,8 @@ void expect_format(const std::string& text, std::string_view format, const std::
   if (format == "json") {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     ASSERT_TRUE(json.is_object()) << command;
-    EXPECT_TRUE(json.contains("schema")) << command;
+    EXPECT_TRUE(json.contains("schema") || json.value("meta", nlohmann::json::object()).contains("schema"))
+        << command;
   } else if (format == "html") {
     EXPECT_TRUE(text.starts_with("<!DOCTYPE html>")) << command;
   } else if (format == "junit") {

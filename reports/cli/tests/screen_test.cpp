@@ -24,7 +24,8 @@ class Screen : public Folder {
 TEST_F(Screen, ListsSourcesOfA) {
   const Outcome outcome = run({"screen", "--list"});
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
-  EXPECT_EQ(lines(outcome.out), 49U + 3 * 18 + 12);  // as before, streams of wgmma, ldmatrix of mma
+  EXPECT_EQ(lines(outcome.out),
+            1 + 49U + 3 * 18 + 12);  // the head, as before, streams of wgmma, ldmatrix of mma
   EXPECT_NE(outcome.out.find("wgmma.sp.m64n256k32.f32.f16.f16 RS\n"), std::string::npos);
   EXPECT_NE(outcome.out.find("wgmma.m64n256k32.s32.s8.s8 SS tensor_hbm\n"), std::string::npos);
   EXPECT_NE(outcome.out.find("mma.m16n8k32.s32.s8.s8.s32 ldmatrix\n"), std::string::npos);
@@ -111,7 +112,8 @@ TEST_F(Screen, RefusesInOneLine) {
   refused(run({"screen", "--coverage", "--inputs", "norml"}), "did you mean normal?");
   refused(run({"screen", "--feed", "loads,bulk_12"}), "did you mean bulk_l2?");
   refused(run({"screen", "--list", "--feed", "bulk"}), "--feed: found bulk,");
-  refused(run({"screen", "--list", "--json", "list.json"}), "--json: found list.json with --list");
+  refused(run({"screen", "--list", "--prometheus", "list.prom"}),
+          "--prometheus: found list.prom with --list");
   refused(run({"screen", "--gpu", "-1"}), "--gpu: found -1, allowed: from 0");
   refused(run({"screen", "--feed", "tma"}),
           "allowed: some of loads, ldmatrix, bulk_l2, bulk_hbm, tensor_hbm");

@@ -41,7 +41,7 @@ TEST(Ranks, AreOneScreen) {
                                      part_of({gpu_of(0, 3)}, driver("590"), "south")});
   EXPECT_TRUE(all.failed);
   EXPECT_FALSE(all.passed);
-  const auto json = nlohmann::json::parse(all.json);
+  const auto json = nlohmann::json::parse(all.report.json());
   EXPECT_EQ(json.at("kind"), "mmaudit-screen");
   EXPECT_FALSE(json.at("passed").get<bool>());
   ASSERT_EQ(json.at("gpus").size(), 3U);
@@ -52,12 +52,15 @@ TEST(Ranks, AreOneScreen) {
   EXPECT_EQ(last.at("wrong"), 3);
   EXPECT_EQ(json.at("gpus").at(1).at("host"), "north");
   EXPECT_EQ(json.at("gpus").at(1).at("gpu"), 1);
-  // The verdicts are the last lines, each with its host.
-  const std::size_t verdicts = all.text.find("north: GPU 0 a GPU: pass: ");
-  ASSERT_NE(verdicts, std::string::npos) << all.text;
-  EXPECT_EQ(count(all.text.substr(verdicts), "\n"), 3U);
-  EXPECT_NE(all.text.find("\nsouth: GPU 0 a GPU: FAIL: 3 wrong checksums", verdicts), std::string::npos);
-  EXPECT_LT(all.text.find("Rank 1, host south\n"), verdicts);
+  // The verdicts are the last rows, each with its host.
+  const std::string text = report::rendered(all.report, "text");
+  const std::size_t verdicts = text.find("  north  GPU 0 a GPU  pass ");
+  ASSERT_NE(verdicts, std::string::npos) << text;
+  EXPECT_NE(text.find("\n  south  GPU 0 a GPU  FAIL ", verdicts), std::string::npos) << text;
+  EXPECT_NE(text.find("\n2 of 3 GPUs passed; south, GPU 0 a GPU: FAIL\n", verdicts), std::string::npos)
+      << text;
+  EXPECT_LT(text.find("Rank 1, host south: "), verdicts);
+  EXPECT_EQ(all.report.cases.back().name, "south: GPU 0 a GPU");
   // A metric's samples are together, behind one header.
   EXPECT_NE(all.prometheus.find("# TYPE mmaudit_screen_passed gauge\n"
                                 "mmaudit_screen_passed{host=\"north\",gpu=\"0\"} 1\n"
@@ -82,10 +85,11 @@ TEST(Ranks, AHostWithoutAGpuFails) {
                                      part_of({no_gpu("this machine has\nno GPU", 1)}, driver(""), "south")});
   EXPECT_TRUE(all.failed);
   EXPECT_FALSE(all.passed);
-  EXPECT_NE(all.text.find("south: no GPU: FAIL: this machine has no GPU\n"), std::string::npos) << all.text;
+  EXPECT_NE(all.report.headline.find("south, no GPU: FAIL: this machine has no GPU"), std::string::npos)
+      << all.report.headline;
   EXPECT_NE(all.prometheus.find("mmaudit_screen_gpu_error{host=\"south\",gpu=\"-2\"} 1\n"),
             std::string::npos);
-  EXPECT_EQ(nlohmann::json::parse(all.json).at("gpus").at(1).at("verdict"), "FAIL");
+  EXPECT_EQ(nlohmann::json::parse(all.report.json()).at("gpus").at(1).at("verdict"), "FAIL");
 }
 
 /// The finding of any rank can be had as a CUDA file afterwards.
@@ -108,7 +112,7 @@ TEST(Ranks, JsonStillNamesTheFinding) {
   const Together all =
       put_together({part_of({gpu_of(0, 0)}, driver("580"), "north"), part_of({gpu}, driver("580"), "south")});
   EXPECT_FALSE(all.reproducer.empty());
-  EXPECT_EQ(reproducer_of_json(all.json, "f.json"), all.reproducer);
+  EXPECT_EQ(reproducer_of_json(all.report.json(), "f.json"), all.reproducer);
 }
 
 }  // namespace

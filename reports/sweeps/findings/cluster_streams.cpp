@@ -153,37 +153,35 @@ std::vector<Statement> statements_cluster_streams() {
       {"More loads at once help small blocks alone: in rings of two, four chains per warp read 10% more than "
        "one with 64 threads, and less than 2% more with 1024",
        "Luo 7",
-       judged({ring("2", "1"), ring("2", "4"), ring("32", "1"), ring("32", "4")},
-              [](const Values& found, Finding& out) {
-                out.holds = found[1] >= 1.1 * found[0] && found[3] <= 1.02 * found[2];
-                out.measured =
-                    fmt::format("{:.1f} and {:.1f} B/clk/SM with 64 threads, {:.1f} and {:.1f} with 1024",
-                                found[0], found[1], found[2], found[3]);
-              })},
+       judged(
+           {ring("2", "1"), ring("2", "4"), ring("32", "1"), ring("32", "4")},
+           [](Values& found) { return found[1] >= 1.1 * found[0] && found[3] <= 1.02 * found[2]; },
+           "{:.1f} and {:.1f} B/clk/SM with 64 threads, {:.1f} and {:.1f} with 1024")},
       {"Blocks of 64 threads, in rings of two, read at most 90% of what larger blocks read", "Luo 7",
-       judged({ring("2", "1"),
-               most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}, {"warps", "2"}}, "sm"),
-               ring("32", "1"), most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}}, "sm")},
-              [](const Values& found, Finding& out) {
-                out.holds = found[1] <= 0.9 * found[3];
-                out.measured =
-                    fmt::format("{:.1f} to {:.1f} of {:.1f} B/clk/SM", found[0], found[1], found[3]);
-              })},
+       judged(
+           {ring("2", "1"),
+            most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}, {"warps", "2"}}, "sm"),
+            ring("32", "1"), most(kStream, tag::kBytes, {{"reads", "ring"}, {"cluster", "2"}}, "sm")},
+           [](Values& found) { return found[1] <= 0.9 * found[3]; },
+           "{0:.1f} to {1:.1f} of {3:.1f} B/clk/SM")},
       {"Ordinary loads read the own block's shared memory at 99.8% of 128 B/clk/SM", "Luo 7",
-       judged(own_block(),
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] >= 0.998 * kBanks;
-                out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}%", found[0], 100 * found[0] / kBanks);
-              })},
+       judged(
+           own_block(),
+           [](Values& found) {
+             found[1] = 100 * found[0] / kBanks;
+             return found[0] >= 0.998 * kBanks;
+           },
+           "{:.1f} B/clk/SM, {:.1f}%")},
       {"Through the cluster's addresses the own block's shared memory is read at no more than 95% of 128 "
        "B/clk/SM",
        "Luo 7",
-       judged(own_block(),
-              [](const Values& found, Finding& out) {
-                out.holds = found[1] <= 0.95 * kBanks;
-                out.measured = fmt::format("{:.1f} B/clk/SM, {:.1f}% (H800: 205 of 225 GB/s, 91.1%)",
-                                           found[1], 100 * found[1] / kBanks);
-              })},
+       judged(
+           own_block(),
+           [](Values& found) {
+             found[0] = 100 * found[1] / kBanks;
+             return found[1] <= 0.95 * kBanks;
+           },
+           "{1:.1f} B/clk/SM, {0:.1f}% (H800: 205 of 225 GB/s, 91.1%)")},
       {"How clusters are put on multiprocessors does not change what rings, pairs and broadcasts read, "
        "within 3%",
        "mmaudit", policies_are_alike},

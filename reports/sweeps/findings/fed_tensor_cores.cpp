@@ -114,12 +114,13 @@ std::vector<Statement> statements_fed_tensor_cores() {
       {"Beside wgmma with A in registers more bytes arrive than with A in shared memory", "mmaudit",
        registers_leave_more},
       {"Loading A by ldmatrix in the warps that multiply costs wgmma less than 2% of its rate", "mmaudit",
-       judged({without_feed(kFed), without_feed(kLoads)},
-              [](const Values& found, Finding& out) {
-                out.holds = found[1] >= 0.98 * found[0];
-                out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM, {:.1f}%", found[0], found[1],
-                                           100 * found[1] / found[0]);
-              })},
+       judged(
+           {without_feed(kFed), without_feed(kLoads)},
+           [](Values& found) {
+             found.push_back(100 * found[1] / found[0]);
+             return found[1] >= 0.98 * found[0];
+           },
+           "{:.1f} and {:.1f} FMA/clk/SM, {:.1f}%")},
       {"wgmma keeps 95% of its rate while its warps load A by ldmatrix and 30 bytes per clock and "
        "multiprocessor arrive from the second-level cache",
        "mmaudit",

@@ -37,13 +37,16 @@ Source wgmma_cycles(std::string_view subject, int n, std::string_view a) {
   };
 }
 
-void compare_depths(const SweepResult& result, std::string_view small, std::string_view large,
-                    std::string_view depths, Finding& out) {
-  const auto rates = numbers(result, {best_rate(small, 1, 32), best_rate(large, 1, 32)});
-  if (rates.empty()) return;
-  out.holds = rates[0] < 0.9 * rates[1];
-  out.measured = fmt::format("{:.1f} and {:.1f} FMA/clk/SM with k = {}, a ratio of {:.2f}", rates[0],
-                             rates[1], depths, rates[0] / rates[1]);
+/// The best of the smaller k against the larger one.
+std::function<void(const SweepResult&, Finding&)> depths(std::string_view small, std::string_view large,
+                                                         std::string_view which) {
+  return judged(
+      {best_rate(small, 1, 32), best_rate(large, 1, 32)},
+      [](Values& found) {
+        found.push_back(found[0] / found[1]);
+        return found[0] < 0.9 * found[1];
+      },
+      fmt::format("{{:.1f}} and {{:.1f}} FMA/clk/SM with k = {}, a ratio of {{:.2f}}", which));
 }
 
 void six_warp_dip(const SweepResult& result, Finding& out) {
@@ -77,12 +80,17 @@ void shared_a_costs_below_64(const SweepResult& result, Finding& out) {
     out.measured += fmt::format(" cycles from shared memory, registers ({})", kWgmma);
 }
 
-/// The highest rate of wgmma, N = 256, on the whole GPU.
+/// The numbers of an instruction.
+std::string with_name(std::string_view numbers, std::string_view instruction) {
+  return fmt::format("{} ({})", numbers, instruction);
+}
+
+/// TFLOPS of wgmma at best, N = 256, on the whole GPU.
 Source gpu_rate(std::string_view init) {
-  return most(tag::kFlops, [=](const Point& point) {
+  return tera(most(tag::kFlops, [=](const Point& point) {
     return point.subject == kWgmma && point.axis("scope") == "gpu" && point.axis("init") == init &&
            point.number("n") == 256;
-  });
+  }));
 }
 
 /// Work per joule, the most of any point.
@@ -120,56 +128,42 @@ void mma_per_joule(const SweepResult& result, Finding& out) {
 }  // namespace
 
 std::vector<Statement> statements_matrix_instructions() {
-  using Result = const SweepResult&;
   return {
       {"One warp reaches 20 to 25.5% of what the multiprocessor does: it owns one sub-core of four", "Sun V",
-       judged({best_rate(kMma, 1, 1), best_rate(kMma, 4, 32)},
-              [](const Values& rates, Finding& out) {
-                out.holds = rates[0] / rates[1] >= 0.2 && rates[0] / rates[1] <= 0.255;
-                out.measured = fmt::format("{:.1f} with one warp, {:.1f} FMA/clk/SM with more ({})", rates[0],
-                                           rates[1], kMma);
-              })},
+       judged(
+           {best_rate(kMma, 1, 1), best_rate(kMma, 4, 32)},
+           [](Values& found) { return found[0] / found[1] >= 0.2 && found[0] / found[1] <= 0.255; },
+           with_name("{:.1f} with one warp, {:.1f} FMA/clk/SM with more", kMma))},
       {"One chain in each of four warps takes no longer than one warp alone, within half a cycle", "Sun V",
-       judged({mma_cycles(1), mma_cycles(4)},
-              [](const Values& cycles, Finding& out) {
-                out.holds = cycles[1] - cycles[0] <= 0.5;
-                out.measured = fmt::format("{:.2f} and {:.2f} cycles ({})", cycles[0], cycles[1], kMma);
-              })},
+       judged(
+           {mma_cycles(1), mma_cycles(4)}, [](Values& found) { return found[1] - found[0] <= 0.5; },
+           with_name("{:.2f} and {:.2f} cycles", kMma))},
       {"At one chain per warp, 8 and 12 warps take at most 2 cycles longer than 4 each time", "Sun V",
-       judged({mma_cycles(4), mma_cycles(8), mma_cycles(12)},
-              [](const Values& cycles, Finding& out) {
-                out.holds = cycles[1] - cycles[0] <= 2 && cycles[2] - cycles[1] <= 2;
-                out.measured =
-                    fmt::format("{:.2f} cycles with 4, 8, 12 warps ({})", fmt::join(cycles, ", "), kMma);
-              })},
+       judged(
+           {mma_cycles(4), mma_cycles(8), mma_cycles(12)},
+           [](Values& found) { return found[1] - found[0] <= 2 && found[2] - found[1] <= 2; },
+           with_name("{:.2f}, {:.2f}, {:.2f} cycles with 4, 8, 12 warps", kMma))},
       {"6 warps take as long as 8 and do less than 4, from 3 chains per warp on", "Sun V", six_warp_dip},
       {"8 warps reach more than 4 can with any number of chains", "Sun V",
-       judged({best_rate(kMma, 4, 4), best_rate(kMma, 8, 8)},
-              [](const Values& rates, Finding& out) {
-                out.holds = rates[1] > 1.01 * rates[0];
-                out.measured =
-                    fmt::format("{:.1f} FMA/clk/SM with 4 and 8 warps ({})", fmt::join(rates, " and "), kMma);
-              })},
+       judged(
+           {best_rate(kMma, 4, 4), best_rate(kMma, 8, 8)},
+           [](Values& found) { return found[1] > 1.01 * found[0]; },
+           with_name("{:.1f} and {:.1f} FMA/clk/SM with 4 and 8 warps", kMma))},
       {"The smaller k does less than 90% of the larger one at best", "Luo VIII",
-       [](Result result, Finding& out) { compare_depths(result, kSmallMma, kMma, "8 and 16", out); }},
+       depths(kSmallMma, kMma, "8 and 16")},
       {"mma.sp with the smaller k does less than 90% of the larger one at best", "Sun VI",
-       [](Result result, Finding& out) { compare_depths(result, kSmallSparse, kSparse, "16 and 32", out); }},
+       depths(kSmallSparse, kSparse, "16 and 32")},
       {"wgmma.sp, N = 256, takes at least 4 cycles longer with A in shared memory", "Luo X",
-       judged({wgmma_cycles(kWgmmaSparse, 256, "shared"), wgmma_cycles(kWgmmaSparse, 256, "registers")},
-              [](const Values& cycles, Finding& out) {
-                out.holds = cycles[0] - cycles[1] >= 4;
-                out.measured = fmt::format("{:.1f} cycles from shared memory, {:.1f} from registers",
-                                           cycles[0], cycles[1]);
-              })},
+       judged(
+           {wgmma_cycles(kWgmmaSparse, 256, "shared"), wgmma_cycles(kWgmmaSparse, 256, "registers")},
+           [](Values& found) { return found[0] - found[1] >= 4; },
+           "{:.1f} cycles from shared memory, {:.1f} from registers")},
       {"wgmma with A in shared memory is slower below N = 64, and only there", "Luo XI",
        shared_a_costs_below_64},
       {"Random operands run slower than zeros on the whole GPU (wgmma, N = 256)", "Luo IX, XIII",
-       judged({gpu_rate("zero"), gpu_rate("random")},
-              [](const Values& rates, Finding& out) {
-                out.holds = rates[1] < 0.99 * rates[0];
-                out.measured = fmt::format("{:.1f} and {:.1f} TFLOPS with zeros and random numbers ({})",
-                                           1e-12 * rates[0], 1e-12 * rates[1], kWgmma);
-              })},
+       judged(
+           {gpu_rate("zero"), gpu_rate("random")}, [](Values& found) { return found[1] < 0.99 * found[0]; },
+           with_name("{:.1f} and {:.1f} TFLOPS with zeros and random numbers", kWgmma))},
       {"mma does less work per joule than wgmma on random operands", "Luo XII, XIII", mma_per_joule},
   };
 }

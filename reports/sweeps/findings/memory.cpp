@@ -98,8 +98,13 @@ void other_blocks(const SweepResult& result, Finding& out) {
 }
 
 Source ring(std::string_view reads, std::string_view cluster) {
-  return most(kClusterStream, tag::kBytesPerSecond,
-              {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}});
+  return tera(most(kClusterStream, tag::kBytesPerSecond,
+                   {{"reads", reads}, {"cluster", cluster}, {"policy", "default"}}));
+}
+
+/// The best reads of a level.
+Source gigabytes(std::string_view level) {
+  return giga(most(kStream, tag::kBytesPerSecond, {{"level", level}}));
 }
 
 }  // namespace
@@ -107,97 +112,85 @@ Source ring(std::string_view reads, std::string_view cluster) {
 std::vector<Statement> statements_memory() {
   return {
       {"A hit of the first-level cache takes 32 cycles, within 3", "Luo III",
-       judged({chase(kAnyCache, kFirstKib)},
-              [](const Values& cycles, Finding& out) {
-                out.holds = std::abs(cycles[0] - 32) <= 3;
-                out.measured = fmt::format("{:.2f} cycles, {} KiB", cycles[0], kFirstKib);
-              })},
+       judged(
+           {chase(kAnyCache, kFirstKib)}, [](Values& found) { return std::abs(found[0] - 32) <= 3; },
+           fmt::format("{{:.2f}} cycles, {} KiB", kFirstKib))},
       {"An index that is loaded from shared memory comes 29 cycles after the one before, within 1", "Luo III",
-       judged({value({.subject = "ld.shared.u32+index"}, tag::kCycles),
-               value({.subject = "ld.shared.u32", .others = {{"ways", "1"}}}, tag::kCycles)},
-              [](const Values& found, Finding& out) {
-                out.holds = std::abs(found[0] - 29) <= 1;
-                out.measured = fmt::format(
-                    "{:.2f} cycles; {:.2f} where the loaded word is the address itself", found[0], found[1]);
-              })},
+       judged(
+           {value({.subject = "ld.shared.u32+index"}, tag::kCycles),
+            value({.subject = "ld.shared.u32", .others = {{"ways", "1"}}}, tag::kCycles)},
+           [](Values& found) { return std::abs(found[0] - 29) <= 1; },
+           "{:.2f} cycles; {:.2f} where the loaded word is the address itself")},
       {"The second-level cache takes at least 6 times as long as the first level, memory twice as long as "
        "that",
        "Luo 4",
-       judged({chase(kAnyCache, kFirstKib), chase(kSecondLevel, kSecondKib), chase(kSecondLevel, kMemoryKib)},
-              [](const Values& found, Finding& out) {
-                out.holds = found[1] >= 6 * found[0] && found[2] >= 2 * found[1];
-                out.measured =
-                    fmt::format("{:.1f}, {:.1f} and {:.1f} cycles: {:.1f} and {:.1f} times", found[0],
-                                found[1], found[2], found[1] / found[0], found[2] / found[1]);
-              })},
+       judged(
+           {chase(kAnyCache, kFirstKib), chase(kSecondLevel, kSecondKib), chase(kSecondLevel, kMemoryKib)},
+           [](Values& found) {
+             found.insert(found.end(), {found[1] / found[0], found[2] / found[1]});
+             return found[3] >= 6 && found[4] >= 2;
+           },
+           "{:.1f}, {:.1f} and {:.1f} cycles: {:.1f} and {:.1f} times")},
       {"Hits and misses of the near and of the far half of the second-level cache differ by more than their "
        "spread",
        "Luo IV", groups_apart},
       {"Streams of 16 bytes per lane read the first-level cache at 95% of 128 B/clk/SM", "Luo V",
-       judged({most(kStream, tag::kBytes, {{"level", "l1"}}, "sm")},
-              [](const Values& best, Finding& out) {
-                out.holds = best[0] >= 0.95 * 128;
-                out.measured = fmt::format("{:.1f} B/clk/SM", best[0]);
-              })},
+       judged(
+           {most(kStream, tag::kBytes, {{"level", "l1"}}, "sm")},
+           [](Values& found) { return found[0] >= 0.95 * 128; }, "{:.1f} B/clk/SM")},
       {"Memory is read at 90% of what its clock and bus allow", "Luo V",
-       judged({most(kStream, tag::kBytesPerSecond, {{"level", "memory"}}),
-               most(kStream, tag::kMemoryPeak, {{"level", "memory"}})},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] >= 0.9 * found[1];
-                out.measured = fmt::format("{:.0f} of {:.0f} GB/s, {:.1f}%", 1e-9 * found[0], 1e-9 * found[1],
-                                           100 * found[0] / found[1]);
-              })},
+       judged(
+           {gigabytes("memory"), giga(most(kStream, tag::kMemoryPeak, {{"level", "memory"}}))},
+           [](Values& found) {
+             found.push_back(100 * found[0] / found[1]);
+             return found[0] >= 0.9 * found[1];
+           },
+           "{:.0f} of {:.0f} GB/s, {:.1f}%")},
       {"The second-level cache is read at least four times as fast as memory", "Luo V",
-       judged({most(kStream, tag::kBytesPerSecond, {{"level", "l2"}}),
-               most(kStream, tag::kBytesPerSecond, {{"level", "memory"}})},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] >= 4 * found[1];
-                out.measured = fmt::format("{:.0f} and {:.0f} GB/s, {:.2f} times", 1e-9 * found[0],
-                                           1e-9 * found[1], found[0] / found[1]);
-              })},
+       judged(
+           {gigabytes("l2"), gigabytes("memory")},
+           [](Values& found) {
+             found.push_back(found[0] / found[1]);
+             return found[2] >= 4;
+           },
+           "{:.0f} and {:.0f} GB/s, {:.2f} times")},
       {"A bulk copy from the second-level cache takes at least 170 cycles longer than a load", "Luo 5",
-       judged({value({.subject = kCopy, .others = {{"level", "l2"}, {"bytes", "128"}}}, tag::kCycles),
-               chase(kSecondLevel, kSecondKib)},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] - found[1] >= 170;
-                out.measured = fmt::format("{:.1f} and {:.1f} cycles, {:.1f} more", found[0], found[1],
-                                           found[0] - found[1]);
-              })},
+       judged(
+           {value({.subject = kCopy, .others = {{"level", "l2"}, {"bytes", "128"}}}, tag::kCycles),
+            chase(kSecondLevel, kSecondKib)},
+           [](Values& found) {
+             found.push_back(found[0] - found[1]);
+             return found[2] >= 170;
+           },
+           "{:.1f} and {:.1f} cycles, {:.1f} more")},
       {"Bulk copies of 8 KiB and more read memory within 5% of loads", "Luo 5",
-       judged({most(kCopies, tag::kBytesPerSecond, {{"level", "memory"}, {"bytes", "16384"}}),
-               most(kStream, tag::kBytesPerSecond, {{"level", "memory"}})},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] >= 0.95 * found[1];
-                out.measured = fmt::format("{:.0f} and {:.0f} GB/s", 1e-9 * found[0], 1e-9 * found[1]);
-              })},
+       judged(
+           {giga(most(kCopies, tag::kBytesPerSecond, {{"level", "memory"}, {"bytes", "16384"}})),
+            gigabytes("memory")},
+           [](Values& found) { return found[0] >= 0.95 * found[1]; }, "{:.0f} and {:.0f} GB/s")},
       {"The own block's shared memory, through the cluster's addresses, takes 33 cycles, within 1", "Luo 7",
-       judged({cluster_cycles("1", "0")},
-              [](const Values& cycles, Finding& out) {
-                out.holds = std::abs(cycles[0] - 33) <= 1;
-                out.measured = fmt::format("{:.2f} cycles", cycles[0]);
-              })},
+       judged(
+           {cluster_cycles("1", "0")}, [](Values& found) { return std::abs(found[0] - 33) <= 1; },
+           "{:.2f} cycles")},
       {"Other blocks of clusters of 2 to 16 are 181 to 213 cycles away, within 5%", "Luo 7", other_blocks},
       {"Another block's shared memory, in clusters of two, is a quarter nearer than the second-level cache",
        "Luo 7",
-       judged({cluster_cycles("2", "1"), chase(kSecondLevel, kSecondKib)},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] <= 0.75 * found[1];
-                out.measured = fmt::format("{:.1f} and {:.1f} cycles, {:.0f}% less", found[0], found[1],
-                                           100 - 100 * found[0] / found[1]);
-              })},
+       judged(
+           {cluster_cycles("2", "1"), chase(kSecondLevel, kSecondKib)},
+           [](Values& found) {
+             found.push_back(100 - 100 * found[0] / found[1]);
+             return found[0] <= 0.75 * found[1];
+           },
+           "{:.1f} and {:.1f} cycles, {:.0f}% less")},
       {"Rings of two blocks read more than rings of four", "Luo 7",
-       judged({ring("ring", "2"), ring("ring", "4")},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] > 1.01 * found[1];
-                out.measured = fmt::format("{:.2f} and {:.2f} TB/s", 1e-12 * found[0], 1e-12 * found[1]);
-              })},
+       judged(
+           {ring("ring", "2"), ring("ring", "4")}, [](Values& found) { return found[0] > 1.01 * found[1]; },
+           "{:.2f} and {:.2f} TB/s")},
       {"Where all blocks read one block, larger clusters read less", "Luo 7",
-       judged({ring("broadcast", "2"), ring("broadcast", "4"), ring("broadcast", "8")},
-              [](const Values& found, Finding& out) {
-                out.holds = found[0] > found[1] && found[1] > found[2];
-                out.measured = fmt::format("{:.2f}, {:.2f} and {:.2f} TB/s with 2, 4 and 8 blocks",
-                                           1e-12 * found[0], 1e-12 * found[1], 1e-12 * found[2]);
-              })},
+       judged(
+           {ring("broadcast", "2"), ring("broadcast", "4"), ring("broadcast", "8")},
+           [](Values& found) { return found[0] > found[1] && found[1] > found[2]; },
+           "{:.2f}, {:.2f} and {:.2f} TB/s with 2, 4 and 8 blocks")},
   };
 }
 

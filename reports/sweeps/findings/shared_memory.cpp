@@ -1,6 +1,4 @@
 // Loads of shared memory and its banks.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "sweeps/findings.hpp"
@@ -17,27 +15,26 @@ Source cycles(std::string_view subject, std::string_view ways = "") {
 std::vector<Statement> statements_shared_memory() {
   return {
       {"ldmatrix reaches 99% of 128 B/clk/SM, and no more than that", "Sun IX",
-       judged({best_rate("ldmatrix.x4", 1, 32)},
-              [](const Values& best, Finding& out) {
-                out.holds = best[0] >= 0.99 * 128 && best[0] <= 1.005 * 128;
-                out.measured = fmt::format("{:.1f} B/clk/SM (ldmatrix.x4)", best[0]);
-              })},
+       judged(
+           {best_rate("ldmatrix.x4", 1, 32)},
+           [](Values& found) { return found[0] >= 0.99 * 128 && found[0] <= 1.005 * 128; },
+           "{:.1f} B/clk/SM (ldmatrix.x4)")},
       {"ldmatrix.x2 and .x4 take as long as ld.shared with 2- and 4-way conflicts, within a cycle", "Sun VII",
-       judged({cycles("ldmatrix.x2"), cycles("ld.shared.u32", "2"), cycles("ldmatrix.x4"),
-               cycles("ld.shared.u32", "4")},
-              [](const Values& found, Finding& out) {
-                out.holds = std::abs(found[0] - found[1]) <= 1 && std::abs(found[2] - found[3]) <= 1;
-                out.measured = fmt::format("{:.2f}, {:.2f} and {:.2f}, {:.2f} cycles", found[0], found[1],
-                                           found[2], found[3]);
-              })},
+       judged(
+           {cycles("ldmatrix.x2"), cycles("ld.shared.u32", "2"), cycles("ldmatrix.x4"),
+            cycles("ld.shared.u32", "4")},
+           [](Values& found) {
+             return std::abs(found[0] - found[1]) <= 1 && std::abs(found[2] - found[3]) <= 1;
+           },
+           "{:.2f}, {:.2f} and {:.2f}, {:.2f} cycles")},
       {"Each way of a bank conflict costs 2.0 cycles, within 0.1", "Sun X",
-       judged({cycles("ld.shared.u32", "1"), cycles("ld.shared.u32", "8")},
-              [](const Values& found, Finding& out) {
-                const double slope = (found[1] - found[0]) / 7;
-                out.holds = std::abs(slope - 2) <= 0.1;
-                out.measured =
-                    fmt::format("{:.3f} cycles per way: {:.2f} at 1, {:.2f} at 8", slope, found[0], found[1]);
-              })},
+       judged(
+           {cycles("ld.shared.u32", "1"), cycles("ld.shared.u32", "8")},
+           [](Values& found) {
+             found.push_back((found[1] - found[0]) / 7);
+             return std::abs(found[2] - 2) <= 0.1;
+           },
+           "{2:.3f} cycles per way: {0:.2f} at 1, {1:.2f} at 8")},
   };
 }
 

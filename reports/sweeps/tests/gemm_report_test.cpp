@@ -45,6 +45,19 @@ TEST(GemmText, SaysWhatHolds) {
   EXPECT_EQ(result.wrong(), 1);
 }
 
+TEST(GemmText, EveryRendererDrawsItAndItFailsOnWrongBits) {
+  GemmResult result;
+  result.points = {point_of("wgmma TMA", 2048, 50), point_of(kCublas, 2048, 40)};
+  for (const report::Renderer& renderer : report::renderers())
+    EXPECT_NE(renderer.draw(gemm_report(gemm_json(result), ""), false)
+                  .find(renderer.name == "junit" ? "products" : "2048"),
+              std::string::npos)
+        << renderer.name;
+  EXPECT_EQ(report::exit_code(gemm_report(gemm_json(result), "")), 0);
+  result.points.front().differing = 1;
+  EXPECT_EQ(report::exit_code(gemm_report(gemm_json(result), "")), 1);
+}
+
 TEST(GemmText, TheGoalIsTheFastestRunOfTheLibrary) {
   GemmResult result;
   result.points = {point_of("wgmma TMA", 2048, 50), point_of(kCublas, 2048, 40)};

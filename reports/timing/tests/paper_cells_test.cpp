@@ -5,6 +5,7 @@
 #include <map>
 
 #include "mmaudit/sweeps/benchmark.hpp"
+#include "timing/timing_report.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -88,6 +89,21 @@ TEST(PaperCells, TheSmallerKOfSparseMmaLosesItsGainOnGa100) {
   const double small = rate("ga100", "mma.sp.m16n8k16.f32.f16.f16.f32", 8, 2);
   EXPECT_NEAR(large / dense, 2, 0.1);
   EXPECT_NEAR(small / dense, 1.3, 0.1);
+}
+
+TEST(TimingReports, AGridIsDrawnByEveryRenderer) {
+  const TimedGrid grid{*find_machine("ga100"),
+                       "mma",
+                       "FMA/clk/SM",
+                       {{4, 1, 24, 342, ""}, {4, 2, 26, 625, "25.3 (Sun III)"}, {8, 1, 24, 600, ""}}};
+  for (const report::Renderer& renderer : report::renderers())
+    EXPECT_NE(renderer.draw(report_of(grid), false).find(renderer.name == "csv" ? "625" : "mma on ga100"),
+              std::string::npos)
+        << renderer.name;
+  const std::string text = report::rendered(report_of(grid), "text");
+  for (const char* part :
+       {"625.0 FMA/clk/SM at most, by 4 warps with ILP 2", "      4    342    625\n", "25.3 (Sun III)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
 // What documents say of a GPU's tensor cores is the same for the model and for the ceilings of sweeps.
