@@ -162,15 +162,15 @@ std::string levels(const Levels& plot) {
   if (most == 0) return "";
   if (plot.limit) least = std::min(least, *plot.limit), most = std::max(most, *plot.limit);
 
-  constexpr double kRow = 24, kWide = 250;
+  constexpr double kRow = 24, kEdge = 20, kLeastWide = 190;
   const double remarks = svg::kGlyph * static_cast<double>(longest) + 10,
                left = std::max(140.0, remarks + svg::kGlyph * static_cast<double>(remark) + 10),
-               right = left + kWide - 10, top = 28 + 18 * static_cast<double>(plot.names.size()),
+               right = std::max(svg::kPhone - kEdge, left + kLeastWide),
+               top = 28 + 18 * static_cast<double>(plot.names.size()),
                bottom = top + kRow * static_cast<double>(plot.rows.size());
   const svg::ErrorAxis x{svg::axis_around(left + 44, right, least, most), left + 14};
-  std::string out =
-      svg::open_svg(std::max({svg::kPhone, right + 20, (left + right + svg::width_of(plot.x_title)) / 2 + 4}),
-                    bottom + 42, plot.id, plot.title, about);
+  std::string out = svg::open_svg(std::max(right + kEdge, svg::width_of(plot.x_title) + 4), bottom + 42,
+                                  plot.id, plot.title, about);
   for (std::size_t i = 0; i < plot.names.size(); ++i) {
     const double y = 12 + 18 * static_cast<double>(i);
     out += svg::mark(Format::tf32, i != 0, 4, y) + svg::text(14, y + 4, "", escaped_html(plot.names[i]));
@@ -178,7 +178,10 @@ std::string levels(const Levels& plot) {
   out += x.grid(top - 8, bottom, x.decades.high - x.decades.low > 5 ? 2 : 1);
   out += svg::line(left, bottom, x.zero + 12, bottom, "axis") +
          svg::line(x.zero + 20, bottom, right, bottom, "axis");
-  out += svg::text((left + right) / 2, bottom + 35, "soft middle", escaped_html(plot.x_title));
+  // The title stands in the middle where it can.
+  const double half = svg::width_of(plot.x_title) / 2,
+               middle = std::min((left + right) / 2, std::max(half, right + kEdge - half));
+  out += svg::text(middle, bottom + 35, "soft middle", escaped_html(plot.x_title));
   if (plot.limit) {
     const double at = x.at(*plot.limit);
     out += svg::hinted("limit " + error_text(*plot.limit), svg::line(at, top - 8, at, bottom, "limit"));

@@ -70,9 +70,10 @@ std::string drawn(const Plot& plot, std::string_view extra) {
       open_svg(std::max({kPhone, (kLeft + kRight + width_of(plot.x_title)) / 2 + 4, places.right()}),
                kBottom + 50 + places.height(plot.curves.size()), plot.id, plot.title, description_of(plot)) +
       decades_up(y);
-  constexpr double kWidest = 90;
-  const bool counted = std::any_of(plot.ticks.begin(), plot.ticks.end(),
-                                   [](const auto& tick) { return width_of(tick.second) > kWidest; });
+  const bool counted = std::any_of(plot.ticks.begin(), plot.ticks.end(), [](const auto& tick) {
+    constexpr double kWidest = 90;
+    return width_of(tick.second) > kWidest;
+  });
   double taken = 0;  // up to the end of the last label
   std::size_t index = 0;
   for (const auto& [x, name] : plot.ticks) {
