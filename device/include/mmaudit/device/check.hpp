@@ -1,6 +1,6 @@
 #pragma once
-// The live check of `verify --live` and `verify campaign`: generator, instruction, model and comparison all run on
-// one GPU, the model on the fastest engine that serves the datapath. Only mismatches come back.
+// The live check of `verify --live` and `verify campaign`: generator, instruction, model and comparison all
+// run on one GPU, the model on the fastest engine that serves the datapath. Only mismatches come back.
 #include <cstdint>
 #include <memory>
 #include <optional>
