@@ -199,7 +199,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
 }
 
 struct LayerOptions {
-  std::string type = "bf16", layout = "nt", sizes = "1-8192", svg;
+  std::string type = "bf16", layout = "nt", sizes = "1-8192";
   Outputs outputs;
   std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
   bool fast = false;
@@ -225,7 +225,7 @@ std::vector<std::uint64_t> sizes_of(const std::string& text) {
 }
 
 int invariant(const LayerOptions& options, const Context& context) {
-  try_outputs(options.outputs.files({{"--svg", options.svg}}), {});
+  try_outputs(options.outputs.files(), {});
   const Json json = {
       {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
       {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
@@ -240,7 +240,6 @@ int invariant(const LayerOptions& options, const Context& context) {
   Progress progress(context.quiet, "gemm invariant", how.sizes.size());
   how.progress = [&](std::uint64_t done) { progress.advance(done); };
   const InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
-  if (!options.svg.empty()) emit(options.svg, svg_of(result));
   return options.outputs.publish(report_of(result), context);
 }
 
@@ -312,9 +311,8 @@ void add_gemm(Command& app) {
                "use the algorithm of this M for every M, and say what that costs; 0: the heuristic's");
   layer.option("--workspace BYTES", of_layer->workspace, "what the library may use: less of it, other plans");
   layer.option("--seed", of_layer->seed, "of the operands");
-  layer.section("Output");
-  layer.option("--svg FILE", of_layer->svg, "a picture of the ranges");
   of_layer->outputs.add_to(layer);
+  of_layer->outputs.add_picture_to(layer, "the ranges");
   layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
 
   add_gemm_reveal(group);

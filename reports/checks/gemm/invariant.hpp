@@ -50,7 +50,5 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
 /// Passed where every element that a known plan predicts is right, and there is one. The result has to
 /// outlive it.
 report::Report report_of(const InvariantResult& result);
-/// A picture: the ranges of M along a logarithmic axis.
-std::string svg_of(const InvariantResult& result);
 
 }  // namespace mmaudit::checks

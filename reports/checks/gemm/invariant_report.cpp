@@ -83,8 +83,7 @@ Table costs_of(const InvariantResult& result) {
        {{"heuristic, us", true}, [&](const PinnedCost& each) { return microseconds(each.heuristic); }}});
 }
 
-}  // namespace
-
+/// A picture: the ranges of M along a logarithmic axis.
 std::string svg_of(const InvariantResult& result) {
   constexpr double kWidth = 900, kHeight = 90, kLeft = 10;
   const double last = std::log2(static_cast<double>(result.ranges.back().last) + 1);
@@ -92,8 +91,8 @@ std::string svg_of(const InvariantResult& result) {
     return kLeft + (kWidth - 2 * kLeft) * std::log2(static_cast<double>(m)) / last;
   };
   std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" "
-      "font-size=\"11\" fill=\"currentColor\" role=\"img\" aria-label=\"ranges of M\">\n",
+      "<svg viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\" "
+      "role=\"img\" aria-label=\"ranges of M\">\n",
       kWidth, kHeight);
   constexpr const char* kShades[] = {"#4477aa", "#ddaa33"};
   for (std::size_t i = 0; i < result.ranges.size(); ++i) {
@@ -110,6 +109,8 @@ std::string svg_of(const InvariantResult& result) {
                    "<text x=\"{}\" y=\"84\">M; a row of D keeps its bits within one colour</text>\n</svg>\n",
                    kLeft);
 }
+
+}  // namespace
 
 report::Report report_of(const InvariantResult& result) {
   const std::uint64_t predicted = result.tried - result.refused.size() - result.unknown;

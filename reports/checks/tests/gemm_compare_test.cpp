@@ -11,6 +11,7 @@
 #include "gemm/samples.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/report/figures.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -236,7 +237,10 @@ TEST(GemmInvariant, passes_where_a_plan_is_known_and_every_prediction_is_right) 
   EXPECT_NE(text.find("  5   8         3  128            2  no         another and 1 more\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(rendered(report_of(result), "html").find("<svg "), std::string::npos);
+  const std::string figure = report_of(result).sections.front().figures.front();
+  EXPECT_NE(rendered(report_of(result), "html").find(figure), std::string::npos);
+  EXPECT_NE(report::svg_document(figure).find(" width=\"900\" height=\"90\" viewBox=\"0 0 900 90\""),
+            std::string::npos);
   result.wrong = 1;
   EXPECT_EQ(exit_code(report_of(result)), 1);
   result.wrong = 0;
