@@ -75,7 +75,7 @@ TEST(FragmentPicture, WhatRepeatsIsDrawnOnce) {
 
 TEST(FragmentPicture, BStandsAboveDAndABesideIt) {
   const auto place = [](const std::string& svg, const std::string& title) {
-    const std::size_t at = svg.rfind("<text", svg.find(title));
+    const std::size_t at = svg.rfind("<text", svg.rfind(title));
     return std::pair(std::stod(svg.substr(svg.find("x=\"", at) + 3)),
                      std::stod(svg.substr(svg.find("y=\"", at) + 3)));
   };
