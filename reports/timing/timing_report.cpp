@@ -47,6 +47,7 @@ Table pivot(const TimedGrid& grid, std::string title, double TimedGrid::Cell::*v
     if (cell.warps != warps) table.rows.push_back({std::to_string(warps = cell.warps)});
     table.rows.back().emplace_back(fmt::format("{:.{}f}", cell.*value, digits));
   }
+  for (auto& row : table.rows) row.resize(table.columns.size(), report::Cell("-"));
   return table;
 }
 
