@@ -197,7 +197,10 @@ std::string card(const Section& section, const std::string& anchor) {
     if (has_own_title(table, section) && !table.folded)
       tables += fmt::format("<p><b>{}</b></p>", escaped_html(table.title));
     const std::string remark = table.remark == section.remark ? "" : paragraph(table.remark, "small");
-    const std::string name = !table.title.empty() ? table.title
+    // Regions are told apart by their names.
+    const std::string name = has_own_title(table, section) && !section.title.empty()
+                                 ? fmt::format("{}: {}", section.title, table.title)
+                             : !table.title.empty() ? table.title
                              : section.tables.size() == 1
                                  ? section.title
                                  : fmt::format("{}, table {}", section.title, ++unnamed);

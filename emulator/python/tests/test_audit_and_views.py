@@ -26,7 +26,7 @@ class Audits(WithTool):
         ours = mmaudit.audit(x, w, dtype=["e4m3", "bf16"], scale="tensor", max_rel_fro=0.01)
         done = self.run_tool("audit", "--a", self.saved("x", x), "--b", self.saved("w", w), "--dtype", "e4m3,bf16",
                              "--scale", "tensor", "--max-rel-fro", "0.01", "--json", "-")
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
         theirs = mmaudit._audit.json.loads(done.stdout)
         for key in ("m", "n", "k", "limit", "passes", "rows", "left_out"):
             self.assertEqual(ours[key], theirs[key], key)
