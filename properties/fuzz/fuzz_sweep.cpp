@@ -23,7 +23,7 @@ void read_sweep(std::string_view text) {
   const sweeps::Compared compared = sweeps::compare(result, result);
   if (compared.count(sweeps::Change::fast) + compared.count(sweeps::Change::slow) != 0)
     fail("a sweep that differs from itself");
-  sweeps::comparison_text(compared);
+  draw(sweeps::report_of(compared));
   sweeps::to_csv(result);
   draw(sweeps::report_of(result));
 }

@@ -58,13 +58,17 @@ TEST_F(Dataset, EveryGpuIsReplayedByItsOwnRow) {
   EXPECT_EQ(verify_dataset(folder_, {"tf32"}, progress_).dots(), 2U);
 }
 
+std::string text_of(const VerifyReport& report) {
+  return report::rendered(report_of(report, VerifyColumns::files), "text");
+}
+
 TEST_F(Dataset, OneFlippedBitIsFound) {
   write_case("A2", "fp16", std::string(kSixAndABit) + kTwo);
   const VerifyReport report = verify_dataset(folder_, {}, progress_);
   EXPECT_EQ(report.mismatches(), 1U);
   ASSERT_EQ(report.instructions.front().examples.size(), 1U);
   EXPECT_EQ(report.instructions.front().examples.front().dot.tile, 0U);
-  EXPECT_NE(dataset_text(report).find("expected 0x40c00001"), std::string::npos) << dataset_text(report);
+  EXPECT_NE(text_of(report).find("expected 0x40c00001"), std::string::npos) << text_of(report);
 }
 
 TEST_F(Dataset, Fp8OfHopperIgnoresC) {
@@ -96,7 +100,7 @@ TEST(RealDataset, HoldsTheBitsOfTheModel) {
   ASSERT_NE(folder, nullptr) << "MMAUDIT_DATASET names no folder";
   Progress progress(true);
   const VerifyReport report = verify_dataset(folder, {}, progress);
-  EXPECT_EQ(report.mismatches(), 0U) << dataset_text(report);
+  EXPECT_EQ(report.mismatches(), 0U) << text_of(report);
   EXPECT_EQ(report.instructions.size(), 48U);
   EXPECT_GE(report.dots(), 48000U);
 }
