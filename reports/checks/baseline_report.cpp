@@ -102,6 +102,7 @@ std::string headline_of(const BaselineDiff& diff) {
 
 Report report_of(const BaselineDiff& diff) {
   Report out{.title = "What changed between two baselines", .headline = headline_of(diff)};
+  out.headline_last = true;  // the last line is the answer, which docs/ci/mmaudit_ci.sh shows
   const bool nothing = diff.dots == 0 && diff.products == 0;
   out.tone = !diff.same() ? Tone::bad : nothing ? Tone::note : Tone::good;
   out.suite = "mmaudit diff";

@@ -14,7 +14,7 @@ namespace mmaudit::campaign {
 std::string explain_difference(const Setup& setup, const std::string& instruction, const Mismatch& example,
                                const std::string& model_file) {
   const Instruction inst = *find_instruction(instruction);
-  std::string text = fmt::format("\n{}\n{}", instruction, describe(example, inst));
+  std::string text = fmt::format("{}\n{}", instruction, describe(example, inst));
   const auto book = laws::lawbook();
   const laws::Law* const law = find_named(book, "follows_the_documented_model");
   if (law == nullptr) return text;
