@@ -239,8 +239,7 @@ TEST(GemmInvariant, passes_where_a_plan_is_known_and_every_prediction_is_right) 
       << text;
   const std::string figure = report_of(result).sections.front().figures.front();
   EXPECT_NE(rendered(report_of(result), "html").find(figure), std::string::npos);
-  EXPECT_NE(report::svg_document(figure).find(" width=\"900\" height=\"90\" viewBox=\"0 0 900 90\""),
-            std::string::npos);
+  EXPECT_TRUE(report::svg_document(figure).starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
   result.wrong = 1;
   EXPECT_EQ(exit_code(report_of(result)), 1);
   result.wrong = 0;
