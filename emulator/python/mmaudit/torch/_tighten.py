@@ -26,6 +26,8 @@ class _Found(NamedTuple):
 class Tightened(_report.Drawn, _Found):
     """tighten() returns it; printed, a notebook and files show it as a report."""
 
+    date = ""  #: when, in UTC
+
     def report(self) -> Dict[str, Any]:
         layers = sorted(self.plan.layers, key=lambda one: _report.natural(one[0]))
         kept = bool(layers) and all(recipe is None for _, recipe in layers)
@@ -55,7 +57,7 @@ class Tightened(_report.Drawn, _Found):
                 {"title": "Plans that were measured", "remark": "Relative error of the output: as the audit estimates it "
                  "from the gains of the layers, and measured by running the batch.",
                  "tables": [_report.table(["Estimated", "Measured", "Verdict"], tries, ["Estimated", "Measured"])]}],
-            "provenance": {"command": ["mmaudit.torch.tighten"]}}
+            "provenance": {"date": self.date, "command": ["mmaudit.torch.tighten"]}}
 
 
 def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]", *, limit: Union[float, None] = None,
@@ -87,7 +89,9 @@ def tighten(module: nn.Module, batch: Any, plan: "Plan | Choice | PathLike[str]"
         tries.append(Try(now.estimate or 0.0, error))
         if error <= limit or at + 1 == len(plans):
             found = LayerRecipes(now.default, now.layers, now.keep_first_last, now.falls_through, now.estimate, float(limit))
-            return Tightened(found, float(limit), tries)
+            done = Tightened(found, float(limit), tries)
+            done.date = _report.now()
+            return done
         wanted = (now.estimate or 0.0) * limit / error if error < float("inf") else 0.0
         at += 1
         while at + 1 < len(plans) and (plans[at].estimate or 0.0) > wanted:
