@@ -7,8 +7,8 @@
 #include <random>
 
 #include "../analysis/normal_draws.hpp"
-#include "../result/printed.hpp"
 #include "../analysis/published.hpp"
+#include "../result/printed.hpp"
 #include "mmaudit/emulate.hpp"
 #include "mmaudit/report/audit.hpp"
 
