@@ -102,23 +102,25 @@ struct Timing {
   double multiply_adds = 0;
 };
 
-void report(const MatmulOptions& options, const Instruction& instruction, const Architecture& architecture,
-            const corpus::Tensor& d, bool fast, const Timing& timing) {
+report::Report report_of(const Instruction& instruction, const std::string& by, const corpus::Tensor& d,
+                         bool fast, const Timing& timing, const std::string& out) {
   const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
-  if (options.json) {
-    emit("-", document({{"schema", "mmaudit.matmul/1"},
-                        {"instruction", name_of(instruction)},
-                        {"architecture", architecture.name},
-                        {"shape", d.shape},
-                        {"dtype", corpus::safetensors_name(d.dtype)},
-                        {"fast", fast},
-                        {"seconds", timing.seconds},
-                        {"out", options.out}}));
-    return;
-  }
-  emit("-", fmt::format("{} by the {} model{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds per second\n",
-                        name_of(instruction), architecture.name, fast ? "" : " (plain core)", options.out,
-                        corpus::safetensors_name(d.dtype), corpus::to_string(d.shape), timing.seconds, rate));
+  report::Report report{.title = fmt::format("{} by the {} model", name_of(instruction), by)};
+  report.headline =
+      fmt::format("{}{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds per second", report.title,
+                  fast ? "" : " (plain core)", out, corpus::safetensors_name(d.dtype),
+                  corpus::to_string(d.shape), timing.seconds, rate);
+  report.json = [=, shape = d.shape, dtype = d.dtype] {
+    return document({{"schema", "mmaudit.matmul/1"},
+                     {"instruction", name_of(instruction)},
+                     {"architecture", by},
+                     {"shape", shape},
+                     {"dtype", corpus::safetensors_name(dtype)},
+                     {"fast", fast},
+                     {"seconds", timing.seconds},
+                     {"out", out}});
+  };
+  return report;
 }
 
 /// B as (batch, K, N).
@@ -143,15 +145,15 @@ int execute(const MatmulOptions& options, const Context& context) {
   if (blocked && options.files.scale_a.empty() && options.files.scale_b.empty())
     refuse("--scale-layout: found blocked without scales, allowed: with --scale-a or --scale-b");
   mmaudit::MatmulOptions how = how_of(options);
-  try_outputs({{"--out", options.out}}, {{"--a", options.files.a},
-                                         {"--b", options.files.b},
-                                         {"--c", options.files.c},
-                                         {"--scale-a", options.files.scale_a},
-                                         {"--scale-b", options.files.scale_b},
-                                         {"--metadata", options.files.metadata},
-                                         {"--factor-a", options.factor_a},
-                                         {"--factor-b", options.factor_b},
-                                         {"--model", context.model_file}});
+  try_outputs(options.outputs.files({{"--out", options.out}}), {{"--a", options.files.a},
+                                                                {"--b", options.files.b},
+                                                                {"--c", options.files.c},
+                                                                {"--scale-a", options.files.scale_a},
+                                                                {"--scale-b", options.files.scale_b},
+                                                                {"--metadata", options.files.metadata},
+                                                                {"--factor-a", options.factor_a},
+                                                                {"--factor-b", options.factor_b},
+                                                                {"--model", context.model_file}});
   corpus::check_tensor_target(options.out);  // not only after hours
   const std::uint64_t limit = options.memory != 0 ? options.memory : available_memory();
   std::uint64_t operands = 0;
@@ -216,8 +218,8 @@ int execute(const MatmulOptions& options, const Context& context) {
   }
   corpus::save_tensor(options.out, d);
   const bool fast = how.fast && (options.gpu || fast_serves(instruction, datapath));
-  report(options, instruction, architecture, d, fast, timing);
-  return kAllGood;
+  return options.outputs.publish(
+      report_of(instruction, std::string(architecture.name), d, fast, timing, options.out), context);
 }
 
 /// The groups of options that only one of the two cases has.
@@ -268,7 +270,6 @@ void add_matmul(Command& app) {
                  "sparse: (M, K/2) of bytes, the position of every element of A inside its group");
   command.option("--out FILE", options->out,
                  "D: .npy or .safetensors; raw bits if C (or A) was raw bits; required but with --on both");
-  command.flag("--json", options->json, "report as JSON");
   command.section(kOfTiles);
   command
       .option("--on", options->on,
@@ -313,6 +314,7 @@ void add_matmul(Command& app) {
       .one_of(names_of(kCastRoundings));
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory BYTES", options->memory, "bytes of memory to use at most; 0: what is available");
+  options->outputs.add_to(command, true);
   command.runs([options, command, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();
     options->has_beta = beta.given();

@@ -47,29 +47,30 @@ void run(const Backend& backend, const Instruction& inst, TileView batch, const 
   }
 }
 
-std::string difference_text(const Mismatch& one, const FormatSpec& format) {
-  return fmt::format("  tile {} row {} column {}: hardware {}, model {}, {} ulp\n", one.dot.tile, one.dot.row,
-                     one.dot.column, hex_value(one.expected, format), hex_value(one.found, format),
-                     ulps_text(one.expected, one.found, format));
-}
-
-int report_comparison(const TilesOptions& options, const Comparison& found, const device::DeviceInfo& gpu,
-                      const Backend& model) {
-  if (options.json) {
-    emit("-", document({{"schema", "mmaudit.compare/1"},
-                        {"instruction", name_of(found.instruction)},
-                        {"device", gpu.name},
-                        {"driver", gpu.driver},
-                        {"dots", found.dots()},
-                        {"mismatches", found.mismatches()}}));
-  } else {
-    std::string text = fmt::format("{} on {} (driver {}) against the {}: {} dot products, {} mismatches\n",
-                                   name_of(found.instruction), gpu.name, gpu.driver, model.name, found.dots(),
-                                   found.mismatches());
-    for (const Mismatch& one : found.examples) text += difference_text(one, spec_of(found.instruction.d));
-    emit("-", text);
-  }
-  return found.mismatches() == 0 ? kAllGood : kMismatch;
+report::Report report_of(const Comparison& found, const device::DeviceInfo& gpu, const Backend& model) {
+  report::Report out{.title = fmt::format("{} on {} (driver {}) against the {}", name_of(found.instruction),
+                                          gpu.name, gpu.driver, model.name)};
+  out.headline =
+      fmt::format("{}: {} dot products, {} mismatches", out.title, found.dots(), found.mismatches());
+  out.tone = found.mismatches() == 0 ? report::Tone::good : report::Tone::bad;
+  const FormatSpec format = spec_of(found.instruction.d);
+  out.sections.push_back(section_of(report::table_of<Mismatch>(
+      "Where they differ", found.examples,
+      {{{"tile", true}, [](const Mismatch& one) { return std::to_string(one.dot.tile); }},
+       {{"row", true}, [](const Mismatch& one) { return std::to_string(one.dot.row); }},
+       {{"column", true}, [](const Mismatch& one) { return std::to_string(one.dot.column); }},
+       {"hardware", [=](const Mismatch& one) { return hex_value(one.expected, format); }},
+       {"model", [=](const Mismatch& one) { return hex_value(one.found, format); }},
+       {{"ulp", true}, [=](const Mismatch& one) { return ulps_text(one.expected, one.found, format); }}})));
+  out.json = [=, inst = found.instruction, dots = found.dots(), mismatches = found.mismatches()] {
+    return document({{"schema", "mmaudit.compare/1"},
+                     {"instruction", name_of(inst)},
+                     {"device", gpu.name},
+                     {"driver", gpu.driver},
+                     {"dots", dots},
+                     {"mismatches", mismatches}});
+  };
+  return out;
 }
 
 }  // namespace
@@ -86,13 +87,13 @@ int compute_tiles(const TilesOptions& options, const Context& context) {
     model->name = std::string(architecture.name) + " model";
   }
   const corpus::TileFiles& files = options.files;
-  try_outputs({{"--out", options.out}}, {{"--a", files.a},
-                                         {"--b", files.b},
-                                         {"--c", files.c},
-                                         {"--scale-a", files.scale_a},
-                                         {"--scale-b", files.scale_b},
-                                         {"--metadata", files.metadata},
-                                         {"--model", context.model_file}});
+  try_outputs(options.outputs.files({{"--out", options.out}}), {{"--a", files.a},
+                                                                {"--b", files.b},
+                                                                {"--c", files.c},
+                                                                {"--scale-a", files.scale_a},
+                                                                {"--scale-b", files.scale_b},
+                                                                {"--metadata", files.metadata},
+                                                                {"--model", context.model_file}});
   if (!options.out.empty()) corpus::check_tensor_target(options.out);
   const corpus::TileOperands operands =
       corpus::load_tile_operands(options.files, inst, modifier_bits(inst, options.modifiers));
@@ -115,22 +116,23 @@ int compute_tiles(const TilesOptions& options, const Context& context) {
     run(*model, inst, operands.view(other), options, context);
     Comparison found{inst, {}, {}};
     compare_tiles(batch, other.data.data(), {}, 0, operands.tiles, kMostExamples, found);
-    return report_comparison(options, found, gpu, *model);
+    return options.outputs.publish(report_of(found, gpu, *model), context);
   }
-  if (options.json) {
-    emit("-", document({{"schema", "mmaudit.tiles/1"},
-                        {"instruction", name_of(inst)},
-                        {"by", first.name},
-                        {"tiles", operands.tiles},
-                        {"shape", result.shape},
-                        {"dtype", corpus::safetensors_name(result.dtype)},
-                        {"out", options.out}}));
-  } else {
-    emit("-", fmt::format("{}: {} tile{} by the {} -> {} ({} {})\n", name_of(inst), operands.tiles,
-                          operands.tiles == 1 ? "" : "s", first.name, options.out,
-                          corpus::safetensors_name(result.dtype), corpus::to_string(result.shape)));
-  }
-  return kAllGood;
+  report::Report report{.title = fmt::format("{} by the {}", name_of(inst), first.name)};
+  report.headline =
+      fmt::format("{}: {} tile{} by the {}{} ({} {})", name_of(inst), operands.tiles,
+                  operands.tiles == 1 ? "" : "s", first.name, options.out.empty() ? "" : " -> " + options.out,
+                  corpus::safetensors_name(result.dtype), corpus::to_string(result.shape));
+  report.json = [&] {
+    return document({{"schema", "mmaudit.tiles/1"},
+                     {"instruction", name_of(inst)},
+                     {"by", first.name},
+                     {"tiles", operands.tiles},
+                     {"shape", result.shape},
+                     {"dtype", corpus::safetensors_name(result.dtype)},
+                     {"out", options.out}});
+  };
+  return options.outputs.publish(std::move(report), context);
 }
 
 }  // namespace mmaudit::cli

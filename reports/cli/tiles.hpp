@@ -4,6 +4,7 @@
 
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 
@@ -14,7 +15,7 @@ struct TilesOptions {
   std::string architecture, instruction, out, on = kOnModel;
   corpus::TileFiles files;
   ModifierOptions modifiers;
-  bool json = false;
+  Outputs outputs;
 };
 
 /// What: D = A * B + C of every tile, by the model or on the GPU; with --on both what they differ in.

@@ -256,7 +256,7 @@ TEST(Doctor, SaysWhatIsHere) {
 TEST(List, IsShortUnlessAsked) {
   const Outcome short_list = run({"list"});
   EXPECT_EQ(short_list.code, kAllGood);
-  EXPECT_LE(lines(short_list.out), 20U) << short_list.out;
+  EXPECT_LE(lines(short_list.out), 26U) << short_list.out;
   EXPECT_NE(short_list.out.find("blackwell_rtx"), std::string::npos);
   EXPECT_GT(lines(run({"list", "--all"}).out), 200U);
 
