@@ -97,8 +97,11 @@ TEST(TensorFile, NamesOfANetworkAreShownWhole) {
   const ScratchFolder folder;
   SafetensorsFile file;
   const std::string layers = "model.decoder.layers.1", expert = ".block_sparse_moe.experts.3.w2.weight";
-  for (int i = 0; i < 9; ++i)
-    file.tensors.push_back({layers + std::to_string(i) + expert, DType::u8, {0}, {}});
+  for (int i = 0; i < 9; ++i) {
+    std::string name = layers;
+    name.append(std::to_string(i)).append(expert);
+    file.tensors.push_back({std::move(name), DType::u8, {0}, {}});
+  }
   const std::string path = folder / "net.safetensors";
   write_safetensors(path, file);
   expect_refused([&] { load_tensor(path); }, layers + "7" + expert + ", ... (9 in all)");

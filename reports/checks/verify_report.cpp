@@ -10,7 +10,6 @@ namespace mmaudit::checks {
 namespace {
 
 using report::bad_count;
-using report::Section;
 using report::Table;
 using report::Tone;
 

@@ -220,7 +220,7 @@ int show(const CampaignOptions& options) {
   try_outputs(options.outputs.files(), {{"--show", options.show}});
   const std::string text = text_of_file(options.show);
   report::Report report = report_of(campaign::read_campaign(text, options.show), true);
-  report.json = [&text] { return text; };
+  report.json = [&text] { return std::string(text); };
   options.outputs.publish(std::move(report), options.context);
   return kAllGood;
 }

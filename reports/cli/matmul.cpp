@@ -106,10 +106,9 @@ report::Report report_of(const Instruction& instruction, const std::string& by, 
                          bool fast, const Timing& timing, const std::string& out) {
   const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
   report::Report report{.title = fmt::format("{} by the {} model", name_of(instruction), by)};
-  report.headline =
-      fmt::format("{}{} -> {} ({} {}), {:.2f} s, {:.3g} G multiply-adds per second", report.title,
-                  fast ? "" : " (plain core)", out, corpus::safetensors_name(d.dtype),
-                  corpus::to_string(d.shape), timing.seconds, rate);
+  report.headline = fmt::format("{}{} -> {} ({} {})", report.title, fast ? "" : " (plain core)", out,
+                                corpus::safetensors_name(d.dtype), corpus::to_string(d.shape));
+  report.lead = {fmt::format("{:.2f} s, {:.3g} G multiply-adds per second", timing.seconds, rate)};
   report.json = [=, shape = d.shape, dtype = d.dtype] {
     return document({{"schema", "mmaudit.matmul/1"},
                      {"instruction", name_of(instruction)},
