@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "example_inputs.hpp"
-#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/report/report.hpp"
 #include "program.hpp"
 
@@ -23,21 +22,14 @@ constexpr const char *kSweep = MMAUDIT_TEST_CORPUS "/../../docs/results/h200-swe
                      *kSass = MMAUDIT_TEST_CORPUS "/../../emulator/timing/tests/data/h200_sweep_loops.sass";
 
 const std::vector<Example>& examples() {
-  static const std::string kBaseline =
-      (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.json").string();
-  static const ExampleInputs kInputs;
-  static const std::string kOnes = [] {
-    const std::string path = (std::filesystem::temp_directory_path() / "mmaudit_every_renderer.npy").string();
-    corpus::save_tensor(
-        path, corpus::make_tensor<float>("x", corpus::DType::f32, {16, 16}, std::vector<float>(256, 1)));
-    return path;
-  }();
-  static const std::vector<Example> kExamples = {
+  static const ExampleInputs inputs;
+  static const std::string baseline = inputs / "baseline.json", square = inputs / "square.npy";
+  static const std::vector<Example> all = {
       {"baseline-record",
-       {"baseline", "record", "--on", "model", "--inst", "mma.m8n8k4.f64", "--out", kBaseline}},
+       {"baseline", "record", "--on", "model", "--inst", "mma.m8n8k4.f64", "--out", baseline}},
       {"verify-campaign",
        {"verify", "campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
-      {"baseline-diff", {"baseline", "diff", kBaseline, kBaseline}},
+      {"baseline-diff", {"baseline", "diff", baseline, baseline}},
       {"verify-laws", {"verify", "laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
 
       {"explain", {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "1,2^-12", "--b", "1,1"}},
@@ -45,26 +37,26 @@ const std::vector<Example>& examples() {
       {"convert", {"convert", "--to", "e4m3", "1.1,448,500,nan"}},
       {"list", {"list"}},
       {"doctor", {"doctor"}},
-      {"audit", {"audit", "--a", kOnes, "--b", kOnes, "--no-b-transposed", "--dtype", "bf16"}},
+      {"audit", {"audit", "--a", square, "--b", square, "--no-b-transposed", "--dtype", "bf16"}},
       {"matmul",
-       {"matmul", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--round", "rn", "--a", kOnes, "--b", kOnes,
-        "--out", kInputs / "product.npy"}},
+       {"matmul", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", square, "--b", square, "--out",
+        inputs / "product.npy"}},
       {"gemm-plans", {"gemm", "plans", "--families"}},
       {"gemm-predict",
-       {"gemm", "predict", "--problem", kInputs / "problem.json", "--plan", kInputs / "plan.json", "--a",
-        kInputs / "ones.npy", "--b", kInputs / "square.npy", "--out", kInputs / "d.npy"}},
+       {"gemm", "predict", "--problem", inputs / "problem.json", "--plan", inputs / "plan.json", "--a",
+        inputs / "ones.npy", "--b", inputs / "square.npy", "--out", inputs / "d.npy"}},
       {"gemm-reveal",
        {"gemm", "reveal", std::string(MMAUDIT_FOREIGN_LIBRARY) + ":good", "--type", "f32", "--m", "8", "--n",
         "8", "--k", "32"}},
       {"convert-pack",
-       {"convert", "pack", "--inst", "mma.sp.m16n8k32.f32.f16.f16.f32", "--prune", "--a",
-        kInputs / "ones.npy", "--out", kInputs / "s.npy", "--metadata", kInputs / "m.npy"}},
+       {"convert", "pack", "--inst", "mma.sp.m16n8k32.f32.f16.f16.f32", "--prune", "--a", inputs / "ones.npy",
+        "--out", inputs / "s.npy", "--metadata", inputs / "m.npy"}},
       {"probe",
        {"probe", "--inst", "mma.m8n8k4.f64.f64.f64.f64", "--library",
         std::string(MMAUDIT_FOREIGN_LIBRARY) + ":fused_f64", "--dots", "1"}},
       {"tcgen05-convolution", {"tcgen05", "convolution", "--lanes", "9", "--table", "54"}},
       {"tcgen05-rules", {"tcgen05", "rules"}},
-      {"tcgen05-run", {"tcgen05", "run", kInputs / "kernel.ptx", "--trace"}},
+      {"tcgen05-run", {"tcgen05", "run", inputs / "kernel.ptx", "--trace"}},
       {"screen", {"screen", "--list"}},
       {"sweep", {"sweep", "--list"}},
       {"sweep-census", {"sweep", "census"}},
@@ -78,7 +70,7 @@ const std::vector<Example>& examples() {
       {"time-sass", {"time", "sass", kSass, "--kernel", "MmaSp_m16n8k16_f16_f16_f16_f16EEELi6"}},
       {"verify", {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst", "mma.m16n8k8.f32.f16"}},
   };
-  return kExamples;
+  return all;
 }
 
 struct Exception {
@@ -86,7 +78,7 @@ struct Exception {
 };
 
 const std::vector<Exception>& without_report() {
-  static const std::vector<Exception> kExceptions = {
+  static const std::vector<Exception> all = {
       {"baseline", "a group of commands"},
       {"gemm", "a group of commands"},
       {"gemm-compare", "needs a GPU; gemm_compare_test draws a made-up one"},
@@ -98,7 +90,7 @@ const std::vector<Exception>& without_report() {
       {"time-grid", "takes seconds: every printed cell is simulated; paper_cells_test.cpp draws a grid"},
       {"sweep-gemm", "needs a GPU; gemm_report_test.cpp draws one"},
   };
-  return kExceptions;
+  return all;
 }
 
 void expect_format(const std::string& text, std::string_view format, const std::string& command) {

@@ -18,7 +18,7 @@ class ExampleInputs {
  public:
   ExampleInputs() {
     std::filesystem::create_directories(folder_);
-    const std::vector<std::uint16_t> ones(32 * 32, 0x3C00);
+    const std::vector<std::uint16_t> ones(1024, 0x3C00);
     for (const auto& [name, rows] : {std::pair{"ones.npy", std::uint64_t{16}}, {"square.npy", 32}})
       corpus::save_tensor(*this / name,
                           corpus::make_tensor<std::uint16_t>("x", corpus::DType::f16, {rows, 32},

@@ -1,5 +1,5 @@
-// A recording of a block-scaled instruction, as `baseline corpus` would write it and with the model's D: every command
-// that reads recordings reads its scales.
+// A recording of a block-scaled instruction, as `baseline corpus` would write it and with the model's D:
+// every command that reads recordings reads its scales.
 #include <nlohmann/json.hpp>
 
 #include "mmaudit/corpus/recording.hpp"
