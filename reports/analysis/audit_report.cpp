@@ -119,6 +119,7 @@ Report report_of(const AuditResult& result) {
   out.text_title = fmt::format("mmaudit {} audit: {} on {}", from.version, capitalised(from.architecture),
                                from.backend.empty() ? "unnamed backend" : from.backend);
   out.meta = {meta_of(from)};
+  out.origin_told = true;
   out.headline = verdict_sentence(verification);
   out.tone = tone_of(verification.verdict());
   if (const std::string sentence = published_sentence(result); !sentence.empty()) out.lead = {sentence};

@@ -69,11 +69,7 @@ bool Outputs::printed() const {
 }
 
 std::vector<corpus::TextFile> Outputs::drawn(report::Report& report, const Context& context) const {
-  // An audit says more of that by itself.
-  const bool told =
-      std::any_of(report.sections.begin(), report.sections.end(),
-                  [](const report::Section& one) { return one.title == "How this report was made"; });
-  if (!told && report.provenance.version.empty()) name_program(report.provenance);
+  if (!report.origin_told && report.provenance.version.empty()) name_program(report.provenance);
   if (report.provenance.command.empty()) report.provenance.command = context.command;
   std::vector<corpus::TextFile> out;
   for (const auto& [name, path] : paths_)

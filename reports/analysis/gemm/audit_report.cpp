@@ -289,6 +289,7 @@ Report report_of(const GemmAudit& audit) {
   out.warnings = {.title = "What is wrong with the tensors", .lines = findings(audit)};
   out.highlights = highlights_of(audit);
   out.sections = sections_of(audit);
+  out.origin_told = true;
   out.json = [audit] { return to_json(audit); };
   out.records = records_of(audit);
   out.suite = "mmaudit audit";

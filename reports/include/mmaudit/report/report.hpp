@@ -68,6 +68,7 @@ struct Report {
   std::string suite = {};                  ///< the name of the test suite
   std::vector<TestCase> cases = {};
   Provenance provenance = {};  ///< of the run; no version: not said
+  bool origin_told = false;    ///< a section says it, with more: the program adds nothing
 };
 
 /// What a program that shows the report returns: 1 where something did not pass (Tone::bad), else 0.
