@@ -6,6 +6,7 @@
 #ifdef MMAUDIT_RENDER
 #include "html_assets.hpp"
 #include "mmaudit/name_in.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 #endif
 
@@ -39,7 +40,9 @@ std::string drawn(const char* json, const char* format) {
     report.provenance.version = kVersion;
     report.provenance.revision = kGitRevision;
   }
-  return asked == kSvg ? first_figure(report) : report::rendered(report, asked);
+  if (asked == kSvg) return first_figure(report);
+  const std::string text = report::rendered(report, asked);
+  return asked == "text" ? made_visible(text) : text;  // other formats escape what they must
 }
 
 #else

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "mmaudit/printable.hpp"
 
@@ -13,7 +14,11 @@ namespace mmaudit::checks {
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  if (!quiet_ && terminal_ && shown_ != start_) std::fputs("\r\033[K", stderr);
+  if (terminal_) hide();
+}
+
+void Progress::hide() {
+  if (std::exchange(drawn_, false)) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::begin(std::string what, std::uint64_t total) {
@@ -57,6 +62,7 @@ void Progress::draw(const std::string& label, bool last) {
   std::fputs(fmt::format("\r\033[K[{}{}] {}", std::string(filled, '#'), std::string(24 - filled, '.'), status)
                  .c_str(),
              stderr);
+  drawn_ = true;
   if (last) std::fflush(stderr);
 }
 

@@ -23,10 +23,13 @@ class Progress {
   void advance(std::uint64_t steps, const std::string& label = {});
   /// Files and folders that the work ends in; said once, with the first line. Empty names are left out.
   void will_write(const std::vector<std::string>& names);
+  /// Takes the line of whatever work is shown off the terminal, before text is printed there.
+  static void hide();
 
  private:
   void draw(const std::string& label, bool last);
 
+  inline static bool drawn_ = false;  ///< a line stands on the terminal
   std::string what_, written_;
   std::uint64_t total_ = 0, done_ = 0;
   bool quiet_, terminal_;

@@ -175,6 +175,7 @@ void choose_colors(const std::string& when) { color_choice() = when; }
 bool colors() { return color_choice() == "auto" ? wants_colors() : color_choice() == "always"; }
 
 void print(std::string_view text) {
+  Progress::hide();
   const std::string shown = made_printable(text, colors());
   errno = 0;
   if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() || std::fflush(stdout) != 0)
@@ -200,8 +201,14 @@ namespace {
 
 bool same_file(const std::string& x, const std::string& y) {
   std::error_code error;  // of equivalent(): one of them does not exist
-  return std::filesystem::equivalent(x, y, error) ||
-         std::filesystem::weakly_canonical(x, error) == std::filesystem::weakly_canonical(y, error);
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  return std::filesystem::equivalent(x, y, error) || whole(x) == whole(y);
+}
+
+bool is_printed(const std::string& path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
 }
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
@@ -211,9 +218,10 @@ bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
   const NamedFile* printed = nullptr;
   for (auto one = outputs.begin(); one != outputs.end(); ++one) {
-    if (one->path == "-" && printed != nullptr)
-      refuse("{}: found - with {} -, allowed: one of them on standard output", one->option, printed->option);
-    if (one->path == "-") printed = &*one;
+    if (is_printed(one->path) && printed != nullptr)
+      refuse("{}: found {} with {} {}, allowed: one of them on standard output", one->option, one->path,
+             printed->option, printed->path);
+    if (is_printed(one->path)) printed = &*one;
     if (!is_file(one->path)) continue;
     const auto refuse_if_same = [&](const NamedFile& other) {
       if (is_file(other.path) && same_file(one->path, corpus::file_of(other.path)))

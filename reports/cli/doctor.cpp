@@ -158,7 +158,7 @@ void add_doctor(Command& app) {
                                 "What is here: GPUs, driver, libraries, processor, build options, "
                                 "recordings; exit code 0 without a GPU too",
                                 {"mmaudit doctor", "mmaudit doctor --json"});
-  outputs->add_to(command, true);
+  outputs->add_to(command);
   command.runs([outputs](const Context& context) {
     try_outputs(outputs->files(), {});
     return outputs->publish(doctor(), context);

@@ -207,7 +207,7 @@ void add_explain(Command& app) {
   command.option("--col", options->column, "with --tile: column of D");
   command.section("Modifiers");
   add_modifier_options(command, options->modifiers);
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   options->outputs.add_picture_to(command, "every product's bits on one axis of powers of two");
   command.flag("--all", options->all, "list zero products too");
   command.runs([options](const Context& context) { return explain_command(*options, context); });

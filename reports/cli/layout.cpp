@@ -63,7 +63,7 @@ void add_layout(Command& explain) {
   command.flag(
       "--discover", options->discover,
       "run the instruction on the GPU of this machine, slot by slot, and compare; wmma: show what it does");
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   options->outputs.add_picture_to(command, "the operands, coloured by lane");
   command.runs([options](const Context& context) { return layout(*options, context); });
 }

@@ -184,7 +184,7 @@ void add_list(Command& app) {
                             .comma_separated();
   command.flag("--all", options->all, "every instruction of every architecture");
   add_model_option(command);
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   const Option capabilities =
       command
           .flag("--capabilities", options->capabilities,

@@ -313,7 +313,7 @@ void add_matmul(Command& app) {
       .one_of(names_of(kCastRoundings));
   command.flag("--saturate", options->saturate, "with --round: beyond the largest number gives that number");
   command.option("--memory BYTES", options->memory, "bytes of memory to use at most; 0: what is available");
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   command.runs([options, command, alpha, beta](const Context& context) {
     options->has_alpha = alpha.given();
     options->has_beta = beta.given();

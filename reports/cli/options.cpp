@@ -114,6 +114,8 @@ Refusal refuse_word(const CLI::App& at, const std::string& word) {
   if (of_options) {
     add_options(at);
     add_options(program_of(at));
+    if (std::find(allowed.begin(), allowed.end(), word) != allowed.end())
+      return refusal("{}: found before the command, allowed: behind it", word);
   } else {
     for (const CLI::App* one : shown_commands(at)) allowed.push_back(one->get_name());
   }

@@ -93,7 +93,7 @@ void add_pack(Command& convert) {
   command.option("--out", options->out, "the stored elements, (M, K/2): .npy or .safetensors").required();
   command.option("--metadata", options->metadata, "their positions, (M, K/2) of bytes: .npy or .safetensors")
       .required();
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return execute(*options, context); });
 }
 

@@ -345,7 +345,7 @@ void add_products(Command& command) {
       .comma_separated();
   gemm_command.option("--out FILE", options->out, "a file for the JSON");
   gemm_command.flag("--quick", options->quick, "21 runs of each kernel, whatever their spread");
-  options->outputs.add_to(gemm_command, true);
+  options->outputs.add_to(gemm_command);
   gemm_command.runs([options](const Context& context) { return gemm(*options, context); });
 }
 
@@ -372,7 +372,7 @@ void add_sweep(Command& app) {
   command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv");
   command.option("--resume FILE", options->resume, "a sweep.json: its points are not measured again");
   command.flag("--no-files", options->no_files, "print only");
-  options->outputs.add_to(command, true);
+  options->outputs.add_to(command);
   command.runs([options](const Context& context) { return sweep(*options, context); });
   add_compare(command);
   add_census(command);

@@ -18,6 +18,8 @@ std::vector<TestCase> cases_of(const Report& report) {
            .message = report.headline}};
 }
 
+constexpr std::string_view kElements[] = {"", "failure", "error", "skipped"};  // in the order of Outcome
+
 std::string draw(const Report& report, bool /*colour*/) {
   const std::vector<TestCase> cases = cases_of(report);
   const auto count = [&](Outcome outcome) {
@@ -26,16 +28,16 @@ std::string draw(const Report& report, bool /*colour*/) {
   };
   std::string out = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" "
-      "failures=\"{}\" errors=\"{}\">\n",
+      "failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
       escaped_html(report.suite.empty() ? report.title : report.suite), cases.size(), count(Outcome::failure),
-      count(Outcome::error));
+      count(Outcome::error), count(Outcome::skipped));
   for (const TestCase& one : cases) {
     out += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped_html(one.group),
                        escaped_html(one.name));
     out += one.outcome == Outcome::passed
                ? "/>\n"
                : fmt::format(">\n      <{0} message=\"{1}\">{2}</{0}>\n    </testcase>\n",
-                             one.outcome == Outcome::failure ? "failure" : "error", escaped_html(one.message),
+                             kElements[static_cast<std::size_t>(one.outcome)], escaped_html(one.message),
                              escaped_html(one.text));
   }
   return out + "  </testsuite>\n</testsuites>\n";

@@ -1,10 +1,21 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
 namespace {
+
+/// Text as it is, between fences that are longer than any in it.
+std::string fenced(std::string text) {
+  std::size_t longest = 2, run = 0;
+  for (const char c : text) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
+  if (!text.ends_with('\n')) text += '\n';
+  const std::string fence(longest + 1, '`');
+  return fmt::format("\n{0}text\n{1}{0}\n", fence, text);
+}
 
 std::string markdown_of(const Section& section) {
   std::string out = section.title.empty() ? "" : fmt::format("\n## {}\n", escaped_markdown(section.title));
@@ -15,7 +26,7 @@ std::string markdown_of(const Section& section) {
   }
   if (!section.lines.empty()) out += "\n";
   for (const std::string& line : section.lines) out += fmt::format("- {}\n", escaped_markdown(line));
-  if (!section.block.empty()) out += fmt::format("\n```text\n{}```\n", made_visible(section.block));
+  if (!section.block.empty()) out += fenced(made_visible(section.block));
   for (const std::string& note : section.notes) out += fmt::format("\n{}\n", escaped_markdown(note));
   return out;
 }

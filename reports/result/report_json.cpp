@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSchema = "mmaudit.report/1";
 constexpr std::string_view kTones[] = {"plain", "good", "note", "bad"};
-constexpr std::string_view kOutcomes[] = {"passed", "failure", "error"};
+constexpr std::string_view kOutcomes[] = {"passed", "failure", "error", "skipped"};
 constexpr std::string_view kLayouts[] = {"grid", "small", "wide", "beside"};
 constexpr ProvenanceKey kKeys[] = {{"version", &Provenance::version}, {"git_revision", &Provenance::revision},
                                    {"date", &Provenance::date},       {"gpu", &Provenance::gpu},
@@ -84,8 +84,7 @@ void read(JsonFields& from, std::string_view field, std::string& text) {
 }
 
 void read(JsonFields& from, std::string_view field, std::vector<std::string>& lines) {
-  if (!from[field].given()) return;
-  static_cast<void>(from.take(field));
+  if (from.take(field) == nullptr) return;
   for (const JsonNode& each : from[field].list("a list of texts")) lines.push_back(each.text());
 }
 
@@ -102,6 +101,7 @@ void for_each_of(JsonFields& from, std::string_view field, const Use& use) {
 
 Cell cell_of(const JsonNode& from) {
   if (from.json().is_string()) return {from.text()};
+  if (!from.json().is_object()) from.refuse("text, or an object with text");
   JsonFields fields(from.json(), from.where());
   fields.require({"text"});
   Cell out("");

@@ -248,7 +248,8 @@ TEST(JUnit, CountsFailuresAndErrorsApart) {
   for (const Outcome outcome : {Outcome::failure, Outcome::passed, Outcome::error, Outcome::failure})
     report.cases.push_back({"group", "<name>", outcome, "message", "text"});
   const std::string text = rendered(report, "junit");
-  EXPECT_NE(text.find("<testsuite name=\"s\" tests=\"4\" failures=\"2\" errors=\"1\">"), std::string::npos)
+  EXPECT_NE(text.find("<testsuite name=\"s\" tests=\"4\" failures=\"2\" errors=\"1\" skipped=\"0\">"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("name=\"&lt;name&gt;\"/>"), std::string::npos) << text;
   EXPECT_NE(text.find("<error message=\"message\">text</error>"), std::string::npos) << text;

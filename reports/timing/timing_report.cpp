@@ -10,7 +10,6 @@ namespace mmaudit::timing {
 namespace {
 
 using report::Report;
-using report::Section;
 using report::section_of;
 using report::Table;
 using report::table_of;

@@ -64,8 +64,8 @@ Utf8Character first_of_utf8(std::string_view text) {
 bool is_hidden(char32_t code) {
   constexpr struct {
     char32_t first, last;
-  } kRanges[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},
-                 {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
+  } kRanges[] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},  {0x200B, 0x200F},
+                 {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF}};
   return std::any_of(std::begin(kRanges), std::end(kRanges),
                      [&](const auto& range) { return code >= range.first && code <= range.last; });
 }

@@ -46,7 +46,7 @@ struct Highlight {
 
 /// One test case, for JUnit.
 struct TestCase {
-  enum class Outcome : std::uint8_t { passed, failure, error };
+  enum class Outcome : std::uint8_t { passed, failure, error, skipped };
   std::string group = {}, name = {};
   Outcome outcome = Outcome::passed;
   std::string message = {}, text = {};
