@@ -316,7 +316,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
       {{"list", "--inst", "x", "--json"}, "--inst: found with --json, allowed: one of them"},
       {{"matmul", "--factor-a"}, "--factor-a: found nothing, allowed: a value"},
       {{"matmul"}, "--inst: found nothing, allowed: a value"},
-      {{"explain", "--json=x"}, "--json: found x, allowed: no value"},
+      {{"convert", "--json=x"}, "--json: found x, allowed: no value"},
       {{"sweep", "gate"}, "SWEEP: found nothing, allowed: a value (see `mmaudit sweep gate --help`)"}};
   for (const auto& [arguments, text] : refused) {
     const Outcome outcome = run(arguments);
