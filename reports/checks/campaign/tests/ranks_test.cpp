@@ -99,7 +99,7 @@ TEST_F(Ranks, AScreenNamesHostsWithoutAGpu) {
     EXPECT_FALSE(both.at("gpus").at(rank).at("host").get<std::string>().empty());
     EXPECT_FALSE(both.at("gpus").at(rank).at("error").get<std::string>().empty());
   }
-  EXPECT_NE(output().find(": no GPU: FAIL: "), std::string::npos) << output();
+  EXPECT_NE(output().find(", no GPU: FAIL: "), std::string::npos) << output();
   EXPECT_TRUE(fs::exists(path("s.prom")));
   // A refusal is one line of mmaudit's, whatever mpirun says about it.
   EXPECT_EQ(run(screen + "--feed tma" + to_file), 2) << output();
