@@ -23,8 +23,8 @@ class Outputs {
   /// Prints this format instead of the text, as --NAME - does.
   void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
 
-  /// The files that will be written, after those of `more`, for try_outputs() and Progress. Errors: InputError
-  /// for an empty name.
+  /// The files that will be written, after those of `more`, for try_outputs() and Progress. Errors:
+  /// InputError for an empty name.
   [[nodiscard]] std::vector<NamedFile> files(std::vector<NamedFile> more = {}) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] bool writes(std::string_view option) const;

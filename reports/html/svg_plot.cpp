@@ -1,6 +1,6 @@
 #include "html_assets.hpp"
-#include "mmaudit/report/figures.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/report/figures.hpp"
 #include "printed.hpp"
 #include "svg_parts.hpp"
 
