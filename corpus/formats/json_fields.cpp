@@ -113,6 +113,16 @@ std::optional<std::string> JsonFields::text(std::string_view field) {
   return found->get<std::string>();
 }
 
+void JsonFields::text(std::string_view field, std::string& value) {
+  if (auto found = text(field)) value = std::move(*found);
+}
+
+void JsonFields::texts(std::string_view field, std::vector<std::string>& values) {
+  if (take(field) == nullptr) return;
+  values.clear();
+  for (const JsonNode& each : (*this)[field].list("a list of texts")) values.push_back(each.text());
+}
+
 void JsonFields::boolean(std::string_view field, bool& value) {
   const Json* const found = take(field);
   if (found == nullptr) return;

@@ -37,7 +37,7 @@ constexpr bool is_further(const NamedFormat& format) {
   return !format.names.file.empty() && !has_row(format.names.file);
 }
 
-/// The enumerators' rows, and then those of formats alone: void types of their width.
+/// A row per enumerator, then a row per format that has none: void types of its width.
 constexpr auto kDTypes = [] {
   constexpr auto kFurther = std::count_if(std::begin(kFormats), std::end(kFormats), is_further);
   std::array<DTypeRow, std::size(kNamedDTypes) + static_cast<std::size_t>(kFurther)> rows{};

@@ -170,7 +170,7 @@ std::string json_of(const probe::GemmFinding& finding, const probe::UnknownGemm&
   return ordered_document(out);
 }
 
-/// Rules and values: claims, or those of the nearest datapath, about which nothing is claimed.
+/// Rules and values: what is claimed, or what the nearest datapath has, about which nothing is claimed.
 Table rules_of(const Finding& finding) {
   const bool claims = finding.explained();
   Table out{.title = claims ? "Rules" : "The nearest datapath", .columns = {"rule", "value"}};

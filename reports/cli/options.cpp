@@ -89,7 +89,8 @@ const CLI::App& innermost(const CLI::App& program) {
   return chosen.empty() ? program : innermost(*chosen.back());
 }
 
-/// A command inside another one ignores the options of that: they are refused, but for those of the program.
+/// A command inside another one ignores the options of the outer command, so they are refused. The options of
+/// the program count everywhere.
 void refuse_options_of_others(const CLI::App& program) {
   for (const CLI::App* at = &innermost(program); at->get_parent() != nullptr; at = at->get_parent()) {
     const CLI::App& outer = *at->get_parent();

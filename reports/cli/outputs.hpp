@@ -23,7 +23,7 @@ class Outputs {
   /// Prints this format instead of the text, as --NAME - does.
   void print_as(std::string_view renderer) { paths_[std::string(renderer)] = "-"; }
 
-  /// The files that will be written, after those of `more`, for try_outputs() and Progress. Errors:
+  /// The files that will be written, after the files of `more`, for try_outputs() and Progress. Errors:
   /// InputError for an empty name.
   [[nodiscard]] std::vector<NamedFile> files(std::vector<NamedFile> more = {}) const;
   [[nodiscard]] std::vector<std::string> names() const;
@@ -31,7 +31,7 @@ class Outputs {
   /// Whether standard output gets something else than the text.
   [[nodiscard]] bool printed() const;
 
-  /// What: writes the files, those of `more` too, all or none; then prints what "-" asks for, which may be
+  /// What: writes its files and the files of `more`, all or none; then prints what "-" asks for, which may be
   /// one of `more`, or else the text. The report gets the program's version and the command line, where it
   /// does not have them. Returns: the exit code that the report's verdict stands for.
   int publish(report::Report report, const Context& context, std::vector<corpus::TextFile> more = {}) const;

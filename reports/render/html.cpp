@@ -17,10 +17,7 @@ namespace {
 /// A page with more rows is slow to open; the JSON has all of them.
 constexpr std::size_t kMostRows = 2000;
 
-std::string_view class_of(Tone tone) {
-  constexpr std::string_view kClasses[] = {"plain", "good", "note", "bad"};
-  return kClasses[static_cast<std::size_t>(tone)];
-}
+std::string_view class_of(Tone tone) { return kToneNames[static_cast<std::size_t>(tone)]; }
 
 /// The digest as content security policies spell it.
 std::string base64_of_hex(std::string_view hex) {

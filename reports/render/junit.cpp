@@ -18,8 +18,6 @@ std::vector<TestCase> cases_of(const Report& report) {
            .message = report.headline}};
 }
 
-constexpr std::string_view kElements[] = {"", "failure", "error", "skipped"};  // in the order of Outcome
-
 std::string draw(const Report& report, bool /*colour*/) {
   const std::vector<TestCase> cases = cases_of(report);
   const auto count = [&](Outcome outcome) {
@@ -37,7 +35,7 @@ std::string draw(const Report& report, bool /*colour*/) {
     out += one.outcome == Outcome::passed
                ? "/>\n"
                : fmt::format(">\n      <{0} message=\"{1}\">{2}</{0}>\n    </testcase>\n",
-                             kElements[static_cast<std::size_t>(one.outcome)], escaped_html(one.message),
+                             kOutcomeNames[static_cast<std::size_t>(one.outcome)], escaped_html(one.message),
                              escaped_html(one.text));
   }
   return out + "  </testsuite>\n</testsuites>\n";

@@ -64,17 +64,6 @@ struct Writer {
   }
 };
 
-void read(JsonFields& from, std::string_view field, std::string& text) {
-  if (auto found = from.text(field)) text = std::move(*found);
-}
-
-std::vector<std::string> texts_of(JsonFields& from, std::string_view field) {
-  std::vector<std::string> out;
-  static_cast<void>(from.take(field));
-  for (const JsonNode& each : from[field].list("a list of texts")) out.push_back(each.text());
-  return out;
-}
-
 /// As many as `wanted`.
 Values values_of(JsonFields& from, std::size_t wanted) {
   Values out;
@@ -113,12 +102,12 @@ void for_each_of(JsonFields& from, std::string_view field, const Use& use) {
 Curves curves_of(JsonFields& from) {
   Curves out;
   from.require({"labels", "curves"});
-  read(from, "x_title", out.x_title);
-  out.labels = texts_of(from, "labels");
+  from.text("x_title", out.x_title);
+  from.texts("labels", out.labels);
   for_each_of(from, "curves", [&](JsonFields& fields, std::size_t index) {
     fields.require({"name", "values"});
     Curves::Curve& one = out.curves.emplace_back();
-    read(fields, "name", one.name);
+    fields.text("name", one.name);
     one.values = values_of(fields, out.labels.size());
     one.colour = colour_of(fields, index);
     fields.boolean("hollow", one.hollow);
@@ -129,12 +118,12 @@ Curves curves_of(JsonFields& from) {
 Scatter scatter_of(JsonFields& from) {
   Scatter out;
   from.require({"points"});
-  read(from, "x_title", out.x_title);
-  read(from, "y_title", out.y_title);
+  from.text("x_title", out.x_title);
+  from.text("y_title", out.y_title);
   for_each_of(from, "points", [&](JsonFields& fields, std::size_t index) {
     fields.require({"name", "x", "y"});
     Scatter::Point& one = out.points.emplace_back();
-    read(fields, "name", one.name);
+    fields.text("name", one.name);
     one.colour = colour_of(fields, index);
     fields.boolean("hollow", one.hollow);
     for (const auto& [field, value] : {std::pair{"x", &one.x}, std::pair{"y", &one.y}}) {
@@ -150,15 +139,15 @@ Scatter scatter_of(JsonFields& from) {
 Levels levels_of(JsonFields& from) {
   Levels out;
   from.require({"names", "rows"});
-  read(from, "x_title", out.x_title);
-  out.names = texts_of(from, "names");
+  from.text("x_title", out.x_title);
+  from.texts("names", out.names);
   if (out.names.empty() || out.names.size() > 2)
     from.refuse("names", Json(out.names.size()), "one name or two");
   for_each_of(from, "rows", [&](JsonFields& fields, std::size_t index) {
     fields.require({"label", "values"});
     Levels::Row& one = out.rows.emplace_back();
-    read(fields, "label", one.label);
-    read(fields, "remark", one.remark);
+    fields.text("label", one.label);
+    fields.text("remark", one.remark);
     one.values = values_of(fields, out.names.size());
     one.colour = colour_of(fields, index);
   });
@@ -181,7 +170,7 @@ Figure figure_of(JsonFields& from, std::string id) {
                                        : Figure(levels_of(from));
   std::visit(
       [&](auto& plot) {
-        read(from, "title", plot.title);
+        from.text("title", plot.title);
         plot.id = std::move(id);
       },
       out);

@@ -12,15 +12,13 @@ namespace mmaudit::report {
 namespace {
 
 constexpr std::string_view kSchema = "mmaudit.report/1";
-constexpr std::string_view kTones[] = {"plain", "good", "note", "bad"};
-constexpr std::string_view kOutcomes[] = {"passed", "failure", "error", "skipped"};
 constexpr std::string_view kLayouts[] = {"grid", "small", "wide", "beside"};
 constexpr ProvenanceKey kKeys[] = {{"version", &Provenance::version}, {"git_revision", &Provenance::revision},
                                    {"date", &Provenance::date},       {"gpu", &Provenance::gpu},
                                    {"driver", &Provenance::driver},   {"cuda", &Provenance::cuda},
                                    {"command", &Provenance::command}};
 
-Json named(Tone tone) { return kTones[static_cast<std::size_t>(tone)]; }
+Json named(Tone tone) { return kToneNames[static_cast<std::size_t>(tone)]; }
 
 /// Where a section is shown: bits of Section::shown by name.
 constexpr std::pair<std::string_view, unsigned> kPlaces[] = {
@@ -79,15 +77,6 @@ Json json_of(const Section& section) {
   return out;
 }
 
-void read(JsonFields& from, std::string_view field, std::string& text) {
-  if (auto found = from.text(field)) text = std::move(*found);
-}
-
-void read(JsonFields& from, std::string_view field, std::vector<std::string>& lines) {
-  if (from.take(field) == nullptr) return;
-  for (const JsonNode& each : from[field].list("a list of texts")) lines.push_back(each.text());
-}
-
 /// The objects of a list.
 template <typename Use>
 void for_each_of(JsonFields& from, std::string_view field, const Use& use) {
@@ -105,9 +94,9 @@ Cell cell_of(const JsonNode& from) {
   JsonFields fields(from.json(), from.where());
   fields.require({"text"});
   Cell out("");
-  read(fields, "text", out.text);
-  fields.choice("tone", kTones, out.tone);
-  read(fields, "hint", out.hint);
+  fields.text("text", out.text);
+  fields.choice("tone", kToneNames, out.tone);
+  fields.text("hint", out.hint);
   fields.refuse_unknown();
   return out;
 }
@@ -115,13 +104,13 @@ Cell cell_of(const JsonNode& from) {
 Table table_of(JsonFields& from) {
   Table out;
   from.require({"columns", "rows"});
-  read(from, "title", out.title);
-  read(from, "remark", out.remark);
+  from.text("title", out.title);
+  from.text("remark", out.remark);
   from.boolean("folded", out.folded);
   for_each_of(from, "columns", [&](JsonFields& fields) {
     fields.require({"header"});
     Column column("");
-    read(fields, "header", column.header);
+    fields.text("header", column.header);
     fields.boolean("number", column.number);
     out.columns.push_back(std::move(column));
   });
@@ -138,8 +127,8 @@ Table table_of(JsonFields& from) {
 /// `figures`: how many the report has so far; a page tells them apart by their number.
 Section section_of_json(JsonFields& from, std::size_t& figures) {
   Section out;
-  read(from, "title", out.title);
-  read(from, "remark", out.remark);
+  from.text("title", out.title);
+  from.text("remark", out.remark);
   from.boolean("folded", out.folded);
   from.choice("layout", kLayouts, out.layout);
   if (from.take("shown") != nullptr) {
@@ -156,9 +145,9 @@ Section section_of_json(JsonFields& from, std::size_t& figures) {
     out.plots.push_back(figure_of(fields, "figure-" + std::to_string(++figures)));
   });
   for_each_of(from, "tables", [&](JsonFields& fields) { out.tables.push_back(table_of(fields)); });
-  read(from, "lines", out.lines);
-  read(from, "block", out.block);
-  read(from, "notes", out.notes);
+  from.texts("lines", out.lines);
+  from.text("block", out.block);
+  from.texts("notes", out.notes);
   return out;
 }
 
@@ -181,7 +170,7 @@ std::string to_json(const Report& report) {
   for (const TestCase& one : report.cases)
     out["cases"].push_back({{"group", one.group},
                             {"name", one.name},
-                            {"outcome", kOutcomes[static_cast<std::size_t>(one.outcome)]},
+                            {"outcome", kOutcomeNames[static_cast<std::size_t>(one.outcome)]},
                             {"message", one.message},
                             {"text", one.text}});
   out["provenance"] = Json::object();
@@ -196,39 +185,39 @@ Report report_of_json(std::string_view text, const std::string& where) {
   if (const auto schema = from.text("schema"); *schema != kSchema)
     from.refuse("schema", Json(*schema), kSchema);
   Report out;
-  read(from, "title", out.title);
-  read(from, "headline", out.headline);
-  from.choice("tone", kTones, out.tone);
-  read(from, "lead", out.lead);
-  read(from, "meta", out.meta);
+  from.text("title", out.title);
+  from.text("headline", out.headline);
+  from.choice("tone", kToneNames, out.tone);
+  from.texts("lead", out.lead);
+  from.texts("meta", out.meta);
   out.warnings.title = "Look at this first";
-  read(from, "warnings", out.warnings.lines);
+  from.texts("warnings", out.warnings.lines);
   for_each_of(from, "highlights", [&](JsonFields& fields) {
     Highlight& one = out.highlights.emplace_back();
-    read(fields, "value", one.value);
-    read(fields, "label", one.label);
+    fields.text("value", one.value);
+    fields.text("label", one.label);
   });
   std::size_t figures = 0;
   for_each_of(from, "sections",
               [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields, figures)); });
-  read(from, "suite", out.suite);
+  from.text("suite", out.suite);
   for_each_of(from, "cases", [&](JsonFields& fields) {
     TestCase& one = out.cases.emplace_back();
-    read(fields, "group", one.group);
-    read(fields, "name", one.name);
-    fields.choice("outcome", kOutcomes, one.outcome);
-    read(fields, "message", one.message);
-    read(fields, "text", one.text);
+    fields.text("group", one.group);
+    fields.text("name", one.name);
+    fields.choice("outcome", kOutcomeNames, one.outcome);
+    fields.text("message", one.message);
+    fields.text("text", one.text);
   });
   if (const Json* const found = from.take("provenance")) {
     JsonFields fields(*found, from.at("provenance"));
-    read(fields, "version", out.provenance.version);
-    read(fields, "git_revision", out.provenance.revision);
-    read(fields, "date", out.provenance.date);
-    read(fields, "gpu", out.provenance.gpu);
-    read(fields, "driver", out.provenance.driver);
-    read(fields, "cuda", out.provenance.cuda);
-    read(fields, "command", out.provenance.command);
+    fields.text("version", out.provenance.version);
+    fields.text("git_revision", out.provenance.revision);
+    fields.text("date", out.provenance.date);
+    fields.text("gpu", out.provenance.gpu);
+    fields.text("driver", out.provenance.driver);
+    fields.text("cuda", out.provenance.cuda);
+    fields.texts("command", out.provenance.command);
     fields.refuse_unknown();
   }
   from.refuse_unknown();

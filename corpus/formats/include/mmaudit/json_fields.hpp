@@ -68,6 +68,8 @@ class JsonFields : public JsonNode {
   /// The value of a field, or nullptr.
   const Json* take(std::string_view field);
   std::optional<std::string> text(std::string_view field);
+  void text(std::string_view field, std::string& value);
+  void texts(std::string_view field, std::vector<std::string>& values);
   void boolean(std::string_view field, bool& value);
   void count(std::string_view field, std::uint64_t& value, std::uint64_t least = 0);
   template <typename Number>

@@ -44,6 +44,9 @@ struct Highlight {
   std::string value = {}, label = {};
 };
 
+/// Of TestCase::Outcome; JUnit has an element of this name for each but the first.
+inline constexpr std::string_view kOutcomeNames[] = {"passed", "failure", "error", "skipped"};
+
 /// One test case, for JUnit.
 struct TestCase {
   enum class Outcome : std::uint8_t { passed, failure, error, skipped };

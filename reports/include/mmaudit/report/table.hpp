@@ -10,6 +10,7 @@
 namespace mmaudit::report {
 
 enum class Tone : std::uint8_t { plain, good, note, bad };
+inline constexpr std::string_view kToneNames[] = {"plain", "good", "note", "bad"};
 
 inline constexpr int kNoHeat = -1, kAbsentHeat = -2;  ///< no colour; a cell that does not exist
 
