@@ -18,7 +18,7 @@ Progress::~Progress() {
 }
 
 void Progress::hide() {
-  if (std::exchange(drawn_, false)) std::fputs("\r\033[K", stderr);
+  if (std::exchange(drawn, false)) std::fputs("\r\033[K", stderr);
 }
 
 void Progress::begin(std::string what, std::uint64_t total) {
@@ -62,7 +62,7 @@ void Progress::draw(const std::string& label, bool last) {
   std::fputs(fmt::format("\r\033[K[{}{}] {}", std::string(filled, '#'), std::string(24 - filled, '.'), status)
                  .c_str(),
              stderr);
-  drawn_ = true;
+  drawn = true;
   if (last) std::fflush(stderr);
 }
 

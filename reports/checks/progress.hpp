@@ -29,7 +29,7 @@ class Progress {
  private:
   void draw(const std::string& label, bool last);
 
-  inline static bool drawn_ = false;  ///< a line stands on the terminal
+  inline static bool drawn = false;  ///< a line stands on the terminal
   std::string what_, written_;
   std::uint64_t total_ = 0, done_ = 0;
   bool quiet_, terminal_;
