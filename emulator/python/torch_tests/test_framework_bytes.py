@@ -135,7 +135,7 @@ def torchao_int8(x):
 
 def ours(x, recipe, dtype=None, scaling=None, of_b=False):
     one = mt.RECIPES[recipe]
-    x = torch.from_numpy(np.ascontiguousarray(x.T if of_b else x))
+    x = x if isinstance(x, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(x.T if of_b else x))
     found = mt.quantize(x, dtype or one.dtype, scaling or one.scaling, arch=one.arch, policy=one.policy, of_b=of_b)
     turn = (lambda y: np.moveaxis(y, -1, -2)) if of_b else (lambda y: y)
     elements = turn(found.elements.view(torch.uint8).numpy())
@@ -192,6 +192,13 @@ def test_two_levels_of_nvfp4(recipe, formula):
         else:  # a NaN scale: what the elements are does not matter
             scales = ours(row[None], recipe)[1]
             assert np.array_equal(scales & 0x7F, formula(row[None])[1]), i
+
+
+def test_bf16_numbers_are_widened_first():
+    x = torch.from_numpy(ties(1, 1 << 13, 128, "e4m3", 448, 4).reshape(-1, 256)).to(torch.bfloat16)
+    for recipe, formula in (("fp8-tensor", lambda y: current_scaling(y, "e4m3")), ("fp8-1x128", deepgemm),
+                            ("nvfp4", te_nvfp4), ("nvfp4-torchao", torchao_nvfp4)):
+        same(ours(x, recipe), formula(x.float().numpy()), recipe)
 
 
 def test_int8():
