@@ -67,8 +67,8 @@ MMAUDIT_HD inline float finished_factor(const QuantizeRule& rule, float factor) 
   return rule.division == Division::inverse ? 1.0F / factor : factor;
 }
 
-/// The scale that the instruction applies to a block of this largest magnitude; `factor` as factor_for() gave
-/// it. Source: docs/audit.md.
+/// The scale that the instruction applies to a block of this largest magnitude: a power of two, or where there
+/// is a factor, as factor_for() gave it, a number. Source: docs/audit.md.
 MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, float factor) {
   const FormatSpec& scale = rule.scale;
   if (rule.division != Division::exact) {
@@ -79,9 +79,6 @@ MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double large
         encode_nearest_even(static_cast<double>(byte < rule.least ? rule.least : byte), scale, true));
   }
   if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
-  if (!scale.no_zero)
-    return static_cast<std::uint8_t>(
-        encode_nearest_even(largest / rule.most / static_cast<double>(factor), scale, true));
   int exponent = ilogb(largest) - rule.element.max_exponent();
   if (rule.rounding == ScaleRounding::up && ldexp(largest, -exponent) > rule.most) ++exponent;
   if (exponent < scale.min_exponent()) exponent = scale.min_exponent();
