@@ -67,8 +67,8 @@ MMAUDIT_HD inline float finished_factor(const QuantizeRule& rule, float factor) 
   return rule.division == Division::inverse ? 1.0F / factor : factor;
 }
 
-/// The scale that the instruction applies to a block of this largest magnitude: a power of two, or where there
-/// is a factor, as factor_for() gave it, a number. Source: docs/audit.md.
+/// The scale that the instruction applies to a block of this largest magnitude: a power of two, or where
+/// there is a factor, as factor_for() gave it, a number. Source: docs/audit.md.
 MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, float factor) {
   const FormatSpec& scale = rule.scale;
   if (rule.division != Division::exact) {
