@@ -72,7 +72,7 @@ TEST_F(HostileInput, AFullOutputIsAnError) {
     std::vector<const char*> argv = {"mmaudit"};
     for (const std::string& argument : command) argv.push_back(argument.c_str());
     testing::internal::CaptureStderr();
-    const int code = program(static_cast<int>(argv.size()), argv.data());
+    const int code = run_program(static_cast<int>(argv.size()), argv.data(), every_command());
     const std::string message = testing::internal::GetCapturedStderr();
     std::clearerr(stdout);
     ::dup2(out, STDOUT_FILENO);

@@ -173,8 +173,8 @@ TEST_F(Shell, EveryCommandHasExamplesThatAreRead) {
       argv.reserve(arguments.size());
       for (const std::string& one : arguments) argv.push_back(one.c_str());
       Context context;
-      EXPECT_NO_THROW(
-          static_cast<void>(read_command_line(static_cast<int>(argv.size()), argv.data(), context)))
+      EXPECT_NO_THROW(static_cast<void>(
+          read_command_line(static_cast<int>(argv.size()), argv.data(), every_command(), context)))
           << example;
     }
   }
