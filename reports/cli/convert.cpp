@@ -305,6 +305,11 @@ void add_convert(Command& app) {
   command.runs([options](const Context& context) {
     std::vector<NamedFile> files = options->outputs.files();
     files.push_back({"--out", options->out});
+    if (options->values.empty() && options->in.empty())
+      for (const NamedFile& file : options->outputs.files())
+        if (file.path != "-")
+          refuse("VALUES: found none behind {} {}, allowed: numbers before {}, or behind its file or -",
+                 file.option, file.path, file.option);
     try_outputs(files, {{"--in", options->in}});
     return options->outputs.publish(report_of(*options), context);
   });
