@@ -283,7 +283,8 @@ void add_convert(Command& app) {
   const Option from =
       command.option("--from FORMAT", options->from,
                      "source format; default: what the file's dtype says, binary64 for typed values");
-  const Option in = command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
+  const Option in =
+      command.option("--in FILE", options->in, "file.npy[:format] or file.safetensors[:tensor]");
   const Option out = command.option("--out FILE", options->out,
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("VALUES", options->values, "comma-separated numbers, as in `explain`; not with --in");
