@@ -43,7 +43,7 @@ double seconds_of(const Read& read, const std::string& text) {
     const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
                            1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
     best = std::min(best, seconds);
-    if (seconds > 1) break;
+    if (seconds > 0.1) break;
   }
   return best;
 }
@@ -79,7 +79,7 @@ TEST(ReadersAreLinear, Ptx) {
   };
   for (const char* unit : {" ", "\n", "\t\n", ";", "/**/", "/* */", "//", "/*\n*/", "//!\n", "{}", "{\n}\n",
                            "\r", "mov.u32 %r1, %r2;\n", "a", ",", ":", ".reg .b32 %a<2>;"})
-    for (const char* head : {"", "x ", "a b:\n", "mov.u32 %r1, {", "mov.u32 %r1, [a+1"})
+    for (const char* head : {"", "x ", "mov.u32 %r1, {"})
       expect_linear(std::string("PTX ") + head + unit, kWhole, repeated(unit, head), read);
   for (const char* unit : {"l#: ", "l#:\n", "l#: ret;\n", "bra l#;\n", "%r#, "})
     expect_linear(std::string("PTX ") + unit, kWhole, numbered(unit), read);
@@ -113,7 +113,7 @@ TEST(ReadersAreLinear, Sass) {
 TEST(ReadersAreLinear, Json) {
   const Read read = [](const std::string& text) { static_cast<void>(parse_json(text)); };
   for (const char* unit : {" ", "[", "\"a\",", "1,", "1", "[],", "{},", "\n", "\\u0041", "\""})
-    for (const char* head : {"", "[", "[\"", "{\"a\":"})
+    for (const char* head : {"", "[\""})
       expect_linear(std::string("JSON ") + head + unit, kWhole, repeated(unit, head), read);
   expect_linear("JSON list", kWhole, repeated("1,", "[", "1]"), read);
   expect_linear("JSON keys", kWhole, numbered("\"#\":1,", "{", "\"\":1}"), read);
@@ -180,7 +180,6 @@ std::string campaign_result(std::size_t size) {
       R"({"dots":1,"engine":"e","families":{"normal":{"dots":1,"mismatches":0}},"instruction":"i#","mismatches":0},)";
   std::string list = numbered(unit, "[")(size);
   list.back() = ']';
-  const auto count = std::to_string(std::count(list.begin(), list.end(), 'i') / 4);
   Json result = parse_json(
       R"({"architecture":"hopper","complete":true,"cuda":"","date":"","dots_asked":1,"driver":"","examples":[],)"
       R"("generator":"1","gpu":"","gpus":1,"mismatches":0,"not_done":[],"on":"hardware","plan":"","revision":"",)"
@@ -207,7 +206,7 @@ TEST(ReadersAreLinear, Journals) {
   const DatapathEntry* entry = find_datapath(hopper, instruction);
   schedule.instructions.push_back({instruction, entry, "plain", 1024, 1024, entry});
   schedule.input_classes = {gen::InputClass::normal};
-  schedule.dots = kWhole / 256 * 1024;  // a line has about 256 bytes
+  schedule.dots = kWhole / 128 * 1024;  // a line has more than 128 bytes
   const auto line_of = [](std::size_t first) {
     Json line = {{"instruction", 0}, {"family", 0},     {"first", first}, {"chunks", 1},
                  {"dots", 1024},     {"mismatches", 0}, {"seconds", 0.5}, {"examples", Json::array()}};

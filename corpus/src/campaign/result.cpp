@@ -97,7 +97,7 @@ Mismatch example_from(const Json& one, const std::string& file) {
 constexpr std::uint64_t kAny = UINT64_MAX;
 constexpr auto kClassNames = [] {
   std::array<std::string_view, gen::kInputClasses> names{};
-  for (int i = 0; i < gen::kInputClasses; ++i) names[i] = gen::name_of(static_cast<gen::InputClass>(i));
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = gen::name_of(static_cast<gen::InputClass>(i));
   return names;
 }();
 

@@ -177,7 +177,7 @@ TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
         R"([{"op":"replace","path":"/mismatches","value":0}])",
         R"([{"op":"replace","path":"/complete","value":true}])",
         R"([{"op":"replace","path":"/instructions","value":[]}])",
-        R"([{"op":"copy","from":"/instructions/0","path":"/instructions/-"}])",
+        R"([{"op":"copy","from":"/instructions/1","path":"/instructions/-"}])",
         R"([{"op":"replace","path":"/instructions/0/instruction","value":"other"}])",
         R"([{"op":"add","path":"/instructions/0/families/other","value":{"dots":0,"mismatches":0}}])",
         R"([{"op":"replace","path":"/not_done","value":[]}])",
