@@ -189,23 +189,24 @@ TEST(Safetensors, ATensorNobodyAskedForClosesNoOther) {
   const ScratchFolder folder;
   const auto path = folder / "x.safetensors";
   const std::string good = R"("good":{"dtype":"U16","shape":[2],"data_offsets":[0,4]})";
-  for (const auto& [other, says] : std::vector<std::pair<std::string, std::string>>{
-           {R"("t":{"dtype":"F4","shape":[4],"data_offsets":[4,8]})", "tensor 't' dtype: found 'F4'"},
-           {R"("t":{"dtype":"U8","shape":[1.5],"data_offsets":[4,8]})", "tensor 't' shape: found 1.5"},
-           {R"("t":{"dtype":"U8","shape":[[{"a":[1]}],2],"data_offsets":[4,8]})", "shape: found an array"},
-           {R"("t":{"dtype":{"x":"U8"},"shape":[4],"data_offsets":[4,8]})", "dtype: found an object"},
-           {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,8]})",
-            "data_offsets: found [4, 8], allowed: 5"},
-           {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,9]})", "allowed: an end within the 8 bytes"},
-           {R"("t":{"dtype":"U8","shape":[5]})", "data_offsets: found no such key"},
-           {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8],"more":{"a":1}})", "key: found 'more'"},
-           {R"("t":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[4,8]})",
-            "dtype: found the key twice"},
-           {R"("t":7)", "header key 't': found the number 7"},
-           {R"("t":[[7],{"u":{"dtype":"U8"}}])", "header key 't': found an array"},
-           {R"("t":{},"t":{"dtype":"U8","shape":[4],"data_offsets":[4,8]})", "found the key twice"},
-           {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},"t":{})", "found the key twice"},
-           {R"("__metadata__":{"a":[1],"b":"2"},"t":null)", "header key 't': found null"}})
+  for (
+      const auto& [other, says] : std::vector<std::pair<std::string, std::string>>{
+          {R"("t":{"dtype":"F4","shape":[4],"data_offsets":[4,8]})", "tensor 't' dtype: found 'F4'"},
+          {R"("t":{"dtype":"U8","shape":[1.5],"data_offsets":[4,8]})", "tensor 't' shape: found 1.5"},
+          {R"("t":{"dtype":"U8","shape":[[{"a":[1]}],2],"data_offsets":[4,8]})", "shape: found an array"},
+          {R"("t":{"dtype":{"x":"U8"},"shape":[4],"data_offsets":[4,8]})", "dtype: found an object"},
+          {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,8]})",
+           "data_offsets: found [4, 8], allowed: 5"},
+          {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,9]})", "allowed: an end within the 8 bytes"},
+          {R"("t":{"dtype":"U8","shape":[5]})", "data_offsets: found no such key"},
+          {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8],"more":{"a":1}})", "key: found 'more'"},
+          {R"("t":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[4,8]})",
+           "dtype: found the key twice"},
+          {R"("t":7)", "header key 't': found the number 7"},
+          {R"("t":[[7],{"u":{"dtype":"U8"}}])", "header key 't': found an array"},
+          {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},"t":{"dtype":"I8","shape":[4],"data_offsets":[4,8]})",
+           "found the key twice"},
+          {R"("__metadata__":{"a":[1],"b":"2"},"t":null)", "header key 't': found null"}})
     for (const bool first : {true, false}) {
       put(path, safetensors_bytes(first ? "{" + good + "," + other + "}" : "{" + other + "," + good + "}",
                                   "abcdefgh"));
