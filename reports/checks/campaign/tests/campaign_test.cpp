@@ -213,10 +213,10 @@ TEST(CampaignResult, ACompleteOneHasWhatWasAsked) {
   };
   EXPECT_TRUE(read(good));
   nlohmann::json more = good, none = good;
-  more["dots_asked"] = 1'000'000'000'000;
+  more["dots_asked"] = 1'000'000'000'000'000;
   none["instructions"] = nlohmann::json::array();
   none["dots"] = none["parts"][0]["dots"] = none["parts"][0]["dots_done"] = 0;
-  EXPECT_THROW(static_cast<void>(read(more)), InputError) << "a few dots of 1e12";
+  EXPECT_THROW(static_cast<void>(read(more)), InputError) << "a thousandth";
   EXPECT_THROW(static_cast<void>(read(none)), InputError) << "of nothing";
 }
 
