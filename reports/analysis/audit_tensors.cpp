@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint64_t kElements = std::uint64_t{1} << 16, kMultiplyAdds = std::uint64_t{1} << 28;
 /// Elements of D whose products, sums and statistics fit 3 GiB.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;
+/// More than every GPU with every type, scaling and policy.
+constexpr std::uint64_t kMostCombinations = std::uint64_t{1} << 14;
 
 /// " (fp8 is e4m3 or e5m2)"; empty for what has no usual meaning.
 std::string hint_of(std::string_view name) {
@@ -142,6 +144,12 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   const std::optional<Op> unit =
       chosen_one<Op>("--unit", request.unit,
                      {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}, {"mfma", Op::mfma}});
+  std::uint64_t count = 0;
+  for (const GemmDtype& dtype : dtypes) count += (scalings.empty() ? usual_scalings(dtype) : scalings).size();
+  count *= request.architectures.size() * accumulations.size();
+  if (count > kMostCombinations)
+    refuse("--arch, --dtype, --scale, --policy: found {} combinations, allowed: at most {}", count,
+           kMostCombinations);
   std::vector<GemmCombination> out;
   for (const Architecture* architecture : request.architectures)
     for (const GemmDtype& dtype : dtypes)

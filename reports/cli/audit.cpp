@@ -165,7 +165,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   };
   report::TensorAuditRequest& request = options.request;
   add("--a FILE", request.a,
-      "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+      "A (M, K), or (..., K): .npy[:format] or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b FILE", request.b, "B (K, N)");
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
   add("--capture FILE", options.capture,
