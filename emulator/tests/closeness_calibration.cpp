@@ -29,8 +29,8 @@ constexpr Kind kKinds[] = {
     {"ampere", "mma.m16n8k16.f16.f16.f16.f16", 64, 0, 16},
     {"ampere", "mma.m16n8k16.f32.bf16.bf16.f32", 128, 64, 16},
     {"ampere", "mma.m16n8k8.f32.tf32.tf32.f32", 32, 0, 8},
-    {"turing", "mma.m16n8k8.f32.f16.f16.f32", 64, 0, 8},
-    {"turing", "mma.m16n8k8.f16.f16.f16.f16", 64, 0, 8},
+    {"ampere", "mma.m16n8k8.f32.tf32.tf32.f32", 128, 0, 8},
+    {"ampere", "mma.m16n8k16.f16.f16.f16.f16", 512, 0, 16},
     {"hopper", "mma.m16n8k32.f32.e4m3.e4m3.f32", 128, 0, 32},
     {"hopper", "mma.m16n8k32.f16.e5m2.e5m2.f16", 128, 0, 32},
     {"hopper", "wgmma.m64n64k32.f32.e4m3.e4m3", 128, 64, 32},
@@ -78,7 +78,8 @@ TEST(Closeness, AlarmsAtCorrectProductsAreAsRareAsPromised) {
         const GemmCloseness found = one.check(1e-2);
         exact += found.bit_exact == found.elements ? 1 : 0;
         if (found.close()) continue;
-        ++alarms[0], alarms[1] += one.check(1e-3).close() ? 0 : 1;
+        ++alarms[0];
+        if (const GemmCloseness x = one.check(1e-3); !x.close()) { ++alarms[1]; if (getenv("V")) std::cout << "  " << x.explanation() << "\n"; }
         if (const GemmCloseness most = one.check(1e-6); !most.close() && alarms[2]++ == 0)
           std::cout << "  " << most.explanation() << "\n";
       }

@@ -61,7 +61,7 @@ struct ClosenessOptions {
 /// has other errors than the model; that they are no larger than this allows is checked per element, and that
 /// they are as large on average by D in orders drawn at random.
 struct GemmCloseness {
-  std::uint64_t elements = 0;   ///< number compared
+  std::uint64_t elements = 0;   ///< number compared: all but where D or the model is infinite and may be
   std::uint64_t bit_exact = 0;  ///< number with the bits of matmul(); any NaN equals any NaN
   std::uint64_t beyond = 0;     ///< number further from matmul()'s than an order allows, or beyond the bound
   /// So many elements are bit-exact that D follows the model's order; then the others are wrong.

@@ -23,102 +23,74 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool same(double found, double model) { return found == model || (std::isnan(found) && std::isnan(model)); }
 
-/// Copies of the operands with the products of every instruction, or of every scale block in it, in a random
-/// order; of a sparse A, its groups.
-class OtherOrders {
- public:
-  OtherOrders(const Instruction& instruction, const Matmul& problem)
-      : problem_(problem),
-        sparsity_(sparsity_of(instruction)),
-        run_(instruction.k / sparsity_.group),
-        of_a_(spec_of(instruction.a).storage_bytes() * static_cast<std::size_t>(sparsity_.kept)),
-        of_b_(spec_of(instruction.b).storage_bytes() * static_cast<std::size_t>(sparsity_.group)),
-        groups_(problem.k / static_cast<std::uint64_t>(sparsity_.group)),
-        a_(problem.batch * problem.m * groups_ * of_a_),
-        b_(problem.batch * groups_ * problem.n * of_b_) {
-    if (instruction.scale_block != 0) run_ = std::min(run_, instruction.scale_block / sparsity_.group);
-    if (problem.metadata != nullptr)
-      metadata_.resize(stored_k(instruction, problem) * problem.batch * problem.m);
-  }
+/// Rows of groups of `bytes` each, with the groups of every row in this order.
+std::vector<std::byte> reordered(const void* rows, std::uint64_t count,
+                                 const std::vector<std::uint64_t>& order, std::size_t bytes) {
+  std::vector<std::byte> out(count * order.size() * bytes);
+  const auto* from = static_cast<const std::byte*>(rows);
+  std::byte* to = out.data();
+  for (std::uint64_t row = 0; row < count; ++row, from += order.size() * bytes)
+    for (const std::uint64_t group : order) std::memcpy(to, from + group * bytes, bytes), to += bytes;
+  return out;
+}
 
-  /// The next one; A, B and metadata point into this.
-  const Matmul& next() {
-    std::vector<std::uint64_t> order(groups_);
-    std::iota(order.begin(), order.end(), 0);
-    const auto run = static_cast<std::uint64_t>(run_);
-    for (std::uint64_t at = 0; at < groups_; ++at)
-      std::swap(order[at], order[at + draws_.below(std::min(groups_, (at / run + 1) * run) - at)]);
-    const auto kept = static_cast<std::size_t>(sparsity_.kept);
-    for (std::uint64_t row = 0; row < problem_.batch * problem_.m; ++row)
-      copy(problem_.a, a_.data(), row, order, of_a_);
-    for (std::uint64_t row = 0; row < (metadata_.empty() ? 0 : problem_.batch * problem_.m); ++row)
-      copy(problem_.metadata, metadata_.data(), row, order, kept);
-    for (std::uint64_t matrix = 0; matrix < problem_.batch; ++matrix)
-      copy(problem_.b, b_.data(), matrix, order, of_b_ * problem_.n);
-    problem_of_order_ = problem_;
-    problem_of_order_.a = a_.data(), problem_of_order_.b = b_.data();
-    if (!metadata_.empty()) problem_of_order_.metadata = metadata_.data();
-    return problem_of_order_;
-  }
+/// Elements of k that may be in any order: an instruction's, or a scale block's in it.
+std::uint64_t run_of(const Instruction& instruction) {
+  return static_cast<std::uint64_t>(
+      instruction.scale_block == 0 ? instruction.k : std::min(instruction.k, instruction.scale_block));
+}
 
- private:
-  static void copy(const void* from, void* to, std::uint64_t row, const std::vector<std::uint64_t>& order,
-                   std::size_t bytes) {
-    const std::byte* source = static_cast<const std::byte*>(from) + row * order.size() * bytes;
-    std::byte* target = static_cast<std::byte*>(to) + row * order.size() * bytes;
-    for (const std::uint64_t each : order) std::memcpy(target, source + each * bytes, bytes), target += bytes;
-  }
+/// Calls use(problem) with copies of the operands whose products are in a random order inside every run, or
+/// inside one that is drawn; groups of a sparse A keep together.
+template <typename Use>
+void with_another_order(const Instruction& instruction, const Matmul& problem, bool everywhere, Draws& draws,
+                        const Use& use) {
+  const Sparsity sparsity = sparsity_of(instruction);
+  const auto group = static_cast<std::uint64_t>(sparsity.group),
+             kept = static_cast<std::uint64_t>(sparsity.kept);
+  const std::uint64_t run = run_of(instruction) / group;
+  std::vector<std::uint64_t> order(problem.k / group);
+  std::iota(order.begin(), order.end(), 0);
+  const std::uint64_t first = everywhere ? 0 : draws.below(detail::quotient_up(order.size(), run)) * run,
+                      last = everywhere ? order.size() : std::min(order.size(), first + run);
+  for (std::uint64_t at = first; at < last; ++at)
+    std::swap(order[at], order[at + draws.below(std::min(last, (at / run + 1) * run) - at)]);
+  const std::uint64_t rows = problem.batch * problem.m;
+  const auto a = reordered(problem.a, rows, order, kept * spec_of(instruction.a).storage_bytes());
+  const auto b =
+      reordered(problem.b, problem.batch, order, group * problem.n * spec_of(instruction.b).storage_bytes());
+  const auto metadata = reordered(problem.metadata, problem.metadata == nullptr ? 0 : rows, order, kept);
+  Matmul other = problem;
+  other.a = a.data(), other.b = b.data();
+  if (!metadata.empty()) other.metadata = reinterpret_cast<const std::uint8_t*>(metadata.data());
+  use(other);
+}
 
-  const Matmul& problem_;
-  Sparsity sparsity_;
-  int run_;                  ///< groups that change places with one another
-  std::size_t of_a_, of_b_;  ///< bytes of a group in a row of A, in a column of B
-  std::uint64_t groups_;
-  std::vector<std::byte> a_, b_;
-  std::vector<std::uint8_t> metadata_;
-  Matmul problem_of_order_;
-  Draws draws_{1};
-};
-
-/// What is measured of a D as a whole, over the elements that another order may change.
+/// What is measured of a D as a whole.
 struct Means {
   double exact = 0;             ///< elements with the model's bits
-  double away = 0;              ///< mean of (D - model) / unit, away from zero
-  double size = 0;              ///< logarithm of the mean of |D - exact| / unit
+  double away = 0;              ///< mean of (D - model) / sqrt(reach_square), away from zero
+  double size = 0;              ///< logarithm of the mean of |D - exact| / sqrt(reach_square)
   std::vector<double> changed;  ///< exact values of elements unlike the model's
 };
 
-class Comparison {
- public:
-  Comparison(const FormatSpec& d, const GemmTolerance& tolerance, const std::vector<std::byte>& model)
-      : d_(d), tolerance_(tolerance), model_(model) {}
-
-  [[nodiscard]] double model(std::uint64_t e) const { return value(model_.data(), e); }
-  [[nodiscard]] double value(const void* of, std::uint64_t e) const {
-    return decode_value(load_word(of, d_.storage_bytes(), e), d_);
+Means means_of(const std::vector<double>& d, const std::vector<double>& model,
+               const GemmTolerance& tolerance) {
+  Means out;
+  double count = 0;
+  for (std::size_t e = 0; e < d.size(); ++e) {
+    out.exact += same(d[e], model[e]) ? 1 : 0;
+    const double unit = std::sqrt(tolerance.reach_square[e]), exact = tolerance.exact[e];
+    if (!(unit > 0) || !std::isfinite(d[e] - model[e]))
+      continue;  // no order changes it, or an order overflows
+    ++count;
+    out.away += std::copysign(1.0, exact) * (d[e] - model[e]) / unit;
+    out.size += std::fabs(d[e] - exact) / unit;
+    if (d[e] != model[e]) out.changed.push_back(exact);
   }
-  [[nodiscard]] Means means(const void* of) const {
-    Means out;
-    double count = 0;
-    for (std::uint64_t e = 0; e < tolerance_.exact.size(); ++e) {
-      const double found = value(of, e), expected = model(e), exact = tolerance_.exact[e];
-      out.exact += same(found, expected) ? 1 : 0;
-      const double unit = std::sqrt(tolerance_.reach_square[e]);
-      if (!(unit > 0) || !std::isfinite(found - expected)) continue;
-      ++count;
-      out.away += std::copysign(1.0, exact) * (found - expected) / unit;
-      out.size += std::fabs(found - exact) / unit;
-      if (found != expected) out.changed.push_back(exact);
-    }
-    out.away /= std::max(count, 1.0), out.size = std::log(out.size / std::max(count, 1.0));
-    return out;
-  }
-
- private:
-  const FormatSpec& d_;
-  const GemmTolerance& tolerance_;
-  const std::vector<std::byte>& model_;
-};
+  out.away /= std::max(count, 1.0), out.size = std::log(out.size / std::max(count, 1.0));
+  return out;
+}
 
 /// Elements that repeat another are no evidence of their own.
 std::uint64_t distinct(std::vector<double>& values) {
@@ -141,6 +113,14 @@ Range range_of(const std::array<double, kOrders>& drawn, double alarm) {
   return {mean, t * std::sqrt(square / free * (1 + 1 / count))};
 }
 
+/// Chance that each of so many instructions changes less than every one of kOrders drawn ones: one in the
+/// number of ways to rank them.
+double alike_by_chance(std::uint64_t instructions) {
+  double chance = 1;
+  for (int r = 1; r <= kOrders; ++r) chance *= r / (static_cast<double>(instructions) + r);
+  return chance;
+}
+
 }  // namespace
 
 bool GemmCloseness::close() const {
@@ -152,42 +132,44 @@ bool GemmCloseness::close() const {
 
 GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& datapath,
                                const Matmul& problem, const ClosenessOptions& options) {
-  const FormatSpec d = output_of(instruction, problem);
-  const std::uint64_t bytes = d.storage_bytes();
+  const FormatSpec format = output_of(instruction, problem);
   GemmCloseness out;
   out.elements = problem.batch * problem.m * problem.n;
   out.drift_limit = out.spread_limit = kInfinite;
-  std::vector<std::byte> model(out.elements * bytes), other(model.size());
-  const auto run = [&](Matmul work, std::vector<std::byte>& to) {
-    work.d = to.data();
+  std::vector<std::byte> bits(out.elements * format.storage_bytes());
+  const auto numbers = [&](const void* of) {
+    std::vector<double> values(bits.size() / format.storage_bytes());
+    for (std::uint64_t e = 0; e < values.size(); ++e)
+      values[e] = decode_value(load_word(of, format.storage_bytes(), e), format);
+    return values;
+  };
+  const auto product = [&](Matmul work) {
+    work.d = bits.data();
     matmul(instruction, datapath, work, {.threads = options.threads, .level = {}, .progress = {}});
+    return numbers(bits.data());
   };
-  run(problem, model);
-  const auto is_exact = [&](std::uint64_t e) {
-    const std::uint64_t found = load_word(problem.d, bytes, e), expected = load_word(model.data(), bytes, e);
-    return found == expected || same(decode_value(found, d), decode_value(expected, d));
-  };
-  for (std::uint64_t e = 0; e < out.elements; ++e) out.bit_exact += is_exact(e) ? 1 : 0;
+  const std::vector<double> d = numbers(problem.d), model = product(problem);
+  for (std::uint64_t e = 0; e < out.elements; ++e) out.bit_exact += same(d[e], model[e]) ? 1 : 0;
   if (out.bit_exact == out.elements) return out;
 
   const GemmTolerance tolerance = gemm_tolerance(instruction, datapath, problem, options.threads);
-  const Comparison comparison(d, tolerance, model);
   const double share = options.false_alarm / kTests;
-  // Hoeffding: what two orders change in one instruction is independent of the other instructions.
-  const double deviations = std::sqrt(2 * std::log(2 * static_cast<double>(out.elements) / share));
+  // Hoeffding: the parts of reach are independent, as often up as down.
+  const double deviations = std::sqrt(2 * std::log(2 * static_cast<double>(d.size()) / share));
   double worst = 0;
-  for (std::uint64_t e = 0; e < out.elements; ++e) {
-    const double reach = tolerance.reach[e];
-    if (is_exact(e)) continue;
-    const double found = comparison.value(problem.d, e), expected = comparison.model(e),
-                 exact = tolerance.exact[e];
-    const double limit = std::min(reach, deviations * std::sqrt(tolerance.reach_square[e]));
-    const double apart = std::fabs(found - expected);
-    // An order that may overflow gives anything.
-    const bool good =
-        std::isinf(reach) || (apart <= limit && !(std::fabs(found - exact) > tolerance.bound[e]));
+  for (std::uint64_t e = 0; e < d.size(); ++e) {
+    if (same(d[e], model[e])) continue;
+    const double exact = tolerance.exact[e];
+    const double limit = std::min(tolerance.reach[e], deviations * std::sqrt(tolerance.reach_square[e]));
+    const double apart = std::fabs(d[e] - model[e]);
+    if (std::isinf(tolerance.bound[e]) &&
+        !std::isfinite(apart)) {  // an order may overflow where another does not
+      --out.elements;
+      continue;
+    }
+    const bool good = apart <= limit && !(std::fabs(d[e] - exact) > tolerance.bound[e]);
     out.beyond += good ? 0 : 1;
-    const double of_limit = good                           ? (std::isinf(reach) ? 0 : apart / limit)
+    const double of_limit = good                           ? apart / limit
                             : std::isfinite(apart / limit) ? 1 + apart / limit
                                                            : kInfinite;
     if (of_limit < worst || (of_limit == worst && worst != 0)) continue;
@@ -195,24 +177,34 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
     out.worst_column = e % problem.n;
     out.worst_row = e / problem.n % problem.m;
     out.worst_matrix = e / problem.n / problem.m;
-    out.worst_exact = exact, out.worst_found = found, out.worst_model = expected, out.worst_limit = limit;
+    out.worst_exact = exact, out.worst_found = d[e], out.worst_model = model[e], out.worst_limit = limit;
   }
   if (out.beyond != 0) {  // follows then decides nothing: it is a hint
     out.follows = 2 * out.bit_exact > out.elements;
     return out;
   }
-  const Means found = comparison.means(problem.d);
+  const Means found = means_of(d, model, tolerance);
   std::array<double, kOrders> exact{}, away{}, size{};
-  OtherOrders orders(instruction, problem);
+  Draws draws;
+  const auto drawn = [&](bool everywhere) {
+    Means means;
+    with_another_order(instruction, problem, everywhere, draws,
+                       [&](const Matmul& other) { means = means_of(product(other), model, tolerance); });
+    return means;
+  };
   for (std::size_t r = 0; r < kOrders; ++r) {
-    run(orders.next(), other);
-    Means means = comparison.means(other.data());
+    Means means = drawn(true);
     if (distinct(means.changed) < kLeast) return out;
     exact[r] = means.exact, away[r] = means.away, size[r] = means.size;
   }
   const Range of_exact = range_of(exact, share), of_away = range_of(away, share),
               of_size = range_of(size, share);
-  out.follows = found.exact > of_exact.middle + of_exact.reach;
+  out.follows = found.exact > of_exact.middle + of_exact.reach &&
+                alike_by_chance(detail::quotient_up(problem.k, run_of(instruction))) <= share;
+  const auto size_of_d = static_cast<double>(d.size());
+  // An order that changes every instruction changes at least what it changes in one of them.
+  for (int r = 0; r < kOrders && out.follows; ++r)
+    out.follows = 4 * (size_of_d - found.exact) < size_of_d - drawn(false).exact;
   out.drift = found.away - of_away.middle, out.drift_limit = of_away.reach;
   out.spread = std::exp(found.size - of_size.middle), out.spread_limit = std::exp(of_size.reach);
   return out;
@@ -221,7 +213,7 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
 std::string GemmCloseness::explanation() const {
   std::ostringstream out;
   out.precision(6);
-  if (elements == 0) return "D has no element: nothing was compared";
+  if (elements == 0) return "D has no element that can be judged: nothing was compared";
   out << bit_exact << " of " << elements << " elements have the model's bits";
   if (bit_exact == elements) return out.str();
   if (beyond != 0)
@@ -232,9 +224,8 @@ std::string GemmCloseness::explanation() const {
     out << "; so many that D follows the model's order, and the other " << elements - bit_exact
         << " are wrong";
   if (std::fabs(drift) > drift_limit)
-    out << "; the mean error is " << drift
-        << " deviations from what other orders give, away from zero (chance: at most " << drift_limit
-        << "): another promotion, split or rounding";
+    out << "; the mean error is " << drift << " from what other orders give, away from zero (chance: at most "
+        << drift_limit << "): another promotion, split or rounding";
   if (spread > spread_limit || spread * spread_limit < 1)
     out << "; errors are " << spread << " times as large as in other orders (chance: " << 1 / spread_limit
         << " to " << spread_limit << "): another promotion, split or rounding";

@@ -127,10 +127,7 @@ class ElementTolerance {
     out.bound[e] = !std::isfinite(exact)               ? std::numeric_limits<double>::quiet_NaN()
                    : x.magnitude + x.error >= most / 2 ? std::numeric_limits<double>::infinity()
                                                        : x.error + 0x1p-50 * x.magnitude;
-    out.reach[e] = !std::isfinite(exact)   ? 0
-                   : x.orders.most >= most ? std::numeric_limits<double>::infinity()
-                                           : x.orders.reach;
-    out.reach_square[e] = x.orders.square;
+    if (std::isfinite(exact)) out.reach[e] = x.orders.reach, out.reach_square[e] = x.orders.square;
     if (problem_.epilogue) finish(*problem_.epilogue, c_given, e, out);
   }
 
@@ -147,7 +144,6 @@ class ElementTolerance {
   /// What another order of the products inside the instructions may change.
   struct Orders {
     double reach = 0, square = 0;  ///< sums of the parts of |D' - D|, and of their squares
-    double most = 0;               ///< magnitude of a running sum in any order
     // Of the chain: its exact sum so far, the most that its running sum is off in any order, and a power of
     // two that everything is a multiple of.
     double exact = 0, lost = 0;
@@ -272,14 +268,12 @@ class ElementTolerance {
     orders.add((truncates ? sides : 1) * rounded, steps);
     orders.exact += sum, orders.lost += lost + steps * (cut + rounded);
     if (c_last) {
-      most = std::fabs(orders.exact) + orders.lost;
-      const int place = exponent_in(most, spec_.d) - spec_.d.fraction_bits;
+      const int place = exponent_in(std::fabs(orders.exact) + orders.lost, spec_.d) - spec_.d.fraction_bits;
       const double added = orders.grid < place ? clamped_power(place) : 0;
       if (orders.reach != 0)
         orders.add(final_add_rounding(datapath) == Rounding::nearest_even ? added : 2 * added);
       orders.lost += added;
     }
-    orders.most = std::max(orders.most, most);
     orders.fresh = false;
   }
 
@@ -298,7 +292,7 @@ class ElementTolerance {
                        ? std::numeric_limits<double>::infinity()
                        : bound;
     if (out.reach[e] == 0) return;  // every order has this sum
-    out.reach[e] = std::isinf(out.bound[e]) ? out.bound[e] : std::fabs(alpha) * out.reach[e] + 2 * after;
+    out.reach[e] = std::fabs(alpha) * out.reach[e] + 2 * after;
     out.reach_square[e] = alpha * alpha * out.reach_square[e] + 4 * after * after;
   }
 
