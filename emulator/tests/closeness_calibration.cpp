@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <iostream>
+#include <set>
 #include <string>
 
 #include "closeness_product.hpp"
@@ -79,7 +80,7 @@ TEST(Closeness, AlarmsAtCorrectProductsAreAsRareAsPromised) {
         exact += found.bit_exact == found.elements ? 1 : 0;
         if (found.close()) continue;
         ++alarms[0];
-        if (const GemmCloseness x = one.check(1e-3); !x.close()) { ++alarms[1]; if (getenv("V")) std::cout << "  " << x.explanation() << "\n"; }
+        alarms[1] += one.check(1e-3).close() ? 0 : 1;
         if (const GemmCloseness most = one.check(1e-6); !most.close() && alarms[2]++ == 0)
           std::cout << "  " << most.explanation() << "\n";
       }
@@ -114,6 +115,7 @@ void swap_bytes(std::vector<std::byte>& x, std::uint64_t first, std::uint64_t se
 std::uint64_t row_bytes(const TrialProduct& one) { return one.a.size() / one.problem.m; }
 
 constexpr Fault kFaults[] = {
+    {"none", nullptr, nullptr},
     {"one k lost",
      [](TrialProduct& one) {
        const std::uint64_t bytes = spec_of(one.instruction.a).storage_bytes();
@@ -164,10 +166,11 @@ constexpr Fault kFaults[] = {
 // Not a matter of right or wrong: the table says which faults are seen, and how much of them.
 TEST(Closeness, FaultsThatAreSeen) {
   const std::uint64_t trials = number_of("MMAUDIT_CLOSENESS_TRIALS", 1), size = 48;
+  std::set<std::string> tried;
   for (std::size_t number = 0; number < std::size(kKinds); ++number) {
-    if (!ours(number)) continue;
     Kind kind = kKinds[number];
-    for (const std::uint64_t depth : {std::uint64_t{512}, std::uint64_t{4096}})
+    if (!ours(number) || !tried.insert(kind.name + std::to_string(kind.promote)).second) continue;
+    for (const std::uint64_t depth : {std::uint64_t{512}, std::uint64_t{2048}})
       for (const Fault& fault : kFaults) {
         kind.k = depth;
         std::array<std::uint64_t, 2> seen{};  // D in the model's order, in another one
@@ -187,7 +190,7 @@ TEST(Closeness, FaultsThatAreSeen) {
             std::copy(before.a.begin(), before.a.end(), one.a.begin());
             std::copy(before.scale_a.begin(), before.scale_a.end(), one.scale_a.begin());
             one.problem = problem;
-            if (!other && one.d == right) break;  // no fault: nothing to promote, or to scale
+            if (!other && one.d == right && fault.of != nullptr) break;  // nothing to promote, or to scale
             counted += other ? 1 : 0;
             seen[other ? 1 : 0] += one.check().close() ? 0 : 1;
           }

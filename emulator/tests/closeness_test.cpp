@@ -184,6 +184,29 @@ TEST(Closeness, WhatOnlyAnotherOrderCutsOffPasses) {
   EXPECT_EQ(one.check().beyond, 1U);
 }
 
+// By hand, F = 13: beside 64 the unit is 2^-7, so every 2^-8 is lost. In the model 64 stands in the first of
+// two steps. Where it stands in the second one, the first step keeps its sixteen 2^-8, a sum of 2^-4.
+TEST(Closeness, AProductIsCutToTheUnitOfItsStep) {
+  TrialProduct one("ada", "mma.m16n8k32.f32.e4m3.e4m3.f32", 32, 0, 1);
+  std::fill(one.a.begin(), one.a.end(), std::byte{0x18});  // 2^-4
+  std::fill(one.b.begin(), one.b.end(), std::byte{0x18});
+  one.a[0] = one.b[0] = std::byte{0x50};  // 8
+  const GemmTolerance tolerance = gemm_tolerance(one.instruction, one.datapath, one.problem);
+  EXPECT_EQ(tolerance.exact[0], 64 + 31 * 0x1p-8);
+  EXPECT_GE(tolerance.reach[0], 0x1p-4);
+  EXPECT_LE(tolerance.reach[0], 0x1p-2);
+  float value = 0;
+  one.compute();
+  std::memcpy(&value, one.d.data(), 4);
+  EXPECT_EQ(value, 64);
+  std::swap(one.a[0], one.a[16]), std::swap(one.b[0], one.b[16]);
+  one.compute();
+  std::memcpy(&value, one.d.data(), 4);
+  EXPECT_EQ(value, 64.0625F);
+  std::swap(one.a[0], one.a[16]), std::swap(one.b[0], one.b[16]);
+  EXPECT_TRUE(one.check().close()) << one.check().explanation();
+}
+
 TEST(Closeness, JudgesEveryFormatOfAnEpilogue) {
   for (const char* name :
        {"mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16"})

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLeast = 100;  // different elements of which a mean says something
 constexpr int kOrders = 16;            // drawn
+constexpr int kMostDraws = 128;        // of an order in one instruction
 constexpr double kTests = 4;           // elements, order, drift and spread share the false alarms
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -113,14 +114,6 @@ Range range_of(const std::array<double, kOrders>& drawn, double alarm) {
   return {mean, t * std::sqrt(square / free * (1 + 1 / count))};
 }
 
-/// Chance that each of so many instructions changes less than every one of kOrders drawn ones: one in the
-/// number of ways to rank them.
-double alike_by_chance(std::uint64_t instructions) {
-  double chance = 1;
-  for (int r = 1; r <= kOrders; ++r) chance *= r / (static_cast<double>(instructions) + r);
-  return chance;
-}
-
 }  // namespace
 
 bool GemmCloseness::close() const {
@@ -199,12 +192,17 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
   }
   const Range of_exact = range_of(exact, share), of_away = range_of(away, share),
               of_size = range_of(size, share);
-  out.follows = found.exact > of_exact.middle + of_exact.reach &&
-                alike_by_chance(detail::quotient_up(problem.k, run_of(instruction))) <= share;
-  const auto size_of_d = static_cast<double>(d.size());
-  // An order that changes every instruction changes at least what it changes in one of them.
-  for (int r = 0; r < kOrders && out.follows; ++r)
-    out.follows = 4 * (size_of_d - found.exact) < size_of_d - drawn(false).exact;
+  out.follows = found.exact > of_exact.middle + of_exact.reach;
+  // An order that changes every instruction changes at least what it changes in one of them: it changes less
+  // than r draws of one instruction only where each of its n instructions does, one of the ways to rank n +
+  // r.
+  const auto instructions = static_cast<double>(detail::quotient_up(problem.k, run_of(instruction)));
+  const auto all = static_cast<double>(d.size());
+  double chance = 1;
+  for (int r = 1; out.follows && chance > share; ++r) {
+    chance *= r / (instructions + r);
+    out.follows = r <= kMostDraws && 4 * (all - found.exact) < all - drawn(false).exact;
+  }
   out.drift = found.away - of_away.middle, out.drift_limit = of_away.reach;
   out.spread = std::exp(found.size - of_size.middle), out.spread_limit = std::exp(of_size.reach);
   return out;
