@@ -158,6 +158,21 @@ TEST(Closeness, OneElementOffByALastPlaceInTheModelsOrderIsCaught) {
   EXPECT_FALSE(found.close());
 }
 
+TEST(Closeness, OneElementOffInAnotherOrderIsCaughtAndNamed) {
+  TrialProduct one("ada", "mma.m16n8k32.f32.e4m3.e4m3.f32", kDepth, 128);
+  one.shuffle(32);  // D stays that of the order before
+  ASSERT_TRUE(one.check().close()) << one.check().explanation();
+  float value = 0;
+  std::memcpy(&value, one.d.data() + 4 * (48 * 5 + 7), 4);
+  value *= 1 + 0x1p-6F;
+  std::memcpy(one.d.data() + 4 * (48 * 5 + 7), &value, 4);
+  const GemmCloseness found = one.check();
+  EXPECT_EQ(found.beyond, 1U) << found.explanation();
+  EXPECT_EQ(found.worst_row, 5U);
+  EXPECT_EQ(found.worst_column, 7U);
+  EXPECT_FALSE(found.close());
+}
+
 // 2^20 and -2^20 cancel in the first step of the model. Where they meet the 2^-10 in one step it is cut off.
 TEST(Closeness, WhatOnlyAnotherOrderCutsOffPasses) {
   TrialProduct one("ampere", "mma.m16n8k16.f32.f16.f16.f32", 16, 0, 4);
