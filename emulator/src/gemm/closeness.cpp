@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kLeast = 100;  // different elements of which a mean says something
 constexpr int kOrders = 16;            // drawn
 constexpr int kMostDraws = 128;        // of an order in one instruction
-constexpr double kTests = 5;  // elements, the furthest, order, drift and spread share the false alarms
+constexpr double kTests = 4;           // elements, order, drift and spread share the false alarms
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool same(double found, double model) { return found == model || (std::isnan(found) && std::isnan(model)); }
@@ -72,7 +72,6 @@ struct Means {
   double exact = 0;             ///< elements with the model's bits
   double away = 0;              ///< mean of (D - model) / sqrt(reach_square), away from zero
   double size = 0;              ///< logarithm of the mean of |D - exact| / sqrt(reach_square)
-  double most = 0;              ///< logarithm of the largest |D - model| / sqrt(reach_square)
   std::vector<double> changed;  ///< exact values of elements unlike the model's
 };
 
@@ -88,11 +87,9 @@ Means means_of(const std::vector<double>& d, const std::vector<double>& model,
     ++count;
     out.away += std::copysign(1.0, exact) * (d[e] - model[e]) / unit;
     out.size += std::fabs(d[e] - exact) / unit;
-    out.most = std::max(out.most, std::fabs(d[e] - model[e]) / unit);
     if (d[e] != model[e]) out.changed.push_back(exact);
   }
   out.away /= std::max(count, 1.0), out.size = std::log(out.size / std::max(count, 1.0));
-  out.most = std::log(out.most);
   return out;
 }
 
@@ -152,13 +149,6 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
   const double share = options.false_alarm / kTests;
   // Hoeffding: the parts of reach are independent, as often up as down.
   const double deviations = std::sqrt(2 * std::log(2 * static_cast<double>(d.size()) / share));
-  const auto name_worst = [&](std::uint64_t e, double limit) {
-    out.worst_column = e % problem.n;
-    out.worst_row = e / problem.n % problem.m;
-    out.worst_matrix = e / problem.n / problem.m;
-    out.worst_exact = tolerance.exact[e], out.worst_found = d[e], out.worst_model = model[e];
-    out.worst_limit = limit;
-  };
   double worst = 0;
   for (std::uint64_t e = 0; e < d.size(); ++e) {
     if (same(d[e], model[e])) continue;
@@ -177,14 +167,17 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
                                                            : kInfinite;
     if (of_limit < worst || (of_limit == worst && worst != 0)) continue;
     worst = of_limit;
-    name_worst(e, limit);
+    out.worst_column = e % problem.n;
+    out.worst_row = e / problem.n % problem.m;
+    out.worst_matrix = e / problem.n / problem.m;
+    out.worst_exact = exact, out.worst_found = d[e], out.worst_model = model[e], out.worst_limit = limit;
   }
   if (out.beyond != 0) {  // follows then decides nothing: it is a hint
     out.follows = 2 * out.bit_exact > out.elements;
     return out;
   }
   const Means found = means_of(d, model, tolerance);
-  std::array<double, kOrders> exact{}, away{}, size{}, most{};
+  std::array<double, kOrders> exact{}, away{}, size{};
   Draws draws;
   const auto drawn = [&](bool everywhere) {
     Means means;
@@ -195,7 +188,7 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
   for (std::size_t r = 0; r < kOrders; ++r) {
     Means means = drawn(true);
     if (distinct(means.changed) < kLeast) return out;
-    exact[r] = means.exact, away[r] = means.away, size[r] = means.size, most[r] = means.most;
+    exact[r] = means.exact, away[r] = means.away, size[r] = means.size;
   }
   const Range of_exact = range_of(exact, share), of_away = range_of(away, share),
               of_size = range_of(size, share);
@@ -209,14 +202,6 @@ GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& d
   for (int r = 1; out.follows && chance > share; ++r) {
     chance *= r / (instructions + r);
     out.follows = r <= kMostDraws && 4 * (all - found.exact) < all - drawn(false).exact;
-  }
-  const Range of_most = range_of(most, share);
-  const double furthest = std::exp(of_most.middle + of_most.reach);
-  for (std::uint64_t e = 0; e < d.size(); ++e) {
-    const double unit = std::sqrt(tolerance.reach_square[e]), apart = std::fabs(d[e] - model[e]);
-    if (!(apart > furthest * unit) || !std::isfinite(apart)) continue;
-    ++out.beyond;
-    if (std::log(apart / unit) == found.most) name_worst(e, furthest * unit);
   }
   out.drift = found.away - of_away.middle, out.drift_limit = of_away.reach;
   out.spread = std::exp(found.size - of_size.middle), out.spread_limit = std::exp(of_size.reach);
