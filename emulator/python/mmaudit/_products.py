@@ -39,7 +39,7 @@ def _finite(field: str, value: Any) -> np.float32:
     return number
 
 
-def _epilogue(spec: _library.Instruction, alpha: Optional[float], beta: Optional[float], d_format: Optional[str]) -> Dict[str, Any]:
+def _epilogue(alpha: Optional[float], beta: Optional[float], d_format: Optional[str]) -> Dict[str, Any]:
     """The fields of a product structure that finish the sums; without `d_format` the sums are D."""
     if alpha is None and beta is None and d_format is None:
         return {"epilogue": 0, "d_format": None, "alpha": 1.0, "beta": None}
@@ -130,11 +130,11 @@ def matmul(
     spec = _library.instruction(arch, inst)
     if factor_a is not None or factor_b is not None:
         one = np.float32(1)
-        alpha, beside, factor = (one if x is None else _finite(field, x)
-                                 for field, x in (("alpha", alpha), ("factor_a", factor_a), ("factor_b", factor_b)))
+        of_sum, of_a, of_b = (one if x is None else _finite(field, x)
+                              for field, x in (("alpha", alpha), ("factor_a", factor_a), ("factor_b", factor_b)))
         with np.errstate(over="ignore"):
-            alpha = float(_finite("alpha * factor_a * factor_b", alpha * (beside * factor)))
-    ending = _epilogue(spec, alpha, beta, d_format)
+            alpha = float(_finite("alpha * factor_a * factor_b", of_sum * (of_a * of_b)))
+    ending = _epilogue(alpha, beta, d_format)
     output = ending["d_format"] or spec.d
     threads = threads_of(threads)
     limit = _available_memory() if memory is None else memory
@@ -185,7 +185,7 @@ def tolerance(
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, shape = _product(spec, arch, inst, _epilogue(spec, alpha, beta, d_format), a, b, c, promote, split_k,
+    work, _kept, shape = _product(spec, arch, inst, _epilogue(alpha, beta, d_format), a, b, c, promote, split_k,
                                   _arrays.casting(rounding, saturate), scale_a, scale_b, scale_layout, metadata)
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
@@ -223,7 +223,7 @@ def _compared(
 ) -> Tuple[_library.Product, List[np.ndarray]]:
     """A product structure whose D is the caller's, and the arrays it points to."""
     spec = _library.instruction(arch, inst)
-    ending = _epilogue(spec, alpha, beta, d_format)
+    ending = _epilogue(alpha, beta, d_format)
     work, kept, shape = _product(spec, arch, inst, ending, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
                                  scale_a, scale_b, scale_layout, metadata)
     rounded = _arrays.format_of(_arrays.array_of("d", d).dtype)  # what a kernel may have made of the sums
