@@ -76,11 +76,12 @@ class Maker {
         if (where(i, j)) store_word(out.data(), format.storage_bytes(), i * columns + j, next());
     return out;
   }
-  static bool all(std::uint64_t /*row*/, std::uint64_t /*column*/) { return true; }
+  static bool everywhere(std::uint64_t /*row*/, std::uint64_t /*column*/) { return true; }
   /// A has numbers in its first columns.
   void add(const char* of, const Number& a, const Number& b, std::uint64_t columns = ~std::uint64_t{0}) {
     const auto first = [columns](std::uint64_t, std::uint64_t k) { return k < columns; };
-    out_.push_back({of, filled(a_, gemm_.m, gemm_.k, a, first), filled(b_, gemm_.k, gemm_.n, b, all), {}});
+    out_.push_back(
+        {of, filled(a_, gemm_.m, gemm_.k, a, first), filled(b_, gemm_.k, gemm_.n, b, everywhere), {}});
   }
   /// A row of A has a single number, so D's sum is one product.
   void add_one(const char* of, int exponent, bool subnormal_c) {
@@ -88,8 +89,8 @@ class Maker {
     const auto one = [this](std::uint64_t i, std::uint64_t k) { return k == i % gemm_.k; };
     out_.push_back(
         {of, filled(a_, gemm_.m, gemm_.k, number(a_, half(exponent)), one),
-         filled(b_, gemm_.k, gemm_.n, number(b_, exponent - half(exponent)), all),
-         subnormal_c ? filled(d_, gemm_.m, gemm_.n, subnormal(d_), all) : std::vector<std::byte>{}});
+         filled(b_, gemm_.k, gemm_.n, number(b_, exponent - half(exponent)), everywhere),
+         subnormal_c ? filled(d_, gemm_.m, gemm_.n, subnormal(d_), everywhere) : std::vector<std::byte>{}});
   }
 
   const UnknownGemm& gemm_;
