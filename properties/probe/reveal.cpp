@@ -31,8 +31,14 @@ constexpr InputClass kClasses[] = {
 struct Answer {
   std::vector<std::byte> a, b, c, d;
   std::string subnormal;  ///< of a product that shows what becomes of these: "A"; empty: a random product
-  bool may_have_subnormals = false;
+  bool may_have_subnormals = false;  ///< anywhere; else in these rows of A and columns of B
+  std::vector<bool> rows, columns;
 };
+
+bool is_subnormal(std::uint64_t bits, const FormatSpec& format) {
+  const std::uint64_t magnitude = (bits & format.magnitude_mask()) >> format.ignored_low_bits;
+  return magnitude != 0 && magnitude >> format.fraction_bits == 0;
+}
 
 /// Random products of these classes may have subnormals.
 bool has_subnormals(InputClass one) {
@@ -169,11 +175,12 @@ class Revealer {
       one.d.resize(bytes_of_d());
       if (random_c) fill(one.c, generator, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
       one.may_have_subnormals = has_subnormals(input_class);
+      mark_subnormals(one);
       run(one, one.d);
       answers_.push_back(std::move(one));
     }
     for (SubnormalProduct& each : subnormal_products(gemm_, random_c, options_.seed)) {
-      Answer one{std::move(each.a), std::move(each.b), std::move(each.c), {}, each.of, true};
+      Answer one{std::move(each.a), std::move(each.b), std::move(each.c), {}, each.of, true, {}, {}};
       if (random_c && one.c.empty()) one.c.resize(bytes_of_d());
       one.d.resize(bytes_of_d());
       run(one, one.d);
@@ -184,6 +191,15 @@ class Revealer {
     std::vector<std::byte> again(first.d.size());
     run(first, again);
     return again == first.d;
+  }
+  void mark_subnormals(Answer& one) const {
+    const FormatSpec a = spec_of(gemm_.a), b = spec_of(gemm_.b);
+    one.rows.resize(gemm_.m);
+    one.columns.resize(gemm_.n);
+    for (std::uint64_t i = 0; i < gemm_.m * gemm_.k; ++i)
+      if (is_subnormal(load_word(one.a.data(), a.storage_bytes(), i), a)) one.rows[i / gemm_.k] = true;
+    for (std::uint64_t i = 0; i < gemm_.k * gemm_.n; ++i)
+      if (is_subnormal(load_word(one.b.data(), b.storage_bytes(), i), b)) one.columns[i % gemm_.n] = true;
   }
   void run(const Answer& one, std::vector<std::byte>& d) {
     ++calls_;
@@ -209,7 +225,7 @@ class Revealer {
     std::uint64_t compared = 0, wrong = 0;
     std::uint64_t nans = 0;               ///< of other bits, no wrong ones: a library may make its own
     std::uint64_t zeros = 0;              ///< of the other sign, among the wrong ones
-    std::uint64_t beside_subnormals = 0;  ///< among the wrong ones, in products that may have some
+    std::uint64_t beside_subnormals = 0;  ///< among the wrong ones, of products that may have some
     std::string subnormals;               ///< " of A, of B": of products that show them alone
     /// What the callable does otherwise than the plan; empty: more than these.
     [[nodiscard]] std::string but_for() const {
@@ -232,17 +248,21 @@ class Revealer {
                      matmul(inst, model, work, how);
                    });
       out.compared += d.size() / bytes;
-      const std::uint64_t before = out.wrong, zeros = out.zeros;
+      const std::uint64_t before = out.wrong;
       if (std::equal(d.begin(), d.end(), one.d.begin())) continue;
       for (std::size_t i = 0; i < d.size() / bytes; ++i) {
         const std::uint64_t found = load_word(d.data(), bytes, i), theirs = load_word(one.d.data(), bytes, i);
         if (found == theirs) continue;
         const bool both = is_nan(found) && is_nan(theirs);
         (both ? out.nans : out.wrong) += 1U;
-        if (!both && ((found | theirs) & of_d.magnitude_mask()) == 0) ++out.zeros;
+        if (both) continue;
+        if (((found | theirs) & of_d.magnitude_mask()) == 0)
+          ++out.zeros;
+        else if (one.may_have_subnormals || one.rows[i / gemm_.n] || one.columns[i % gemm_.n] ||
+                 is_subnormal(found, of_d) || is_subnormal(theirs, of_d))
+          ++out.beside_subnormals;
       }
       if (out.wrong == before) continue;
-      if (one.may_have_subnormals) out.beside_subnormals += out.wrong - before - (out.zeros - zeros);
       if (!one.subnormal.empty())
         out.subnormals += (out.subnormals.empty() ? " of " : ", of ") + one.subnormal;
       if (out.wrong > out.zeros + out.beside_subnormals) break;

@@ -641,6 +641,7 @@ TEST(Reveal, a_wrong_rounding_is_no_plan) {
 /// A chain of fma that takes subnormals of some of its numbers for zeros.
 struct Flushes {
   bool a = false, b = false, c = false, sums = false, d = false;
+  bool c_first = false;  ///< the chain starts from C
 };
 GemmFinding chain_that_flushes(const Flushes& flushes, bool with_c, std::uint64_t m, std::uint64_t n,
                                std::uint64_t length) {
@@ -652,11 +653,11 @@ GemmFinding chain_that_flushes(const Flushes& flushes, bool with_c, std::uint64_
     };
     for (std::uint64_t i = 0; i < m; ++i)
       for (std::uint64_t j = 0; j < n; ++j) {
-        float sum = 0;
+        float sum = flushes.c_first ? at(c, i * n + j, flushes.c) : 0;
         for (std::uint64_t k = 0; k < length; ++k)
           sum = read(std::fma(at(a, i * length + k, flushes.a), at(b, k * n + j, flushes.b), sum),
                      flushes.sums);
-        if (with_c) sum += at(c, i * n + j, flushes.c);
+        if (with_c && !flushes.c_first) sum += at(c, i * n + j, flushes.c);
         static_cast<float*>(d)[i * n + j] = read(sum, flushes.d);
       }
   };
@@ -692,12 +693,15 @@ TEST(Reveal, subnormals_count) {
 }
 
 TEST(Reveal, subnormals_of_c_count) {
-  const GemmFinding found = chain_that_flushes({.c = true}, true, 8, 8, 64);
-  EXPECT_FALSE(found.random_c) << "with C = 0 there is a plan";
-  EXPECT_TRUE(found.plan);
-  EXPECT_EQ(found.why_no_c,
-            "plans with this tree give other bits on random data, but fma of f32 and f32, scalar "
-            "all but subnormals of C");
+  const std::string begin =
+      "plans with this tree give other bits on random data, but fma of f32 and f32, scalar";
+  const GemmFinding last = chain_that_flushes({.c = true}, true, 8, 8, 64);
+  EXPECT_FALSE(last.plan);
+  EXPECT_EQ(last.why_no_plan, begin + " all but subnormals of C");
+  const GemmFinding first = chain_that_flushes({.c = true, .c_first = true}, true, 8, 8, 64);
+  EXPECT_TRUE(first.plan) << "with C = 0 there is one";
+  EXPECT_FALSE(first.random_c);
+  EXPECT_EQ(first.why_no_c, begin + ", c place chain all but subnormals of C");
 }
 
 /// Formats narrower than the sums have subnormals whose products are normal numbers.

@@ -264,11 +264,9 @@ std::vector<std::string> above_limit(const SweepResult& result) {
   const auto over = [](const Point& point) {
     return point.get(tag::kWatts).value_or(0) > point.get(tag::kLimit).value_or(1e9);
   };
-  const std::vector<const Point*> points = points_with(result, over);
+  const Points points = points_with(result, over);
   if (points.empty()) return {};
-  const Point& most = **std::max_element(points.begin(), points.end(), [](const Point* x, const Point* y) {
-    return x->get(tag::kWatts) < y->get(tag::kWatts);
-  });
+  const Point& most = *highest(points, get(tag::kWatts));
   return {fmt::format(
       "{} points have a power above the enforced limit, up to {:.0f} W of {:.0f} W ({}): that is an "
       "error of the measurement, which a larger --energy-seconds makes smaller",
