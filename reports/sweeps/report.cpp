@@ -266,7 +266,7 @@ std::vector<std::string> above_limit(const SweepResult& result) {
   };
   const Points points = points_with(result, over);
   if (points.empty()) return {};
-  const Point& most = *highest(points, get(tag::kWatts));
+  const Point& most = *highest(points, [](const Point& point) { return point.get(tag::kWatts); });
   return {fmt::format(
       "{} points have a power above the enforced limit, up to {:.0f} W of {:.0f} W ({}): that is an "
       "error of the measurement, which a larger --energy-seconds makes smaller",
