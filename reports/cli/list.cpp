@@ -73,14 +73,14 @@ report::Table table_of(const Architecture& architecture, const std::vector<std::
                   {"F", true},
                   {"floor", true},
                   "order of k",
-                  "rounding of a step",
-                  "known"}};
+                  "known",
+                  "rounding of a step"}};  // last, since a terminal breaks the last cell
   for (const Instruction& instruction : kInstructions) {
     const DatapathEntry* entry = find_datapath(architecture, instruction);
     if (entry == nullptr || !wanted(instruction, patterns)) continue;
     std::vector<report::Cell> row = rules_of(instruction, entry->datapath);
     row.insert(row.begin(), name_of_mix(instruction));
-    row.emplace_back(name_of(entry->evidence));
+    row.insert(row.end() - 1, name_of(entry->evidence));
     if (table.rows.empty() || table.rows.back() != row) table.rows.push_back(std::move(row));
   }
   return table;
