@@ -28,10 +28,11 @@ __device__ double number(const Quantization& work, std::uint64_t matrix, std::ui
                       work.from);
 }
 
-/// Its magnitude as bits of binary32, which are in the order of the numbers; 0 where it is not finite.
-__device__ unsigned magnitude_of(double x) {
+/// Its magnitude as bits of binary32, which are in the order of the numbers, NaN last; 0 where it doesn't
+/// count.
+__device__ unsigned magnitude_of(const QuantizeRule& rule, double x) {
   const double size = fabs(x);
-  return size < INFINITY ? __float_as_uint(static_cast<float>(size)) : 0;
+  return rule.counts(size) ? __float_as_uint(static_cast<float>(size)) : 0;
 }
 
 /// Lanes that share a factor of their own.
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(kThreads) largest_kernel(const Quantization wo
       unsigned largest = 0;
       for (std::uint64_t k = chunk * length + (k_inside ? inner : outer);
            k < (chunk + 1) * length && k < work.k; k += k_inside ? kLanes : kSteps)
-        largest = max(largest, magnitude_of(number(work, matrix, first + l, k)));
+        largest = max(largest, magnitude_of(work.rule, number(work, matrix, first + l, k)));
       atomicMax(&most[l], largest);
     }
     __syncthreads();
@@ -76,9 +77,15 @@ __global__ void __launch_bounds__(kThreads) largest_kernel(const Quantization wo
   }
 }
 
+/// The one factor as scales and elements are made with it.
 __global__ void __launch_bounds__(kThreads) one_factor_kernel(const Quantization work) {
   const float largest = work.tensor_largest != nullptr ? *work.tensor_largest : *work.factors;
   *work.factors = factor_of_tensor(work.rule, static_cast<double>(largest));
+}
+
+/// The one factor as products take it, when the elements are made.
+__global__ void finish_kernel(const Quantization work) {
+  *work.factors = finished_factor(work.rule, *work.factors);
 }
 
 /// A thread for the factors that are one.
@@ -89,7 +96,7 @@ __global__ void __launch_bounds__(kThreads) factor_kernel(const Quantization wor
   for_each(work.batch * leads * blocks, [&](std::uint64_t i) {
     const std::uint64_t matrix = i / blocks / leads, lane = i / blocks % leads * together;
     const std::uint64_t at = (matrix * work.lanes + lane) * blocks + i % blocks;
-    const float factor = factor_for(static_cast<double>(from[at]), work.rule.most);
+    const float factor = factor_for(work.rule, static_cast<double>(from[at]), work.rule.most);
     for (std::uint64_t l = 0; l < together && lane + l < work.lanes; ++l)
       work.factors[at + l * blocks] = factor;
   });
@@ -97,7 +104,7 @@ __global__ void __launch_bounds__(kThreads) factor_kernel(const Quantization wor
 
 __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work) {
   const std::uint64_t blocks = work.scale_blocks(), block = work.rule.scale_block();
-  const double of_tensor = work.rule.one_factor() ? static_cast<double>(*work.factors) : 1.0;
+  const float of_tensor = work.rule.one_factor() ? *work.factors : 1.0F;
   const bool k_inside = work.k_stride == 1;
   for_each(work.batch * work.lanes * blocks, [&](std::uint64_t at) {
     const std::uint64_t i = k_inside ? at % blocks : at / work.lanes % blocks;
@@ -108,7 +115,7 @@ __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work
       largest = __float_as_uint(work.largest[row * blocks + i]);
     } else {
       for (std::uint64_t k = i * block; k < (i + 1) * block && k < work.k; ++k)
-        largest = max(largest, magnitude_of(number(work, matrix, lane, k)));
+        largest = max(largest, magnitude_of(work.rule, number(work, matrix, lane, k)));
     }
     work.scales[work.scale_at(row, i)] =
         scale_byte(work.rule, static_cast<double>(__uint_as_float(largest)), of_tensor);
@@ -118,23 +125,26 @@ __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work
 /// One element after another as they are written.
 __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization work) {
   const int bytes = static_cast<int>(work.rule.element.storage_bits / 8);
-  const double of_tensor = work.rule.one_factor() ? static_cast<double>(*work.factors) : 1.0;
+  const float of_tensor = work.rule.one_factor() ? *work.factors : 1.0F;
   for_each(work.batch * work.lanes * work.k, [&](std::uint64_t at) {
     const std::uint64_t inner = work.k_outside ? work.lanes : work.k,
                         outer = work.k_outside ? work.k : work.lanes;
     const std::uint64_t i = at % inner, o = at / inner % outer, matrix = at / inner / outer;
     const std::uint64_t lane = work.k_outside ? i : o, k = work.k_outside ? o : i,
                         row = matrix * work.lanes + lane;
-    double by = 1, factor = of_tensor;
+    double by = 1;
+    float factor = of_tensor;
     if (work.rule.scaled())
       by = decode_value(work.scales[work.scale_at(row, k / work.rule.scale_block())], work.rule.scale);
     if (work.rule.factor_per_lane())
-      factor = static_cast<double>(
-          work.factors[row * work.factor_blocks() +
-                       (work.rule.factor_block() == 0 ? 0 : k / work.rule.factor_block())]);
+      factor = work.factors[row * work.factor_blocks() +
+                            (work.rule.factor_block() == 0 ? 0 : k / work.rule.factor_block())];
     const double x = number(work, matrix, lane, k);
-    store(work.elements, bytes, at,
-          encode_value(scaled_down(x, by, factor), work.rule.element, work.rule.cast));
+    const double scaled =
+        work.rule.division == Division::exact
+            ? scaled_down(x, by, static_cast<double>(factor))
+            : static_cast<double>(static_cast<float>(x) * multiplier(work.rule, by, factor));
+    store(work.elements, bytes, at, encode_value(scaled, work.rule.element, work.rule.cast));
   });
 }
 
@@ -154,6 +164,8 @@ void launch_quantize(const Quantization& work, Stream stream) {
   if (work.rule.scaled() && count != 0)
     scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
   if (count != 0) element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
+  if (work.rule.one_factor() && work.rule.division == Division::inverse)
+    finish_kernel<<<1, 1, 0, stream>>>(work);
   cuda_check(cudaGetLastError(), "launching the quantization");
 }
 

@@ -50,6 +50,9 @@ TEST(MxScales, FloorSaturatesAndCeilDoesNot) {
   EXPECT_EQ(usual_scalings(*find_gemm_dtype("mxf4")), (std::vector{scalings::mx_floor, scalings::mx_ceil}));
   EXPECT_EQ(usual_scalings(*find_gemm_dtype("nvf4")), std::vector{scalings::mx});
   EXPECT_EQ(combination("blackwell", "nvf4", scalings::mx_ceil, "plain").scaling, scalings::mx);
+  EXPECT_EQ(combination("blackwell", "nvf4", scalings::mx_reciprocal, "plain").scaling,
+            scalings::mx_reciprocal);
+  EXPECT_EQ(combination("blackwell", "mxf4", scalings::mx_reciprocal, "plain").scaling, scalings::mx_floor);
 }
 
 TEST(SoftwareScales, OneFactorOf128x128IsOneOfItsColumns) {
@@ -155,7 +158,7 @@ TEST(Int8, ElementsAndDAreThoseOfPlainIntegers) {
   const Computed x =
       computed(combination("ampere", "int8-w8a8", scalings::row, "plain", Format::f32), problem);
   const auto rounded = [](double value, float scale) {
-    return std::clamp(std::nearbyint(value / static_cast<double>(scale)), -127.0, 127.0);
+    return std::clamp(std::nearbyint(static_cast<float>(value) * (1 / scale)), -128.0F, 127.0F);
   };
   std::uint64_t zeros = 0;
   for (std::uint64_t i = 0; i < 6; ++i)
@@ -165,13 +168,13 @@ TEST(Int8, ElementsAndDAreThoseOfPlainIntegers) {
         largest_a = std::max(largest_a, std::fabs(problem.a[i * 200 + k]));
         largest_b = std::max(largest_b, std::fabs(problem.b[k * 9 + j]));
       }
-      const auto a = static_cast<float>(largest_a / 127), b = static_cast<float>(largest_b / 127);
+      const float a = static_cast<float>(largest_a) / 127.5F, b = static_cast<float>(largest_b) / 127.5F;
       ASSERT_EQ(x.converted.a.factor(i), a);
       ASSERT_EQ(x.converted.b.factor(j), b);
       std::int32_t sum = 0;
       for (std::uint64_t k = 0; k < 200; ++k) {
-        const double of_a = rounded(problem.a[i * 200 + k], a), of_b = rounded(problem.b[k * 9 + j], b);
-        ASSERT_EQ(x.converted.a.values[i * 200 + k], of_a);
+        const float of_a = rounded(problem.a[i * 200 + k], a), of_b = rounded(problem.b[k * 9 + j], b);
+        ASSERT_EQ(x.converted.a.values[i * 200 + k], static_cast<double>(of_a));
         sum += static_cast<std::int32_t>(of_a * of_b);
         zeros += j == 0 && of_a == 0 ? 1 : 0;
       }

@@ -161,8 +161,8 @@ typedef struct mmaudit_product {
    * Null: 1 */
   mmaudit_in factor_a, factor_b;
   uint64_t factor_block; /* a multiple of promote; 0: a factor covers all of K */
-  /* null or "product": as above; without factor_block also "a-first": D = fl32(fl32(sum) factor_a) factor_b
-   */
+  /* null or "product": as above; without factor_block also "a-first", D = fl32(fl32(sum) factor_a) factor_b,
+   * and "b-first" */
   const char* factor_order;
 } mmaudit_product;
 
@@ -208,8 +208,9 @@ typedef struct mmaudit_quantization {
   const char* from;            /* format of x: f64, f32, f16, bf16 */
   mmaudit_in x;
   uint64_t batch_stride, lane_stride, k_stride; /* of x, in elements */
-  /* Largest finite magnitudes as binary32: of the tensor, where factor_per_tensor; with scale_block (batch,
-   * lanes, blocks), with factor_per_lane (batch, lanes, factor blocks). What shares a factor has the same. */
+  /* Largest magnitudes (of finite numbers, or what `counted` of the recipe says) as binary32: of the tensor,
+   * where factor_per_tensor; with scale_block (batch, lanes, blocks), with factor_per_lane (batch, lanes,
+   * factor blocks). What shares a factor has the same. */
   mmaudit_in tensor_largest, largest;
   mmaudit_out elements;  /* (batch, lanes, k); of B (batch, k, lanes) */
   mmaudit_out scales;    /* (batch, lanes, blocks); of B (batch, blocks, lanes) */

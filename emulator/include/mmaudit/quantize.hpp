@@ -18,7 +18,10 @@ struct QuantizeRule {
   Granularity covers;    ///< what a scale of the instruction covers, or without scales a factor of software
   bool factors = false;  ///< software applies factors: where there are scales, one of the tensor
   ScaleRounding rounding = ScaleRounding::nearest_even;
-  double most = 0;  ///< largest number of `element`
+  Division division = Division::exact;
+  Counted counted = Counted::finite;
+  float least = 0;  ///< as Scaling
+  double most = 0;  ///< what a largest magnitude becomes
 
   [[nodiscard]] MMAUDIT_HD constexpr bool scaled() const { return scale.id != Format::none; }
   [[nodiscard]] MMAUDIT_HD constexpr bool factor_per_lane() const {
@@ -26,16 +29,29 @@ struct QuantizeRule {
   }
   /// A factor of the whole tensor comes from its largest magnitude.
   [[nodiscard]] MMAUDIT_HD constexpr bool one_factor() const { return factors && !factor_per_lane(); }
+  /// Whether a number of this magnitude counts for a largest magnitude.
+  [[nodiscard]] MMAUDIT_HD constexpr bool counts(double size) const {
+    return size != size ? counted == Counted::all : counted != Counted::finite || size < INFINITY;
+  }
   /// Elements of k per scale; 0: there are none.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t scale_block() const { return scaled() ? covers.k : 0; }
   /// Elements of k per factor; 0: all of them.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t factor_block() const { return scaled() ? 0 : covers.k; }
 };
 
-/// The factor that brings `largest` to `to`: a normal binary32 number, 1 where `largest` is zero.
-MMAUDIT_HD inline float factor_for(double largest, double to) {
+inline constexpr float kLargestFloat = 0x1.fffffep127F;
+
+/// The factor that brings `largest` to `to`: a normal binary32 number, 1 where `largest` is zero; the other
+/// divisions as their frameworks do. Division::inverse: its reciprocal, which is rounded first.
+MMAUDIT_HD inline float factor_for(const QuantizeRule& rule, double largest, double to) {
+  const float size = static_cast<float>(largest), most = static_cast<float>(to);
+  if (rule.division == Division::reciprocal) {
+    if (size != size) return __builtin_bit_cast(float, 0x7FFFFFFFU);  // the NaN of a GPU
+    return (!rule.scaled() && size < rule.least ? rule.least : size) / most;
+  }
   if (largest == 0) return 1;
-  constexpr double kLeast = 0x1p-126, kMost = 0x1.fffffep127;
+  if (rule.division == Division::inverse) return size < INFINITY ? fminf(most / size, kLargestFloat) : 1.0F;
+  constexpr double kLeast = 0x1p-126, kMost = kLargestFloat;
   const double factor = largest / to;
   return static_cast<float>(factor < kLeast ? kLeast : factor > kMost ? kMost : factor);
 }
@@ -43,15 +59,26 @@ MMAUDIT_HD inline float factor_for(double largest, double to) {
 /// The one factor of a tensor of this largest magnitude: with scales it leaves room for the largest scale.
 MMAUDIT_HD inline float factor_of_tensor(const QuantizeRule& rule, double largest) {
   const double most = rule.scaled() ? decode_value(rule.scale.max_finite_bits(), rule.scale) : 1.0;
-  return factor_for(largest, rule.most * most);
+  return factor_for(rule, largest, rule.most * most);
 }
 
-/// The scale that the instruction applies to a block of this largest magnitude. Source: docs/audit.md.
-MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, double factor) {
+/// The factor as the product takes it, of what factor_for() gave.
+MMAUDIT_HD inline float finished_factor(const QuantizeRule& rule, float factor) {
+  return rule.division == Division::inverse ? 1.0F / factor : factor;
+}
+
+/// The scale that the instruction applies to a block of this largest magnitude: a power of two, or where there
+/// is a factor, as factor_for() gave it, a number. Source: docs/audit.md.
+MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, float factor) {
   const FormatSpec& scale = rule.scale;
+  if (rule.division != Division::exact) {
+    const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
+    const float byte =
+        rule.division == Division::inverse ? size * (factor * (1.0F / most)) : size / most / factor;
+    return static_cast<std::uint8_t>(
+        encode_nearest_even(static_cast<double>(byte < rule.least ? rule.least : byte), scale, true));
+  }
   if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
-  if (!scale.no_zero)
-    return static_cast<std::uint8_t>(encode_nearest_even(largest / rule.most / factor, scale, true));
   int exponent = ilogb(largest) - rule.element.max_exponent();
   if (rule.rounding == ScaleRounding::up && ldexp(largest, -exponent) > rule.most) ++exponent;
   if (exponent < scale.min_exponent()) exponent = scale.min_exponent();
@@ -64,6 +91,14 @@ MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double large
 MMAUDIT_HD inline double scaled_down(double x, double by, double factor) {
   const double whole = by * factor;
   return by == 0 ? copysign(0.0, x) : whole == 1 ? x : x / whole;
+}
+
+/// What numbers under this scale and factor are multiplied by, in binary32, unless the division is exact;
+/// `factor` as factor_for() gave it.
+MMAUDIT_HD inline float multiplier(const QuantizeRule& rule, double scale, float factor) {
+  const float by = static_cast<float>(scale);
+  if (rule.division == Division::reciprocal) return rule.scaled() ? 1.0F / factor / by : 1.0F / factor;
+  return rule.scaled() ? fminf(1.0F / (by * (1.0F / factor)), kLargestFloat) : factor;
 }
 
 /// `of_b`: of a pair of dtypes B has the other.

@@ -38,14 +38,30 @@ enum class ScaleRounding : std::uint8_t {
 
 /// How the epilogue applies the factors of both operands; binary32, every product rounded.
 enum class FactorOrder : std::uint8_t {
-  product,  ///< (a b) sum
-  a_first   ///< (sum a) b
+  product,  ///< (a b) sum: cuBLASLt's alpha, and so torch._scaled_mm with a factor per tensor
+  a_first,  ///< (sum a) b
+  b_first   ///< (sum b) a
+};
+
+/// How a number becomes an element under its scales, before its one rounding.
+enum class Division : std::uint8_t {
+  exact,       ///< divided by all of them, in binary64
+  reciprocal,  ///< binary32, every operation rounded: times the reciprocal of the factor
+  inverse      ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
+};
+/// Which numbers count for a largest magnitude.
+enum class Counted : std::uint8_t {
+  finite,
+  infinite,  ///< and infinities
+  all        ///< and NaN, which is then the largest
 };
 
 /// As listings and the C interface have them; each ends with a null byte.
 std::string_view name_of(ScaledBy by);
 std::string_view name_of(ScaleRounding rounding);
 std::string_view name_of(FactorOrder order);
+std::string_view name_of(Division division);
+std::string_view name_of(Counted counted);
 /// The names of all, which find_factor_order() takes.
 std::span<const std::string_view> factor_orders();
 std::optional<FactorOrder> find_factor_order(std::string_view name);
@@ -58,8 +74,11 @@ struct Scaling {
   bool second_level = false;  ///< above the scales of the instruction one binary32 factor of the tensor
   FactorOrder order = FactorOrder::product;
   std::string_view activations = {};  ///< the scaling of a B that is no weight; empty: this one
-  Format arithmetic = Format::f64;    ///< in which a number is divided by its scale, before its one rounding
-  std::string_view source = {};       ///< whose scales these are
+  Division division = Division::exact;
+  Counted counted = Counted::finite;
+  float least = 0;               ///< least of a largest magnitude, of two levels of a scale
+  double most = 0;               ///< what a largest magnitude becomes; 0: the element's largest number
+  std::string_view source = {};  ///< whose scales these are
 
   [[nodiscard]] constexpr bool by_software() const {
     return by == ScaledBy::epilogue || by == ScaledBy::totals;
@@ -75,13 +94,32 @@ namespace scalings {
 // clang-format off
 inline constexpr Scaling none{"none"};
 inline constexpr Scaling tensor{"tensor", ScaledBy::epilogue, kWholeTensor, kWholeTensor};
-inline constexpr Scaling row{"row", ScaledBy::epilogue, kOneLane, kOneLane};
-inline constexpr Scaling blocks{"1x128", ScaledBy::totals, group_of(128), group_of(128)};
+inline constexpr Scaling tensor_inverse{
+    .name = "tensor-inverse", .by = ScaledBy::epilogue, .division = Division::inverse, .counted = Counted::infinite,
+    .source = "Transformer Engine d0067d0, common/recipe/recipe_common.cuh:14 and common/cast/fp8/quantize_fp8.cuh:181, "
+              "amax_epsilon 0; torchao 0.18.0, float8/float8_utils.py:32, where a tensor is finite and beyond 1e-12"};
+inline constexpr Scaling row{
+    .name = "row", .by = ScaledBy::epilogue, .a = kOneLane, .b = kOneLane, .order = FactorOrder::b_first,
+    .source = "order: torch._scaled_mm with scales of rows, whose kernel computes D's transpose but for a few sizes "
+              "(PyTorch 01386a0, ATen/native/cuda/RowwiseScaledMM.cu:175)"};
+inline constexpr Scaling blocks{
+    .name = "1x128", .by = ScaledBy::totals, .a = group_of(128), .b = group_of(128),
+    .division = Division::reciprocal, .counted = Counted::all, .least = 1e-4F,
+    .source = "DeepGEMM 54e2261, deep_gemm/utils/math.py:26 (per_token_cast_to_fp8, without ue8m0)"};
 inline constexpr Scaling tiles{
     .name = "128x128", .by = ScaledBy::totals, .a = group_of(128), .b = tile_of(128, 128), .activations = "1x128",
-    .source = "DeepSeek-V3 (arXiv 2412.19437, section 3.3)"};
-inline constexpr Scaling mx{.name = "mx", .by = ScaledBy::instruction, .second_level = true,
-                            .source = "NVFP4 (Transformer Engine)"};
+    .division = Division::reciprocal, .counted = Counted::all, .least = 1e-4F,
+    .source = "DeepSeek-V3 (arXiv 2412.19437, section 3.3); DeepGEMM 54e2261, deep_gemm/utils/math.py:51 "
+              "(per_block_cast_to_fp8, without ue8m0)"};
+inline constexpr Scaling mx{
+    .name = "mx", .by = ScaledBy::instruction, .second_level = true, .division = Division::inverse,
+    .counted = Counted::infinite,
+    .source = "NVFP4 (Transformer Engine d0067d0, common/cast/nvfp4/core_nvfp4.cuh:36 and "
+              "quantize_transpose_nvfp4.cuh:1299, 1 x 16 alone)"};
+inline constexpr Scaling mx_reciprocal{
+    .name = "mx-reciprocal", .by = ScaledBy::instruction, .second_level = true, .division = Division::reciprocal,
+    .counted = Counted::all, .least = 0x1p-6F,
+    .source = "torchao 0.18.0, prototype/mx_formats/nvfp4_tensor.py:772 (nvfp4_quantize with a per-tensor scale)"};
 inline constexpr Scaling mx_floor{.name = "mx-floor", .by = ScaledBy::instruction, .rounding = ScaleRounding::down,
                                   .source = "OCP Microscaling 1.0, section 6.3"};
 inline constexpr Scaling mx_ceil{.name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up,

@@ -32,7 +32,8 @@ struct ScaledSum {
   float sum = 0, factor = 1;
 };
 MMAUDIT_HD inline ScaledSum scaled_sum(float sum, float a, float b, FactorOrder order) {
-  return order == FactorOrder::a_first ? ScaledSum{sum * a, b} : ScaledSum{sum, a * b};
+  if (order == FactorOrder::product) return {sum, a * b};
+  return order == FactorOrder::a_first ? ScaledSum{sum * a, b} : ScaledSum{sum * b, a};
 }
 
 /// Why scaled_matmul() can't do what matmul() can, as "field: found X, allowed: Y"; empty when it can.

@@ -33,6 +33,7 @@ import mmaudit
 import mmaudit.torch as mt
 from mmaudit import _tool
 
+SCALING = mt.RECIPES["fp8-tensor"].scaling  #: of all of RECIPES
 RECIPES = {True: "fp8-tensor", False: "fp8-tensor-promoted"}  #: by whether accumulation is fast
 Problem = Tuple[int, int, int, bool]  #: m, n, k, whether accumulation is fast
 
@@ -128,7 +129,7 @@ class StandIn(Gpu):
 
 def operands(a: Tensor, b: Tensor) -> Operands:
     """As the recipes of emulate() convert them: a factor per tensor."""
-    x, y = mt.quantize(a, "e4m3", "tensor"), mt.quantize(b, "e4m3", "tensor", of_b=True)
+    x, y = mt.quantize(a, "e4m3", SCALING), mt.quantize(b, "e4m3", SCALING, of_b=True)
     assert x.factors is not None and y.factors is not None
     return Operands(x.elements, y.elements, x.factors.reshape(()), y.factors.reshape(()))
 

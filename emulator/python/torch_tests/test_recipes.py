@@ -17,17 +17,16 @@ def test_recipes_are_those_of_the_library():
     assert [one["name"] for one in listed["recipes"]] == list(mt.RECIPES)
     tiles = next(one for one in listed["recipes"] if one["name"] == "fp8-1x128")
     assert (tiles["scale_a"], tiles["scale_b"]) == ({"lanes": 1, "k": 128}, {"lanes": 128, "k": 128})
-    assert mt.RECIPES["fp8-delayed"] == mt.Recipe("hopper", "e4m3", "tensor", "plain", "e5m2", 1024,
+    assert mt.RECIPES["fp8-delayed"] == mt.Recipe("hopper", "e4m3", "tensor-inverse", "plain", "e5m2", 1024,
                                                   mt.RECIPES["fp8-delayed"].source)
     assert mt.RECIPES["mxfp4"].gradient is None and mt.RECIPES["bf16"].scaling is None
 
 
 def int8(x):
     """Elements and scales of every row of x."""
-    wide = np.asarray(x, np.float64)
-    scale = (np.abs(wide).max(1, initial=0) / 127).astype(np.float32)
-    scale[scale == 0] = 1
-    return np.clip(np.rint(wide / scale[:, None]), -127, 127).astype(np.int64), scale
+    x = np.asarray(x, np.float32)
+    scale = np.maximum(np.abs(x).max(1, initial=0) / np.float32(127.5), np.float32(2**-23))
+    return np.clip(np.rint(x * (1 / scale[:, None])), -128, 127).astype(np.int64), scale
 
 
 @pytest.mark.parametrize("shape", [(5, 300, 17), (1, 1, 1), (33, 129, 40)])
@@ -61,5 +60,5 @@ def test_int8_refusals():
             mt.Recipe(arch, "int8-w8a8", policy=policy).checked()
     path = find_path("hopper", "int8-w8a8", None, "plain")
     one = torch.ones(4, 32, dtype=torch.int8)
-    with pytest.raises(ValueError, match="factor_order: found b-first, allowed: product, a-first"):
-        mt.matmul(one, one.t(), inst=path.inst, factor_a=torch.ones(1), factor_b=torch.ones(1), factor_order="b-first")
+    with pytest.raises(ValueError, match="factor_order: found c-first, allowed: product, a-first, b-first"):
+        mt.matmul(one, one.t(), inst=path.inst, factor_a=torch.ones(1), factor_b=torch.ones(1), factor_order="c-first")

@@ -110,7 +110,8 @@ std::string recipes_json() {
     granularity("scale_b", b.covers);
     out.field("scaled_by", name_of(scaling.by)).field("scale_rounding", name_of(scaling.rounding));
     out.field("second_level", scaling.second_level).field("factor_order", name_of(scaling.order));
-    out.field("arithmetic", name_of(scaling.arithmetic));
+    out.field("arithmetic", scaling.division == Division::exact ? "f64" : "f32");
+    out.field("division", name_of(scaling.division)).field("counted", name_of(scaling.counted));
     text("scale_source", scaling.source);
     out.end_object();
   }

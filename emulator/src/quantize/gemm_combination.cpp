@@ -70,7 +70,9 @@ GemmCombination settled(GemmCombination combination) {
   if (scaling.by == ScaledBy::instruction && dtype.scale == Format::none)
     if (const GemmDtype* row = microscaled(dtype)) dtype = *row;
   const std::vector<Scaling> usual = usual_scalings(dtype);
-  if (!dtype.scalable && std::find(usual.begin(), usual.end(), scaling) == usual.end()) scaling = usual[0];
+  const bool fits = std::find(usual.begin(), usual.end(), scaling) != usual.end() ||
+                    (usual[0].second_level && scaling.second_level);  // another rule of both levels
+  if (!dtype.scalable && !fits) scaling = usual[0];
   if (combination.output == Format::none) combination.output = combination.dtype.output;
   return combination;
 }

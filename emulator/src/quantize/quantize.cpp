@@ -10,9 +10,11 @@ QuantizeRule quantize_rule(const GemmDtype& dtype, const Scaling& scaling, bool 
   rule.scale = spec_of(dtype.scale);
   rule.cast = dtype.cast;
   rule.rounding = scaling.rounding;
+  rule.division = scaling.division, rule.counted = scaling.counted, rule.least = scaling.least;
   // A symmetric range: the least integer has no negative.
   rule.most = rule.element.integer() ? static_cast<double>((1ULL << (rule.element.value_bits() - 1)) - 1)
                                      : decode_value(rule.element.max_finite_bits(), rule.element);
+  if (scaling.most != 0) rule.most = scaling.most;
   rule.covers = rule.scaled() ? group_of(static_cast<std::uint64_t>(dtype.scale_block))
                 : of_b        ? scaling.b
                               : scaling.a;

@@ -70,13 +70,16 @@ constexpr std::pair<std::string_view, std::string_view> kUsualNames[] = {
     {"nvfp4", "nvf4"}, {"mxfp4", "mxf4"},      {"mxfp8", "mxf8"},     {"mxfp8-e5m2", "mxf8-e5m2"},
     {"mxfp6", "mxf6"}, {"mxfp6-e2m3", "mxf6"}, {"mxf6-e2m3", "mxf6"}, {"mxfp6-e3m2", "mxf6-e3m2"}};
 
-constexpr Scaling kScalings[] = {scalings::none,  scalings::tensor, scalings::row,      scalings::blocks,
-                                 scalings::tiles, scalings::mx,     scalings::mx_floor, scalings::mx_ceil};
+constexpr Scaling kScalings[] = {
+    scalings::none,  scalings::tensor, scalings::tensor_inverse, scalings::row,      scalings::blocks,
+    scalings::tiles, scalings::mx,     scalings::mx_reciprocal,  scalings::mx_floor, scalings::mx_ceil};
 
 // In the order of their enumerators.
 constexpr std::string_view kScaledBy[] = {"nobody", "epilogue", "totals", "instruction"};
 constexpr std::string_view kRoundings[] = {"nearest-even", "down", "up"};
-constexpr std::string_view kOrders[] = {"product", "a-first"};
+constexpr std::string_view kOrders[] = {"product", "a-first", "b-first"};
+constexpr std::string_view kDivisions[] = {"exact", "reciprocal", "inverse"};
+constexpr std::string_view kCounted[] = {"finite", "infinite", "all"};
 
 constexpr RecipeFile kFiles[] = {
 #include "recipe_list.hpp"
@@ -133,6 +136,8 @@ const GemmDtype* find_row(const Wanted& wanted) {
 std::string_view name_of(ScaledBy by) { return kScaledBy[static_cast<std::size_t>(by)]; }
 std::string_view name_of(ScaleRounding rounding) { return kRoundings[static_cast<std::size_t>(rounding)]; }
 std::string_view name_of(FactorOrder order) { return kOrders[static_cast<std::size_t>(order)]; }
+std::string_view name_of(Division division) { return kDivisions[static_cast<std::size_t>(division)]; }
+std::string_view name_of(Counted counted) { return kCounted[static_cast<std::size_t>(counted)]; }
 
 std::span<const std::string_view> factor_orders() { return kOrders; }
 

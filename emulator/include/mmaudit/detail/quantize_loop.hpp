@@ -35,10 +35,14 @@ class QuantizeLoop {
   /// `each`: called for every element, of a lane in the order of k and by one thread.
   template <typename Each>
   void run(unsigned threads, const Each& each) const {
-    if (work_.rule.one_factor()) work_.factors[0] = factor_of_tensor(work_.rule, largest_of_tensor(threads));
+    float factor = 1;
+    if (work_.rule.one_factor()) {
+      factor = factor_of_tensor(work_.rule, largest_of_tensor(threads));
+      work_.factors[0] = finished_factor(work_.rule, factor);
+    }
     for_each_group(threads, [&](std::uint64_t matrix, std::uint64_t first, std::uint64_t last) {
-      scale(matrix, first, last);
-      convert(matrix, first, last, each);
+      scale(matrix, first, last, factor);
+      convert(matrix, first, last, factor, each);
     });
   }
 
@@ -63,7 +67,10 @@ class QuantizeLoop {
     return decode_.at(work_.x, matrix * work_.batch_stride + lane * work_.lane_stride + k * work_.k_stride);
   }
 
-  /// Largest finite magnitudes of every `length` of k (0: all) of some lanes: (lanes, blocks), where lanes
+  /// The larger one, where a NaN is the largest.
+  static double larger(double x, double y) { return y > x || y != y ? y : x; }
+
+  /// Largest magnitudes of every `length` of k (0: all) of some lanes: (lanes, blocks), where lanes
   /// that share a scale have the same. In the order of memory.
   [[nodiscard]] std::vector<double> largest_of(std::uint64_t matrix, std::uint64_t first, std::uint64_t last,
                                                std::uint64_t length, std::uint64_t blocks) const {
@@ -73,7 +80,7 @@ class QuantizeLoop {
     const auto take = [&](std::uint64_t lane, std::uint64_t k) {
       const double size = std::fabs(number(matrix, lane, k));
       double& largest = out[lead(lane) * blocks + (length == 0 ? 0 : k / length)];
-      if (size > largest && size < std::numeric_limits<double>::infinity()) largest = size;
+      if (!(size <= largest) && work_.rule.counts(size)) largest = larger(largest, size);
     };
     if (work_.k_stride < work_.lane_stride) {
       for (std::uint64_t lane = first; lane < last; ++lane)
@@ -97,20 +104,19 @@ class QuantizeLoop {
     for_each_group(threads, [&](std::uint64_t matrix, std::uint64_t first, std::uint64_t last) {
       for (const double each : largest_of(matrix, first, last, 0, 1)) {
         double& largest = of_groups[matrix * groups_ + first / group_];
-        largest = std::max(largest, each);
+        largest = larger(largest, each);
       }
     });
     double largest = work_.whole_largest;
-    for (const double each : of_groups) largest = std::max(largest, each);
+    for (const double each : of_groups) largest = larger(largest, each);
     return narrowed(largest);
   }
 
-  /// Scales, and factors of lanes where there are any.
-  void scale(std::uint64_t matrix, std::uint64_t first, std::uint64_t last) const {
+  /// Scales under `factor`, and factors of lanes where there are any.
+  void scale(std::uint64_t matrix, std::uint64_t first, std::uint64_t last, float factor) const {
     if (work_.largest_count() == 0) return;
     const QuantizeRule& rule = work_.rule;
     const std::uint64_t blocks = rule.scaled() ? work_.scale_blocks() : work_.factor_blocks();
-    const double factor = rule.one_factor() ? static_cast<double>(work_.factors[0]) : 1.0;
     std::vector<double> sizes;
     if (work_.largest == nullptr) sizes = largest_of(matrix, first, last, rule.covers.k, blocks);
     for (std::uint64_t lane = first; lane < last; ++lane) {
@@ -121,29 +127,39 @@ class QuantizeLoop {
         if (rule.scaled())
           work_.scales[work_.scale_at(row, i)] = scale_byte(rule, largest, factor);
         else
-          work_.factors[row * blocks + i] = factor_for(largest, rule.most);
+          work_.factors[row * blocks + i] = factor_for(rule, largest, rule.most);
       }
     }
   }
 
   template <typename Each>
-  void convert(std::uint64_t matrix, std::uint64_t first, std::uint64_t last, const Each& each) const {
+  void convert(std::uint64_t matrix, std::uint64_t first, std::uint64_t last, float factor,
+               const Each& each) const {
     const QuantizeRule& rule = work_.rule;
     const std::uint64_t scale_block = rule.scale_block(), factor_block = rule.factor_block(),
                         factor_blocks = work_.factor_blocks();
     QuantizedElement e;
     if (rule.one_factor()) e.factor = static_cast<double>(work_.factors[0]);
+    float times = 1;
     for (std::uint64_t piece = 0; piece < work_.k; piece += kPiece)
       for (std::uint64_t lane = first; lane < last; ++lane) {
         e.row = matrix * work_.lanes + lane;
         for (e.k = piece; e.k < std::min(piece + kPiece, work_.k); ++e.k) {
           if (scale_block != 0 && (e.k == piece || e.k % scale_block == 0))
             e.scale = decode_value(work_.scales[work_.scale_at(e.row, e.k / scale_block)], rule.scale);
-          if (rule.factor_per_lane() && (e.k == piece || (factor_block != 0 && e.k % factor_block == 0)))
-            e.factor = static_cast<double>(
-                work_.factors[e.row * factor_blocks + (factor_block == 0 ? 0 : e.k / factor_block)]);
+          if (rule.factor_per_lane() && (e.k == piece || (factor_block != 0 && e.k % factor_block == 0))) {
+            factor = work_.factors[e.row * factor_blocks + (factor_block == 0 ? 0 : e.k / factor_block)];
+            e.factor = static_cast<double>(factor);
+          }
           e.x = number(matrix, lane, e.k);
-          e.scaled = scaled_down(e.x, e.scale, e.factor);
+          if (rule.division == Division::exact) {
+            e.scaled = scaled_down(e.x, e.scale, e.factor);
+          } else {
+            if (e.k == piece || (factor_block != 0 && e.k % factor_block == 0) ||
+                (scale_block != 0 && e.k % scale_block == 0))
+              times = multiplier(rule, e.scale, factor);
+            e.scaled = static_cast<double>(static_cast<float>(e.x) * times);
+          }
           e.bits = cast_(e.scaled);
           e.at = work_.k_outside ? (matrix * work_.k + e.k) * work_.lanes + lane : e.row * work_.k + e.k;
           store(e.at, e.bits);

@@ -332,7 +332,7 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
         raise refused("torch._scaled_mm", f"D in {out}", "in emulate(): out_dtype of float32, bfloat16, float16")
     d = matmul(a, b, inst=path.inst, arch=recipe.arch, promote=path.promote, split_k=path.split_k,
                d_format=NUMBERS[out] if given.get("bias") is None else "f32", factor_a=of_a.reshape(-1),
-               factor_b=of_b.reshape(-1))
+               factor_b=of_b.reshape(-1), factor_order=path.factor_order)
     if given.get("bias") is not None:
         d = (d + given["bias"].to(torch.float32)).to(out)
     self.products["emulated"] += 1

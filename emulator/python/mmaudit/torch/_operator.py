@@ -151,7 +151,8 @@ def matmul(
         factor_a, factor_b: binary32 factors of software. A number, or a tensor of one, (batch, M) or (batch, N): D =
             fl32(factor_a factor_b) * sum. With factor_block, (batch, M or N, blocks of k): every `promote` of k total =
             fma(fl32(factor_a factor_b), sum, total) in binary32.
-        factor_order: of tensors without factor_block, "product" as above, or "a-first": D = fl32(sum factor_a) factor_b.
+        factor_order: of tensors without factor_block, "product" as above, "a-first": D = fl32(sum factor_a) factor_b,
+            or "b-first".
         threads: on the CPU, up to 4096; 0: one per core. No influence on the result.
     Returns: D, (..., M, N), on the device of A and, on a GPU, on its current stream.
     Raises: ValueError, in one line "field: found X, allowed: Y"; RuntimeError where CUDA or memory fails.
@@ -270,7 +271,7 @@ def quantize(
         tensor_largest: a tensor of one number that takes the place of the largest magnitude (delayed scaling); with
             scalings of whole tensors and nvf4.
     Returns: Quantized; elements of x's shape, scales and factors of its rows or columns with a batch axis.
-    Range and rounding: mmaudit audit's; non-finite numbers do not count for a scale. Raises: ValueError.
+    Range and rounding: mmaudit audit's; the scaling says whether infinities and NaN count. Raises: ValueError.
     """
     _checked.tensor("x", x)
     _checked.of_kind("of_b", of_b, bool, "true, false")

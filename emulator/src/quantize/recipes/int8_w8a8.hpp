@@ -1,7 +1,7 @@
 #pragma once
 // INT8 of weights and activations: a factor per token and one per output channel, both of the largest
-// magnitude over 127; sums of 32-bit integers, which the factor of the token and then that of the channel
-// multiply.
+// magnitude over 127.5, so that one of two signs is cut; sums of 32-bit integers, which the factor of the
+// token and then the one of the channel multiply.
 #include "mmaudit/recipe.hpp"
 
 namespace mmaudit::recipes_of {
@@ -9,8 +9,9 @@ namespace mmaudit::recipes_of {
 // clang-format off
 inline constexpr Scaling kInt8Scaling{
     .name = "row", .by = ScaledBy::epilogue, .a = kOneLane, .b = kOneLane, .order = FactorOrder::a_first,
-    .source = "torchao: quantize_activation_per_token_absmax (absmax / 127, round, clamp to +-127), int_scaled_matmul; "
-              "elements are divided in binary64 here"};
+    .division = Division::reciprocal, .counted = Counted::all, .least = 127.5F * 0x1p-23F, .most = 127.5,
+    .source = "torchao 0.18.0, quantization/quantize_/workflows/int8/int8_tensor.py:199 (Int8Tensor.from_hp of float32) "
+              "and :315 (int_scaled_matmul)"};
 inline constexpr GemmDtype kInt8Dtypes[] = {
     {.name = "int8-w8a8", .title = "INT8 W8A8", .element = Format::s8, .cast = {CastRounding::nearest_even, true},
      .output = Format::bf16, .usual = &kInt8Scaling},

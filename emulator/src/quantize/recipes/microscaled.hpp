@@ -13,7 +13,10 @@ inline constexpr Recipe kMicroscaledRows[] = {
     {.name = "mxfp4", .arch = "blackwell", .dtype = "mxf4", .scaling = "mx-floor",
      .source = "OCP Microscaling 1.0, section 6.3"},
     {.name = "nvfp4", .arch = "blackwell", .dtype = "nvf4", .scaling = "mx",
-     .source = "ue4m3 scales of 16 under one factor per tensor (Transformer Engine)"},
+     .source = "ue4m3 scales of 16 under one factor per tensor (Transformer Engine's NVFP4BlockScaling without Hadamard "
+               "transform, stochastic rounding and 16 x 16 weights)"},
+    {.name = "nvfp4-torchao", .arch = "blackwell", .dtype = "nvf4", .scaling = "mx-reciprocal",
+     .source = "torchao NVFP4Tensor with a per-tensor scale"},
 };
 // clang-format on
 inline constexpr RecipeFile kMicroscaled{kMicroscaledRows};
