@@ -159,6 +159,27 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   return out;
 }
 
+/// GemmAudit::missing.
+std::vector<std::string> missing_of(TensorAuditRequest request) {
+  if (!request.dtype_a.empty())
+    request.dtypes.emplace_back(find_gemm_dtype(request.dtype_a, request.dtype_b)->name);
+  request.dtype_a = request.dtype_b = "";
+  std::vector<std::string> out;
+  for (const Architecture* architecture : request.architectures)
+    for (const auto list :
+         {&TensorAuditRequest::dtypes, &TensorAuditRequest::scales, &TensorAuditRequest::policies})
+      for (const std::string& name : request.*list) {
+        TensorAuditRequest one = request;
+        one.architectures = {architecture};
+        one.*list = {name};
+        const std::vector<GemmCombination> all = combinations_of(one);
+        if (std::none_of(all.begin(), all.end(),
+                         [](const GemmCombination& each) { return find_path(each).why_not.empty(); }))
+          out.push_back(fmt::format("{} has no combination with {}", architecture->name, name));
+      }
+  return out;
+}
+
 /// "--dtype tf32-raw; --scale row, 1x128 and 128x128": what the request did not name and the default leaves
 /// out.
 std::string untried_by(const TensorAuditRequest& request, const std::vector<GemmCombination>& tried) {
@@ -295,6 +316,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   whole.tensors = {a.facts(), b.facts()};
   if (c) whole.tensors.push_back(c->facts());
   if (request.limit > 0) whole.limit = request.limit;
+  if (request.row_limit > 0) whole.row_limit = request.row_limit;
 
   progress.begin("audit", audit_work(whole));
   GemmAudit audit =
@@ -305,6 +327,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
         "architecture has (docs/audit.md){}",
         audit.left_out.empty() ? "no combination" : audit.left_out.front(),
         had_elsewhere(request, whole.combinations));
+  if (!request.allow_missing) audit.missing = missing_of(request);
   audit.untried = untried_by(request, whole.combinations);
   Origin& provenance = audit.provenance;
   provenance.backend = "model";
