@@ -1,4 +1,4 @@
-# cmake --install: the tool, libmmaudit.so and the static library with their headers, the files that find_package() and
+# cmake --install: both programs, libmmaudit.so and the static library with their headers, the files that find_package() and
 # pkg-config read, the licence, the recordings, and (reports/cli) manual pages and completions. Packages: cpack -G DEB
 # (below /usr) and -G TGZ (what docs/ci/mmaudit_ci.sh installs).
 include(CMakePackageConfigHelpers)
@@ -30,7 +30,7 @@ if(TARGET mmaudit_cuda)
   install(FILES device/include/mmaudit/mmaudit_cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mmaudit)
 endif()
 if(TARGET mmaudit)
-  install(TARGETS mmaudit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS mmaudit mmaudit-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # Where the tool looks for recordings: share/mmaudit above it.
   install(DIRECTORY corpus/data DESTINATION ${CMAKE_INSTALL_DATADIR}/mmaudit/corpus)
 endif()

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "mmaudit/corpus/gemm_file.hpp"
@@ -113,6 +114,7 @@ std::string problem_of_log(std::string_view line, GemmProblem& out) {
 std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::string& file,
                                             std::string* left_out) {
   std::vector<GemmProblem> out;
+  std::set<std::string> seen;
   std::size_t unread = 0;
   std::string first_unread;
   bool first = true;
@@ -138,7 +140,7 @@ std::vector<GemmProblem> read_gemm_problems(std::string_view text, const std::st
       first = false;
       found = gemm_problem_of(parse_bounded(one, where, "a JSON object or a line of cuBLASLt's log"), where);
     }
-    if (std::find(out.begin(), out.end(), found) == out.end()) out.push_back(found);
+    if (seen.insert(to_json(found).dump()).second) out.push_back(found);
   }
   const std::string counted = unread == 0 ? ""
                                           : fmt::format("{} product{} of the log left out, first {}", unread,

@@ -91,7 +91,7 @@ Tensor read_npy(const std::filesystem::path& path) {
   std::vector<std::byte> data =
       header.fortran_order ? read_fortran(file, data_start, header.shape, bytes_of(header.dtype), available)
                            : file.read(data_start, available);
-  return {path.stem().string(), header.dtype, std::move(header.shape), std::move(data)};
+  return {path.stem().string(), header.dtype, std::move(header.shape), std::move(data), header.untyped};
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {

@@ -38,8 +38,9 @@ class HeaderParser {
     if (!fortran_order_) refuse("{}: fortran_order: found no such key, allowed: True or False", file_);
     if (!shape_) refuse("{}: shape: found no such key, allowed: a tuple", file_);
     // numpy has no name of its own for the small floats: the comment says which of that width it is.
-    if (named && npy_name(*named).substr(1) == void_name_) dtype_ = named;
-    return {*dtype_, *fortran_order_, *std::move(shape_)};
+    const bool is_named = named && npy_name(*named).substr(1) == void_name_;
+    if (is_named) dtype_ = named;
+    return {*dtype_, *fortran_order_, *std::move(shape_), !void_name_.empty() && !is_named};
   }
 
  private:
@@ -165,7 +166,7 @@ class HeaderParser {
   const std::string& file_;
   std::size_t at_ = 0;
   std::optional<DType> dtype_;
-  std::string_view void_name_ = "none";  // "V1", "V2"
+  std::string_view void_name_;  // "V1", "V2"
   std::optional<bool> fortran_order_;
   std::optional<std::vector<std::uint64_t>> shape_;
 };

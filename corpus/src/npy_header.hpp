@@ -13,6 +13,7 @@ struct NpyHeader {
   DType dtype = DType::u8;
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
+  bool untyped = false;  ///< V1 or V2 without a comment that names one
 };
 
 /// Throws InputError, naming `file`, unless `text` is a dict of exactly descr, fortran_order and shape with

@@ -15,12 +15,13 @@ namespace mmaudit::corpus {
 namespace {
 
 void convert_elements(Tensor& tensor, const FormatSpec& to, const CastRule& rule) {
-  const FormatSpec from = spec_of(format_of(tensor.dtype));
+  const FormatSpec from = spec_of(format_of(tensor));
   const std::size_t elements = tensor.data.size() / from.storage_bytes();
   std::vector<std::byte> converted(elements * to.storage_bytes());
   cast_elements(tensor.data.data(), from, converted.data(), to, rule, elements, [](double, std::uint64_t) {});
   tensor.data = std::move(converted);
   tensor.dtype = value_type(to.id);
+  tensor.said = to.id;
 }
 
 /// Makes the shape (count, rows, columns); refuses any other than `wanted`.
@@ -57,12 +58,12 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
                      const MatrixShape& wanted, const CastRule* cast) {
   Operand operand{load_tensor(file)};
   Tensor& tensor = operand.tensor;
+  if (tensor.untyped && tensor.dtype == raw_type(format)) take_as(tensor, format, file);
   operand.raw = tensor.dtype == raw_type(format);
   const bool fits_type = operand.raw || tensor.dtype == value_type(format.id);
-  const bool is_float = format_of(tensor.dtype) != Format::none && !format.integer();
+  const bool is_float = format_of(tensor) != Format::none && !format.integer();
   if (!fits_type && (cast == nullptr || !is_float))
-    refuse("{}: {} dtype: found {}, allowed: {}{}", file, option, safetensors_name(tensor.dtype),
-           types_text(format),
+    refuse("{}: {} dtype: found {}, allowed: {}{}", file, option, type_text(tensor), types_text(format),
            is_float ? fmt::format(" (`mmaudit convert --to {}` converts it)", name_of(format.id))
                     : std::string());
   if (!fits_type) convert_elements(tensor, format, *cast);
@@ -73,7 +74,7 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
 
 void require_elements(const std::string& where, const Tensor& tensor, const FormatSpec& format) {
   if (tensor.dtype != raw_type(format) && tensor.dtype != value_type(format.id))
-    refuse("{}: dtype: found {}, allowed: {}", where, safetensors_name(tensor.dtype), types_text(format));
+    refuse("{}: dtype: found {}, allowed: {}", where, type_text(tensor), types_text(format));
 }
 
 Tensor tensor_of_bits(Format format, std::vector<std::uint64_t> shape,

@@ -32,6 +32,7 @@ SafetensorsHeader read_header(const InputFile& file) {
 }
 
 Tensor read_data(const InputFile& file, std::uint64_t data_start, const TensorInfo& info) {
+  if (!info.refused.empty()) throw InputError(fmt::format("{}: {}", file.label(), info.refused));
   return {info.name, info.dtype, info.shape, file.read(data_start + info.begin, info.end - info.begin)};
 }
 
@@ -153,6 +154,7 @@ SafetensorsHeader read_safetensors_header(const std::filesystem::path& path) {
 SafetensorsFile read_safetensors(const std::filesystem::path& path) {
   const InputFile file(path);
   SafetensorsHeader header = read_header(file);
+  if (!header.refused.empty()) throw InputError(fmt::format("{}: {}", file.label(), header.refused));
   SafetensorsFile result{std::move(header.metadata), {}};
   for (const TensorInfo& info : header.tensors)
     result.tensors.push_back(read_data(file, header.data_start, info));

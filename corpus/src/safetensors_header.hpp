@@ -26,8 +26,9 @@ std::string size_text(DType dtype, std::span<const std::uint64_t> shape, std::st
 /// data that does not match the shape.
 void check_writable(const TensorView& tensor, const std::string& file);
 
-/// Metadata and tensors of `text`, sorted by their data and checked to fill `data_bytes` exactly.
-/// `data_start` stays 0. Memory and time are linear in the text. Throws InputError naming `file`.
+/// Metadata and tensors of `text`, sorted by their data; `refused` where they don't fill `data_bytes`
+/// exactly. `data_start` stays 0. Memory and time are linear in the text. Throws InputError naming `file`
+/// where it is no JSON object.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes,
                                            const std::string& file);
 

@@ -157,6 +157,30 @@ std::vector<std::string> float_dtype_names() {
   return names;
 }
 
+std::string type_text(const Tensor& tensor) {
+  const std::string name(safetensors_name(tensor.dtype));
+  if (format_of(tensor) != format_of(tensor.dtype)) return fmt::format("{} ({})", name, name_of(tensor.said));
+  if (!tensor.untyped) return name;
+  const auto may_be = [&](const NamedFormat& row) {
+    return !row.spec.integer() && row.names.numpy.empty() && raw_type(row.spec) == tensor.dtype;
+  };
+  return fmt::format("{} bits without a type (FILE.npy:FORMAT says it, with {})", name,
+                     fmt::join(names_of(kFormats, may_be), ", "));
+}
+
+void take_as(Tensor& tensor, const FormatSpec& format, const std::string& where) {
+  if (tensor.dtype != raw_type(format) && tensor.dtype != value_type(format.id))
+    refuse("{}: dtype: found {}, allowed: {}", where, type_text(tensor), types_text(format));
+  tensor.dtype = value_type(format.id);
+  tensor.untyped = false;
+  tensor.said = format.id;
+}
+
+Format format_of(const Tensor& tensor) {
+  return tensor.said == Format::none || spec_of(tensor.said).integer() ? format_of(tensor.dtype)
+                                                                       : tensor.said;
+}
+
 std::string types_text(const FormatSpec& format) {
   return fmt::format("{} (raw bits of {}) or {}", safetensors_name(raw_type(format)), name_of(format.id),
                      safetensors_name(value_type(format.id)));

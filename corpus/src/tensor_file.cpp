@@ -13,6 +13,7 @@
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/names.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
 
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::string_view kNpy = ".npy";
 constexpr std::string_view kSafetensors = ".safetensors";
-constexpr std::string_view kNamedTensor = ".safetensors:";
+/// In front of a tensor's name, of a format.
+constexpr std::string_view kBeforeColon[] = {kSafetensors, kNpy};
 constexpr std::string_view kIndex = ".safetensors.index.json";
 
 std::string found_extension(const std::filesystem::path& path) {
@@ -68,17 +70,25 @@ Tensor load_only_tensor(const std::filesystem::path& path) {
 }  // namespace
 
 std::string file_of(const std::string& spec) {
-  const std::size_t named = spec.find(kNamedTensor);
-  return named == std::string::npos ? spec : spec.substr(0, named + kSafetensors.size());
+  for (const std::string_view extension : kBeforeColon)
+    if (const std::size_t at = spec.find(std::string(extension) + ':'); at != std::string::npos)
+      return spec.substr(0, at + extension.size());
+  return spec;
 }
 
 Tensor load_tensor(const std::string& spec) {
   if (const std::string file = file_of(spec); file.size() != spec.size()) {
-    const std::filesystem::path path = file;
     const std::string name = spec.substr(file.size() + 1);
+    const bool npy = file.ends_with(kNpy);
     if (name.empty())
-      refuse("{}: tensor: found no name after ':', allowed: FILE.safetensors:NAME", label_of(spec));
-    return read_safetensors_tensor(path, name);
+      refuse("{}: {}: found no name after ':', allowed: {}", label_of(spec), npy ? "format" : "tensor",
+             npy ? "FILE.npy:FORMAT" : "FILE.safetensors:NAME");
+    if (!npy) return read_safetensors_tensor(file, name);
+    const auto format = read_format(name);
+    if (!format) throw InputError(fmt::format("{}: format: {}", label_of(file), why_no_format(name)));
+    Tensor tensor = read_npy(file);
+    take_as(tensor, spec_of(*format), label_of(file));
+    return tensor;
   }
   const std::filesystem::path path = spec;
   if (path.extension() == kNpy) return read_npy(path);

@@ -67,6 +67,9 @@ TEST(Npy, ReadsVoidsAsRawBits) {
   const Tensor bf16 = parsed(from_hex(numpy_files::kVoid2));
   EXPECT_EQ(bf16.dtype, DType::u16);
   EXPECT_EQ(values<std::uint16_t>(bf16), (std::vector<std::uint16_t>{0x3F80, 0xC000}));
+  EXPECT_TRUE(bf16.untyped);
+  EXPECT_FALSE(parsed(npy("{'descr': '<u2', 'fortran_order': False, 'shape': (1,)}", "ab")).untyped);
+  EXPECT_FALSE(parsed(npy("{'descr': '<V2', 'fortran_order': False, 'shape': (1,)}# BF16", "ab")).untyped);
   EXPECT_EQ(parsed(npy("{'descr': '<V1', 'fortran_order': False, 'shape': (1,)}", "\x38")).dtype, DType::u8);
 }
 

@@ -177,9 +177,53 @@ TEST(Safetensors, RefusesHostileSizesAndDepthsQuickly) {
   expect_refused([&] { parsed_file(huge); },
                  "header length: found 9223372036854775807, allowed: at most 16777216");
   expect_refused([&] { parsed_file(std::string("\x03\0\0\0\0\0\0\0{}", 10)); }, "size: found 10 bytes");
-  const std::string deep(8 << 20, '[');
-  expect_refused([&] { parsed_file(safetensors_bytes("{\"a\":" + deep)); }, "header key 'a': found an array");
-  expect_refused([&] { parsed_file(entry(R"({"shape":)" + deep)); }, "shape: found an array");
+  const std::string deep(7 << 20, '['), end(7 << 20, ']');
+  expect_refused([&] { parsed_file(safetensors_bytes("{\"a\":" + deep)); }, "header: found no JSON");
+  expect_refused([&] { parsed_file(safetensors_bytes("{\"a\":" + deep + end + "}")); },
+                 "header key 'a': found an array, allowed: an object");
+  expect_refused([&] { parsed_file(entry(R"({"shape":)" + deep + end + "}")); }, "shape: found an array");
+}
+
+/// Every tensor that the file has beside "good", and what reading that one says.
+TEST(Safetensors, ATensorNobodyAskedForClosesNoOther) {
+  const ScratchFolder folder;
+  const auto path = folder / "x.safetensors";
+  const std::string good = R"("good":{"dtype":"U16","shape":[2],"data_offsets":[0,4]})";
+  for (
+      const auto& [other, says] : std::vector<std::pair<std::string, std::string>>{
+          {R"("t":{"dtype":"F4","shape":[4],"data_offsets":[4,8]})", "tensor 't' dtype: found 'F4'"},
+          {R"("t":{"dtype":"U8","shape":[1.5],"data_offsets":[4,8]})", "tensor 't' shape: found 1.5"},
+          {R"("t":{"dtype":"U8","shape":[[{"a":[1]}],2],"data_offsets":[4,8]})", "shape: found an array"},
+          {R"("t":{"dtype":{"x":"U8"},"shape":[4],"data_offsets":[4,8]})", "dtype: found an object"},
+          {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,8]})",
+           "data_offsets: found [4, 8], allowed: 5"},
+          {R"("t":{"dtype":"U8","shape":[5],"data_offsets":[4,9]})", "allowed: an end within the 8 bytes"},
+          {R"("t":{"dtype":"U8","shape":[5]})", "data_offsets: found no such key"},
+          {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8],"more":{"a":1}})", "key: found 'more'"},
+          {R"("t":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[4,8]})",
+           "dtype: found the key twice"},
+          {R"("t":7)", "header key 't': found the number 7"},
+          {R"("t":[[7],{"u":{"dtype":"U8"}}])", "header key 't': found an array"},
+          {R"("t":{"dtype":"U8","shape":[4],"data_offsets":[4,8]},"t":{"dtype":"I8","shape":[4],"data_offsets":[4,8]})",
+           "found the key twice"},
+          {R"("__metadata__":{"a":[1],"b":"2"},"t":null)", "header key 't': found null"}})
+    for (const bool first : {true, false}) {
+      put(path, safetensors_bytes(first ? "{" + good + "," + other + "}" : "{" + other + "," + good + "}",
+                                  "abcdefgh"));
+      const Tensor tensor = read_safetensors_tensor(path, "good");
+      EXPECT_EQ(tensor.as<std::uint16_t>()[1], 'c' | 'd' << 8) << other;
+      expect_refused([&] { read_safetensors_tensor(path, "t"); }, says);
+      EXPECT_FALSE(read_safetensors_header(path).refused.empty()) << other;
+      EXPECT_FALSE(test::refusal([&] { read_safetensors(path); }).empty()) << other;
+    }
+  // A file that ends early still has what lies in front.
+  put(path,
+      safetensors_bytes("{" + good + R"(,"t":{"dtype":"U8","shape":[4],"data_offsets":[4,8]}})", "abcdef"));
+  EXPECT_EQ(read_safetensors_tensor(path, "good").data.size(), 4U);
+  expect_refused([&] { read_safetensors_tensor(path, "t"); }, "an end within the 6 bytes of data");
+  // What of the metadata is text is there, whatever else is.
+  put(path, safetensors_bytes(R"({"__metadata__":{"a":[1],"b":"2"}})"));
+  EXPECT_EQ(read_safetensors_header(path).metadata, (std::map<std::string, std::string>{{"b", "2"}}));
 }
 
 TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {

@@ -51,6 +51,50 @@ TEST(Tensor, EveryDTypeHasItsNamesAndSize) {
   }
 }
 
+/// numpy.save of each type of ml_dtypes 0.6.0 that the model has: its descr and the format behind the colon.
+TEST(TensorFile, RawBitsOfANpyAreWhatTheUserSays) {
+  const ScratchFolder folder;
+  const auto save = [&](std::string_view descr, std::string_view bytes) {
+    const std::string header =
+        "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (1,), }\n";
+    test::put(folder / "x.npy", std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) +
+                                    '\0' + header + std::string(bytes));
+    return (folder / "x.npy").string();
+  };
+  for (const auto& [name, format] :
+       std::vector<std::pair<std::string, Format>>{{"float8_e4m3fn", Format::e4m3},
+                                                   {"float8_e4m3fnuz", Format::e4m3fnuz},
+                                                   {"float8_e5m2", Format::e5m2},
+                                                   {"float8_e5m2fnuz", Format::e5m2fnuz},
+                                                   {"float8_e8m0fnu", Format::ue8m0},
+                                                   {"float6_e2m3fn", Format::e2m3},
+                                                   {"float6_e3m2fn", Format::e3m2},
+                                                   {"float4_e2m1fn", Format::e2m1}}) {
+    const Tensor tensor = load_tensor(save("<V1", "\x38") + ":" + name);
+    EXPECT_EQ(format_of(tensor), format) << name;
+    EXPECT_EQ(tensor.dtype, value_type(format)) << name;
+    EXPECT_FALSE(tensor.untyped);
+  }
+  const std::string file = save("<V2", "\x80\x3f");
+  EXPECT_EQ(load_tensor(file).dtype, DType::u16) << "no type is guessed";
+  EXPECT_EQ(format_of(load_tensor(file)), Format::none);
+  EXPECT_NE(type_text(load_tensor(file)).find("FILE.npy:FORMAT says it, with bf16)"), std::string::npos)
+      << type_text(load_tensor(file));
+  for (const char* name : {"bf16", "bfloat16", "BF16", "torch.bfloat16"})
+    EXPECT_EQ(load_tensor(file + ":" + name).dtype, DType::bf16) << name;
+  EXPECT_EQ(load_tensor(save("<u2", "\x80\x3f") + ":bf16").dtype, DType::bf16);
+  EXPECT_EQ(load_tensor(save("<f2", "\x80\x3f") + ":f16").dtype, DType::f16);
+  expect_refused([&] { load_tensor(save("<f2", "\x80\x3f") + ":bf16"); },
+                 "x.npy: dtype: found F16, allowed: U16 (raw bits of bf16) or BF16");
+  expect_refused([&] { load_tensor(save("<V2", "\x80\x3f") + ":e4m3"); },
+                 "dtype: found U16 bits without a type");
+  expect_refused([&] { load_tensor(file + ":bf61"); }, "x.npy: format: found \"bf61\" (did you mean bf16?)");
+  expect_refused([&] { load_tensor(file + ":"); },
+                 "format: found no name after ':', allowed: FILE.npy:FORMAT");
+  EXPECT_EQ(file_of(file + ":bf16"), file);
+  EXPECT_EQ(file_of("a.safetensors:x.npy:bf16"), "a.safetensors");
+}
+
 TEST(Tensor, AsChecksSizes) {
   Tensor tensor = make_tensor("x", DType::f16, {2, 3}, std::span<const std::uint16_t>(kSix));
   EXPECT_EQ(tensor.as<std::uint16_t>()[5], 6U);

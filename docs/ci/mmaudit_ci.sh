@@ -31,8 +31,9 @@ summary=${MMAUDIT_SUMMARY:-${GITHUB_STEP_SUMMARY:-$out/summary.md}}
 kept=${MMAUDIT_BASELINE:-baselines/mmaudit.json}
 
 die() {
-  [[ -z ${GITHUB_ACTIONS:-} ]] || printf '::error title=mmaudit::%s\n' "$2"
-  printf 'mmaudit_ci: %s\n' "$2" >&2
+  local text=${2//[$'\r\n']/ } # one line: another one could be a command of GitHub
+  [[ -z ${GITHUB_ACTIONS:-} ]] || printf '::error title=mmaudit::%s\n' "${text//%/%25}"
+  printf 'mmaudit_ci: %s\n' "$text" >&2
   exit "$1"
 }
 
@@ -47,7 +48,7 @@ tool() {
 }
 
 step_install() {
-  local release=${MMAUDIT_RELEASE:-} file found
+  local release=${MMAUDIT_RELEASE:-} file found new
   if [[ -z $release ]]; then
     command -v mmaudit >/dev/null || die 3 "MMAUDIT_RELEASE: found nothing, allowed: a release (.tar.gz), or an mmaudit on PATH"
     return 0
@@ -56,23 +57,26 @@ step_install() {
   file=$release
   if [[ $release == https://* ]]; then
     file=$prefix/release.tar.gz
-    curl -fsSL --retry 3 -o "$file" "$release" || die 3 "MMAUDIT_RELEASE: could not fetch $release"
+    curl -fsSL --proto =https --proto-redir =https --retry 3 -o "$file" "$release" || die 3 "MMAUDIT_RELEASE: could not fetch $release"
   fi
   [[ -f $file ]] || die 3 "MMAUDIT_RELEASE: found '$release', allowed: a file or an https address"
   if [[ -n ${MMAUDIT_SHA256:-} ]]; then
     found=$(sha256sum "$file") && found=${found%% *}
     [[ $found == "$MMAUDIT_SHA256" ]] || die 3 "MMAUDIT_SHA256: found $found, allowed: $MMAUDIT_SHA256"
   fi
-  mkdir -p "$prefix/release"
-  tar -xzf "$file" -C "$prefix/release" --strip-components=1 --no-same-owner 2>/dev/null ||
+  # Nothing of an older release stays: not its files, and not its programs in bin.
+  new=$prefix/release.new
+  rm -rf "$new" && mkdir -p "$new"
+  tar -xzf "$file" -C "$new" --strip-components=1 --no-same-owner 2>/dev/null ||
     die 3 "MMAUDIT_RELEASE: $release is no .tar.gz"
-  if [[ -x $prefix/release/bin/mmaudit ]]; then
-    ln -sfn release/bin "$prefix/bin"
-  elif [[ -x $prefix/release/run ]]; then
-    "$prefix/release/run" install --prefix "$prefix" || die 3 "MMAUDIT_RELEASE: the source of $release does not build"
-  else
+  [[ -x $new/bin/mmaudit || -x $new/run ]] ||
     die 3 "MMAUDIT_RELEASE: $release has neither bin/mmaudit nor the source (run)"
-  fi
+  [[ ! -L $prefix/bin ]] || rm "$prefix/bin" # of an earlier version of this script
+  mkdir -p "$prefix/bin" && find "$prefix/bin" -lname '../release/bin/*' -delete
+  [[ -x $new/bin/mmaudit ]] || "$new/run" install --prefix "$prefix" ||
+    die 3 "MMAUDIT_RELEASE: the source of $release does not build"
+  rm -rf "$prefix/release" && mv "$new" "$prefix/release"
+  [[ ! -x $prefix/release/bin/mmaudit ]] || (cd "$prefix/bin" && ln -sf ../release/bin/* .)
   "$prefix/bin/mmaudit" --version || die 3 "MMAUDIT_RELEASE: the mmaudit of $release does not start here"
   [[ -z ${GITHUB_PATH:-} ]] || printf '%s\n' "$prefix/bin" >>"$GITHUB_PATH"
 }
@@ -91,8 +95,8 @@ step_layer() {
   local arguments status=0
   read -r -d '' -a arguments <<<"${MMAUDIT_LAYER:-}" || true # the words of all lines
   ((${#arguments[@]})) || die 2 "MMAUDIT_LAYER: found nothing, allowed: arguments of mmaudit audit, e.g. --a x.npy --b w.npy"
-  [[ ${MMAUDIT_REPORT_ONLY:-false} == true || " ${arguments[*]}" =~ \ --max-rel-fro(=|\ |$) ]] ||
-    die 2 "MMAUDIT_LAYER: found no limit, allowed: --max-rel-fro, e.g. --max-rel-fro 5e-2; MMAUDIT_REPORT_ONLY=true judges nothing"
+  [[ ${MMAUDIT_REPORT_ONLY:-false} == true || " ${arguments[*]}" =~ \ --max-(rel-fro|output-error)(=|\ |$) ]] ||
+    die 2 "MMAUDIT_LAYER: found no limit, allowed: --max-rel-fro, e.g. --max-rel-fro 5e-2, or with --capture --max-output-error; MMAUDIT_REPORT_ONLY=true judges nothing"
   tool audit "${arguments[@]}" --md "$out/layer.md" --html "$out/layer.html" --junit "$out/layer.xml" >"$out/layer.txt" || status=$?
   ((status <= 1)) || return "$status"
   sed -n '/^\*\*/{s/\*\*//g;s/\\//g;p;q}' "$out/layer.md" # its first sentence; layer.txt breaks lines

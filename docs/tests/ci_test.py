@@ -76,6 +76,40 @@ class Repository:
         return self.summary.read_text() if self.summary.exists() else ""
 
 
+def source_of(path, says):
+    """A release of the source, whose build says this."""
+    return packed(path, "s", {"run": f'''#!/bin/sh
+mkdir -p "$3/bin" && printf "#!/bin/sh\\necho {says}\\n" >"$3/bin/mmaudit" && chmod +x "$3/bin/mmaudit"\n'''})
+
+
+def upgrades(at, source):
+    """One prefix, release after release: the program is the last one's, and nothing else of the others is left."""
+    def program(number, *names):
+        files = {f"bin/{name}": f"#!/bin/sh\necho {number}\n" for name in ("mmaudit", *names)}
+        return packed(at.folder / f"{number}.tar.gz", number, {**files, f"share/{number}": "x"})
+
+    first, third = program("first", "mmaudit-old"), program("third")
+    bin_of, shared = at.folder / "p5" / "bin", at.folder / "p5" / "release" / "share"
+    for what, given in (("a first release", first), ("the source over it", source), ("programs over the source", third),
+                        ("the first one again", first), ("programs over programs", third)):
+        says = {first: "first", third: "third"}.get(given, "second")
+        at.step(what, "install", 0, says + "\n", MMAUDIT_RELEASE=str(given), MMAUDIT_PREFIX="p5")
+        check(f"{what}: the program", at.run("p5/bin/mmaudit").stdout == says + "\n", os.listdir(bin_of))
+        check(f"{what}: programs", sorted(os.listdir(bin_of)) == ["mmaudit"] + ["mmaudit-old"] * (given == first), os.listdir(bin_of))
+        check(f"{what}: files", given == source or os.listdir(shared) == [says], shared)
+    shutil.rmtree(bin_of)
+    bin_of.symlink_to("release/bin")
+    at.step("over a prefix of an older script", "install", 0, "second\n", MMAUDIT_RELEASE=str(source), MMAUDIT_PREFIX="p5")
+    at.step("a page over a release", "install", 3, "is no .tar.gz", MMAUDIT_RELEASE="page.tar.gz", MMAUDIT_PREFIX="p5")
+    check("a page over a release: the release stays", at.run("p5/bin/mmaudit").stdout == "second\n", os.listdir(bin_of))
+    fake = at.folder / "fake"
+    fake.mkdir()
+    (fake / "curl").write_text(f'#!/bin/sh\necho "$@" >{fake}/asked\nwhile [ "$1" != -o ]; do shift; done\ncp {third} "$2"\n')
+    (fake / "curl").chmod(0o755)
+    at.step("an address", "install", 0, "third", MMAUDIT_RELEASE="https://x/y.tar.gz", MMAUDIT_PREFIX="p6", PATH=f"{fake}:{os.environ['PATH']}")
+    check("an address: https alone, also after a redirection", "--proto =https --proto-redir =https" in (fake / "asked").read_text(), "curl")
+
+
 def installs(folder, release):
     say = "mmaudit_ci: MMAUDIT_RELEASE: "
     at = Repository(folder / "install", release)
@@ -97,6 +131,10 @@ def installs(folder, release):
     at.step("a source release that does not build", "install", 3, "does not build", MMAUDIT_RELEASE=str(source), MMAUDIT_PREFIX="p4")
     said = at.step("an error on GitHub", "install", 3, say, MMAUDIT_RELEASE="gone.tar.gz", GITHUB_ACTIONS="true")
     check("GitHub shows the error", "::error title=mmaudit::MMAUDIT_RELEASE" in said, said)
+    said = at.step("an error of several lines", "install", 3, say, MMAUDIT_RELEASE="gone\n::add-mask::50%\r::x", GITHUB_ACTIONS="true")
+    check("an error of several lines: no command of its own", [line for line in re.split("[\r\n]", said) if line.startswith("::")] ==
+          ["::error title=mmaudit::MMAUDIT_RELEASE: found 'gone ::add-mask::50%25 ::x', allowed: a file or an https address"], said)
+    upgrades(at, source_of(at.folder / "new-source.tar.gz", "second"))
     at.step("no tool", "verify", 3, "mmaudit_ci: no mmaudit on PATH")
     at.step("a release", "install", 0, "mmaudit ")
     check("later steps find the tool", (at.folder / "path").read_text().split()[-1] == str(at.folder / ".mmaudit" / "bin"), "path")
@@ -134,6 +172,7 @@ def layers(at, before):
     at.step("a layer that is only reported", "layer", 0, "nothing is judged", MMAUDIT_LAYER=no_limit, MMAUDIT_REPORT_ONLY="true")
     at.step("a limit judges all the same", "layer", 1, "", MMAUDIT_LAYER=layer + "1e-30", MMAUDIT_REPORT_ONLY="true")
     at.step("the limit as one word", "layer", 0, "", MMAUDIT_LAYER=no_limit + " --max-rel-fro=0.5")
+    at.step("a limit of layers that were captured", "layer", 2, "x.npy", MMAUDIT_LAYER="--capture x.npy --max-output-error 0.1")
     at.step("every step runs", "install layer baseline", 1, "failed: layer (1)\n", MMAUDIT_LAYER=layer + "1e-30", MMAUDIT_ACCEPT="true",
             MMAUDIT_BASELINE="other.json")
     check("every step runs: the baseline too", (at.folder / "other.json").exists(), "no baseline")
@@ -299,6 +338,9 @@ def recipes(folder, release):
         done = at.run(command, **more)
         check(what + ": the release of its job", "MMAUDIT_RELEASE" not in done.stderr, done.stderr)
         check(what + ": no GPU here", done.returncode == 3, done.stdout + done.stderr)
+    on_gpu_stage = (RECIPES / "Jenkinsfile").read_text().split("stage('on the GPU')")[1]
+    check("Jenkinsfile: the GPU for the main branch alone",
+          re.match(r" \{\s*when \{ environment name: 'BRANCH_IS_PRIMARY', value: 'true' \}\s*steps \{", on_gpu_stage), on_gpu_stage)
     for line in re.findall(r"sh '(ci/[^']*)'", (RECIPES / "Jenkinsfile").read_text()):
         done = at.run(line, **given)
         check(f"Jenkinsfile: {line}", done.returncode == 0, done.stdout + done.stderr)

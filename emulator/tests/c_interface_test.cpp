@@ -259,7 +259,11 @@ TEST(CInterface, BoundsAProductAndChecksOne) {
   work.d = {};
   EXPECT_EQ(mmaudit_check_gemm(&work, &check, nullptr), MMAUDIT_BAD_INPUT);
   work.epilogue = 1;
-  EXPECT_EQ(mmaudit_gemm_tolerance(&work, {}, {}), MMAUDIT_BAD_INPUT);
+  work.alpha = 2;
+  exact.push_back(0);
+  const double of_one = exact[0];
+  EXPECT_EQ(mmaudit_gemm_tolerance(&work, out(exact), {}), MMAUDIT_OK);
+  EXPECT_EQ(exact[0], 2 * of_one);
 }
 
 TEST(CInterface, ExplainsAndConverts) {

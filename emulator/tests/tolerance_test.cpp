@@ -165,11 +165,41 @@ TEST(Tolerance, TheRoundingOfEveryTotalIsAllowed) {
   EXPECT_LT(check.worst_bound, 8 * 255);
 }
 
+TEST(Tolerance, OfNothingIsNoPass) {
+  Case one(kFp8);
+  one.problem.m = 0;
+  EXPECT_FALSE(check_gemm(one.instruction, one.datapath, one.problem).within);
+  EXPECT_FALSE(gemm_is_within(one.instruction, one.datapath, one.problem));
+  one.problem.m = 3;
+  std::fill(one.a.begin(), one.a.end(), std::uint8_t{0x7F});  // NaN: no element has a bound
+  matmul(one.instruction, one.datapath, one.problem);
+  const GemmCheck check = check_gemm(one.instruction, one.datapath, one.problem);
+  EXPECT_EQ(check.elements, 0U);
+  EXPECT_FALSE(check.within);
+  EXPECT_EQ(check.explanation(), "no element has a finite bound: nothing was checked");
+}
+
+TEST(Tolerance, OfAnEpilogueByHand) {
+  // One product of 1: the sum is exact. 1.5 * 1 + 2 * 0.125 is 1.75; binary32 and bfloat16 round once each.
+  Case one(kFp8, 32);
+  std::fill(one.a.begin(), one.a.end(), std::uint8_t{0});
+  std::fill(one.b.begin(), one.b.end(), std::uint8_t{0x38});
+  one.a[0] = 0x38;
+  std::vector<std::uint16_t> c(12, 0x3E00), d(12);  // 0.125 of bfloat16
+  const double of_sum = gemm_tolerance(one.instruction, one.datapath, one.problem).bound[0];
+  one.problem.epilogue = Epilogue{1.5F, 2, Format::bf16};
+  one.problem.c = c.data(), one.problem.d = d.data();
+  const GemmTolerance with = gemm_tolerance(one.instruction, one.datapath, one.problem);
+  EXPECT_EQ(with.exact[0], 1.75);
+  EXPECT_DOUBLE_EQ(with.bound[0], 1.5 * of_sum + 0x1p-26 + 0x1p-24 + 0x1p-8);
+  matmul(one.instruction, one.datapath, one.problem);
+  EXPECT_GEMM_WITHIN(one.instruction, one.datapath, one.problem);
+  d[0] = static_cast<std::uint16_t>(d[0] + 4);
+  EXPECT_FALSE(gemm_is_within(one.instruction, one.datapath, one.problem));
+}
+
 TEST(Tolerance, RefusesWhatItCannotBound) {
   Case one(kFp8);
-  one.problem.epilogue = Epilogue{};
-  EXPECT_NE(why_no_tolerance(one.instruction, one.datapath, one.problem), "");
-  one.problem.epilogue.reset();
   EXPECT_EQ(why_no_tolerance(one.instruction, one.datapath, one.problem), "");
   one.datapath.alignment = Alignment::nearest_even;
   EXPECT_NE(why_no_tolerance(one.instruction, one.datapath, one.problem), "");

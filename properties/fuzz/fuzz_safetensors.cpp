@@ -14,6 +14,11 @@ namespace {
 void read_all(const std::filesystem::path& path) {
   accepted([&] {
     const corpus::SafetensorsHeader header = corpus::read_safetensors_header(path);
+    for (const corpus::TensorInfo& tensor : header.tensors)
+      if (accepted([&] { corpus::read_safetensors_tensor(path, tensor.name); }) != tensor.refused.empty())
+        fail("a tensor that is read although it is refused, or the other way round");
+    if (accepted([&] { corpus::read_safetensors(path); }) != header.refused.empty())
+      fail("a file that is read although it is refused, or the other way round");
     const corpus::SafetensorsFile whole = corpus::read_safetensors(path);
     if (header.tensors.size() != whole.tensors.size() || header.metadata != whole.metadata)
       fail("a header that is not the file's");

@@ -51,6 +51,15 @@ seed("npy", "after_dict", npy(described() + "x", bytes(24)))
 seed("npy", "open_string", npy("{'descr: 1"))
 
 
+seed("npy", "named", npy(described("'<V2'") + "# BF16\n", bytes(12)))
+
+for name, text in {"good": '{"a":[1,-2,3.5,"b",true,null,{}]}', "twice": '{"a":1,"a":2}', "deep": "[" * 40, "open": '["a',
+                   "number": "[1e999]", "escapes": '["\\ud83d\\ude00\\n"]', "zero": "{}\0"}.items():
+    seed("json", name, b"\0" + text.encode())
+for name, text in {"csv_good": "a,b\n# c\n\"d,e\",f\n", "csv_quote": '"a', "csv_quotes": '"a""b",,\n', "csv_head": "head\nx\n"}.items():
+    seed("json", name, b"\1" + text.encode())
+
+
 def tensors(header, data=b"", length=None):
     text = header if isinstance(header, bytes) else (header if isinstance(header, str) else json.dumps(header)).encode()
     return struct.pack("<Q", len(text) if length is None else length) + text + data
@@ -100,6 +109,8 @@ plain = {
     "metadata_number": tensors('{"__metadata__":{"a":1}}'),
     "after": tensors(one, bytes(5)),
     "no_utf8": tensors(b'{"\xff":{}}'),
+    "broken_beside_good": tensors(dict(one, B={"dtype": "F4", "shape": [[{}], 8], "data_offsets": [4, 8]}), bytes(8)),
+    "good_twice": tensors('{"A":7,"B":[[{"a":1}],2],"A":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}'),
 }
 for name, content in plain.items():
     seed("safetensors", name, b"\0" + content)

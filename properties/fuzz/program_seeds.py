@@ -86,6 +86,7 @@ programs = {
     "two_kernels": KERNEL + KERNEL.replace("kernel()", "other()"),
     "fragment": "mov.u32 %r1, 5;\nadd.u32 %r2, %r1, -1;\nmul.lo.u32 %r3, %r2, %r1;\nret;\n",
     "comment": "/* never closed\n" + KERNEL,
+    "blanks": kernel(";", " /* a */ /**/\t\n\n// see /* b\n;  "),
     "empty": "",
     "no_ptx": "\x00\xff\n;;{}",
 }

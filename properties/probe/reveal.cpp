@@ -12,6 +12,7 @@
 #include "mmaudit/generators/input_classes.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "reveal_plans.hpp"
+#include "subnormal_products.hpp"
 #include "tree_search.hpp"
 
 namespace mmaudit::probe {
@@ -29,7 +30,21 @@ constexpr InputClass kClasses[] = {
 /// Operands of one product and the callable's D; no C: it was 0, or null.
 struct Answer {
   std::vector<std::byte> a, b, c, d;
+  std::string subnormal;  ///< of a product that shows what becomes of these: "A"; empty: a random product
+  bool may_have_subnormals = false;  ///< anywhere; else in these rows of A and columns of B
+  std::vector<bool> rows, columns;
 };
+
+bool is_subnormal(std::uint64_t bits, const FormatSpec& format) {
+  const std::uint64_t magnitude = (bits & format.magnitude_mask()) >> format.ignored_low_bits;
+  return magnitude != 0 && magnitude >> format.fraction_bits == 0;
+}
+
+/// Random products of these classes may have subnormals.
+bool has_subnormals(InputClass one) {
+  return one == InputClass::random_finite || one == InputClass::special_values ||
+         one == InputClass::near_subnormal;
+}
 
 /// Other plans of the same bits that a finding lists.
 constexpr std::size_t kMostAlike = 8;
@@ -104,6 +119,7 @@ class Revealer {
       match(finding, products, additions);
       if (finding.plan || last || !finding.random_c) return;
       finding.random_c = false;
+      finding.why_no_c = finding.why_no_plan;
       additions = {{}};
       finding.why_no_plan.clear();
       finding.verified = finding.mismatches = finding.other_nans = 0;
@@ -158,6 +174,15 @@ class Revealer {
       fill(one.b, generator, input_class, gen::Matrix::b, gemm_.k, gemm_.n, i);
       one.d.resize(bytes_of_d());
       if (random_c) fill(one.c, generator, input_class, gen::Matrix::c, gemm_.m, gemm_.n, i);
+      one.may_have_subnormals = has_subnormals(input_class);
+      mark_subnormals(one);
+      run(one, one.d);
+      answers_.push_back(std::move(one));
+    }
+    for (SubnormalProduct& each : subnormal_products(gemm_, random_c, options_.seed)) {
+      Answer one{std::move(each.a), std::move(each.b), std::move(each.c), {}, each.of, true, {}, {}};
+      if (random_c && one.c.empty()) one.c.resize(bytes_of_d());
+      one.d.resize(bytes_of_d());
       run(one, one.d);
       answers_.push_back(std::move(one));
     }
@@ -166,6 +191,15 @@ class Revealer {
     std::vector<std::byte> again(first.d.size());
     run(first, again);
     return again == first.d;
+  }
+  void mark_subnormals(Answer& one) const {
+    const FormatSpec a = spec_of(gemm_.a), b = spec_of(gemm_.b);
+    one.rows.resize(gemm_.m);
+    one.columns.resize(gemm_.n);
+    for (std::uint64_t i = 0; i < gemm_.m * gemm_.k; ++i)
+      if (is_subnormal(load_word(one.a.data(), a.storage_bytes(), i), a)) one.rows[i / gemm_.k] = true;
+    for (std::uint64_t i = 0; i < gemm_.k * gemm_.n; ++i)
+      if (is_subnormal(load_word(one.b.data(), b.storage_bytes(), i), b)) one.columns[i % gemm_.n] = true;
   }
   void run(const Answer& one, std::vector<std::byte>& d) {
     ++calls_;
@@ -185,12 +219,19 @@ class Revealer {
                                  static_cast<int>(j)));
   }
 
-  /// Elements of the first rows of D that a generator does not give, over the products up to the first with
-  /// any but zeros of the other sign.
+  /// Elements of the first rows of D that a generator does not give, over the products up to the first whose
+  /// differences neither the sign of zeros nor subnormals may explain.
   struct Difference {
     std::uint64_t compared = 0, wrong = 0;
-    std::uint64_t nans = 0;   ///< of other bits, no wrong ones: a library may make its own
-    std::uint64_t zeros = 0;  ///< of the other sign, among the wrong ones
+    std::uint64_t nans = 0;               ///< of other bits, no wrong ones: a library may make its own
+    std::uint64_t zeros = 0;              ///< of the other sign, among the wrong ones
+    std::uint64_t beside_subnormals = 0;  ///< among the wrong ones, of products that may have some
+    std::string subnormals;               ///< " of A, of B": of products that show them alone
+    /// What the callable does otherwise than the plan; empty: more than these.
+    [[nodiscard]] std::string but_for() const {
+      if (!subnormals.empty() && wrong <= zeros + beside_subnormals) return "subnormals" + subnormals;
+      return wrong == zeros ? "the sign of zeros" : "";
+    }
   };
   [[nodiscard]] Difference difference(const Candidate& candidate, const GemmPlan& plan,
                                       const GemmProblem& problem, std::uint64_t rows) const {
@@ -207,15 +248,24 @@ class Revealer {
                      matmul(inst, model, work, how);
                    });
       out.compared += d.size() / bytes;
+      const std::uint64_t before = out.wrong;
       if (std::equal(d.begin(), d.end(), one.d.begin())) continue;
       for (std::size_t i = 0; i < d.size() / bytes; ++i) {
         const std::uint64_t found = load_word(d.data(), bytes, i), theirs = load_word(one.d.data(), bytes, i);
         if (found == theirs) continue;
         const bool both = is_nan(found) && is_nan(theirs);
         (both ? out.nans : out.wrong) += 1U;
-        if (!both && ((found | theirs) & of_d.magnitude_mask()) == 0) ++out.zeros;
+        if (both) continue;
+        if (((found | theirs) & of_d.magnitude_mask()) == 0)
+          ++out.zeros;
+        else if (one.may_have_subnormals || one.rows[i / gemm_.n] || one.columns[i % gemm_.n] ||
+                 is_subnormal(found, of_d) || is_subnormal(theirs, of_d))
+          ++out.beside_subnormals;
       }
-      if (out.wrong != out.zeros) break;
+      if (out.wrong == before) continue;
+      if (!one.subnormal.empty())
+        out.subnormals += (out.subnormals.empty() ? " of " : ", of ") + one.subnormal;
+      if (out.wrong > out.zeros + out.beside_subnormals) break;
     }
     return out;
   }
@@ -248,7 +298,10 @@ class Revealer {
     sums.k = gemm_.k;
     const Hints hints = hints_of(tree, gemm_.k);
     bool same_tree = false;
-    std::string but_for_zeros;
+    finding.subnormals.clear();
+    for (const Answer& one : answers_)
+      if (!one.subnormal.empty()) finding.subnormals.push_back(one.subnormal);
+    std::string but_for;
     std::uint64_t least = ~std::uint64_t{0};
     for (const Candidate& candidate : candidates_of(gemm_, architectures_))
       for (const GemmPlan& shape : plans_of(candidate, gemm_, hints)) {
@@ -269,8 +322,8 @@ class Revealer {
             finding.plan = plan;
             finding.architecture = candidate.architecture;
           }
-          if (found.wrong == found.zeros && but_for_zeros.empty())
-            but_for_zeros = ", but " + text_of(plan) + " all but the sign of zeros";
+          if (but_for.empty() && !found.but_for().empty())
+            but_for = ", but " + text_of(plan) + " all but " + found.but_for();
           if (found.wrong <= least) {
             least = finding.mismatches = found.wrong;
             finding.verified = found.compared;
@@ -279,7 +332,7 @@ class Revealer {
         }
       }
     if (finding.plan) return;
-    finding.why_no_plan = same_tree ? "plans with this tree give other bits on random data" + but_for_zeros
+    finding.why_no_plan = same_tree ? "plans with this tree give other bits on random data" + but_for
                                     : "no plan of an instruction of these architectures has this tree";
   }
 

@@ -69,7 +69,10 @@ GemmFinding revealed(const UnknownGemm& gemm, const char* architecture) {
   return reveal(gemm, known, {.seed = 3});
 }
 
-std::uint64_t elements(const Kernel& kernel) { return kernel.m * kernel.n * 9; }
+/// Of 9 random products and one per kind of subnormals.
+std::uint64_t elements(std::uint64_t of_d, const GemmFinding& found) {
+  return of_d * (9 + found.subnormals.size());
+}
 
 void expect_found(const Kernel& kernel) {
   const GemmFinding found = revealed(played(kernel), kernel.architecture);
@@ -83,7 +86,7 @@ void expect_found(const Kernel& kernel) {
   EXPECT_EQ(found.plan->output, kernel.plan.output);
   EXPECT_EQ(found.plan->partial, kernel.plan.partial);
   EXPECT_EQ(found.mismatches, 0U);
-  EXPECT_EQ(found.verified, elements(kernel));
+  EXPECT_EQ(found.verified, elements(kernel.m * kernel.n, found));
 }
 
 TEST(Reveal, chains_of_each_kind_of_instruction) {
@@ -197,7 +200,7 @@ void expect_lanes(const Lanes& lanes) {
     EXPECT_EQ(text_of(*found.plan), text_of(plan));
   }
   EXPECT_EQ(found.mismatches, 0U);
-  EXPECT_EQ(found.verified, 8 * 8 * 9U);
+  EXPECT_EQ(found.verified, elements(8 * 8, found));
 }
 
 TEST(Reveal, lanes_of_a_kernel_without_an_instruction) {
@@ -308,7 +311,7 @@ TEST(Reveal, the_place_of_c) {
   EXPECT_EQ(last.plan->c_place, CPlace::epilogue);
   for (const GemmFinding* const found : {&first, &last}) {
     EXPECT_TRUE(found->random_c);
-    EXPECT_EQ(found->verified, 16 * 16 * 9U);
+    EXPECT_EQ(found->verified, elements(16 * 16, *found));
   }
 }
 
@@ -344,7 +347,7 @@ TEST(Reveal, c_and_its_factor_in_an_epilogue) {
     EXPECT_EQ(found.plan->c_place, CPlace::epilogue);
     EXPECT_EQ(found.c_place, "added last, to the finished sum");
     EXPECT_TRUE(found.random_c);
-    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+    EXPECT_EQ(found.verified, elements(8 * 8, found));
   };
   constexpr float kAlpha = 1.7F, kBeta = -0.3F;
   expect(1, 1, EpilogueRule::fused_sum, [](float sum, float c) { return sum + c; });
@@ -366,7 +369,7 @@ TEST(Reveal, c_starts_a_chain_or_a_total) {
     ASSERT_TRUE(found.plan) << found.why_no_plan;
     EXPECT_TRUE(found.random_c);
     EXPECT_EQ(found.plan->c_place, place);
-    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+    EXPECT_EQ(found.verified, elements(8 * 8, found));
   };
   expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 48); });
   expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 24) + chain(0, 24, 48); });
@@ -510,7 +513,7 @@ TEST(Reveal, chains_of_fma_that_are_rounded_to_a_short_format) {
     ASSERT_TRUE(found.plan) << words << ": " << found.why_no_tree << found.why_no_plan;
     EXPECT_EQ(text_of(*found.plan), words);
     EXPECT_EQ(found.mismatches, 0U);
-    EXPECT_EQ(found.verified, 8 * 8 * 9U);
+    EXPECT_EQ(found.verified, elements(8 * 8, found));
   };
   expect({}, "fma of f16 and f16, scalar, running f16, output f16");
   expect({.format = Format::bf16, .d = Format::bf16},
@@ -635,25 +638,91 @@ TEST(Reveal, a_wrong_rounding_is_no_plan) {
   EXPECT_GT(found.mismatches, 0U);
 }
 
-TEST(Reveal, subnormals_count) {
-  const auto found_by = [](bool flushes) {
-    UnknownGemm gemm{8, 8, 64, Format::f32, Format::f32, Format::f32, false, {}};
-    gemm.run = [flushes](const void* a, const void* b, const void* /*c*/, void* d) {
-      const auto read = [flushes](const void* from, std::size_t i) {
-        const float x = static_cast<const float*>(from)[i];
-        return flushes && std::abs(x) < 0x1p-126F ? 0.0F : x;
-      };
-      for (std::uint64_t i = 0; i < 8; ++i)
-        for (std::uint64_t j = 0; j < 8; ++j) {
-          float sum = 0;
-          for (std::uint64_t k = 0; k < 64; ++k) sum = std::fma(read(a, i * 64 + k), read(b, k * 8 + j), sum);
-          static_cast<float*>(d)[i * 8 + j] = sum;
-        }
+/// A chain of fma that takes subnormals of some of its numbers for zeros.
+struct Flushes {
+  bool a = false, b = false, c = false, sums = false, d = false;
+  bool c_first = false;  ///< the chain starts from C
+};
+GemmFinding chain_that_flushes(const Flushes& flushes, bool with_c, std::uint64_t m, std::uint64_t n,
+                               std::uint64_t length) {
+  UnknownGemm gemm{m, n, length, Format::f32, Format::f32, Format::f32, with_c, {}};
+  gemm.run = [=](const void* a, const void* b, const void* c, void* d) {
+    const auto read = [](float x, bool zero) { return zero && std::abs(x) < 0x1p-126F ? 0.0F : x; };
+    const auto at = [&](const void* from, std::size_t i, bool zero) {
+      return read(static_cast<const float*>(from)[i], zero);
     };
-    return revealed(gemm, "hopper");
+    for (std::uint64_t i = 0; i < m; ++i)
+      for (std::uint64_t j = 0; j < n; ++j) {
+        float sum = flushes.c_first ? at(c, i * n + j, flushes.c) : 0;
+        for (std::uint64_t k = 0; k < length; ++k)
+          sum = read(std::fma(at(a, i * length + k, flushes.a), at(b, k * n + j, flushes.b), sum),
+                     flushes.sums);
+        if (with_c && !flushes.c_first) sum += at(c, i * n + j, flushes.c);
+        static_cast<float*>(d)[i * n + j] = read(sum, flushes.d);
+      }
   };
-  EXPECT_TRUE(found_by(false).plan);
-  EXPECT_FALSE(found_by(true).plan);
+  return revealed(gemm, "hopper");
+}
+
+TEST(Reveal, subnormals_count) {
+  const auto said = [](const std::string& which) {
+    return "plans with this tree give other bits on random data, but fma of f32 and f32, scalar all but "
+           "subnormals of " +
+           which;
+  };
+  const GemmFinding plain = chain_that_flushes({}, false, 8, 8, 64);
+  EXPECT_TRUE(plain.plan);
+  EXPECT_EQ(plain.subnormals, (std::vector<std::string>{"A", "B", "sums", "D"}));
+  const GemmFinding with_c = chain_that_flushes({}, true, 8, 8, 64);
+  EXPECT_TRUE(with_c.random_c);
+  EXPECT_EQ(with_c.subnormals, (std::vector<std::string>{"A", "B", "C", "sums", "D"}));
+  const std::pair<Flushes, const char*> cases[] = {
+      {{.a = true}, "A"},
+      {{.b = true}, "B"},
+      {{.a = true, .b = true}, "A, of B"},
+      {{.d = true}, "D"},
+      {{.sums = true, .d = true}, "sums, of D"},
+      {{.a = true, .b = true, .sums = true}, "A, of B, of sums, of D"}};
+  for (const auto& [flushes, which] : cases) {
+    const GemmFinding found = chain_that_flushes(flushes, false, 8, 8, 64);
+    EXPECT_FALSE(found.plan) << which;
+    EXPECT_EQ(found.why_no_plan, said(which));
+    EXPECT_GT(found.mismatches, 0U);
+  }
+  EXPECT_EQ(chain_that_flushes({.a = true}, false, 24, 16, 960).why_no_plan, said("A"));
+}
+
+TEST(Reveal, subnormals_of_c_count) {
+  const std::string begin =
+      "plans with this tree give other bits on random data, but fma of f32 and f32, scalar";
+  const GemmFinding last = chain_that_flushes({.c = true}, true, 8, 8, 64);
+  EXPECT_FALSE(last.plan);
+  EXPECT_EQ(last.why_no_plan, begin + " all but subnormals of C");
+  const GemmFinding first = chain_that_flushes({.c = true, .c_first = true}, true, 8, 8, 64);
+  EXPECT_TRUE(first.plan) << "with C = 0 there is one";
+  EXPECT_FALSE(first.random_c);
+  EXPECT_EQ(first.why_no_c, begin + ", c place chain all but subnormals of C");
+}
+
+/// Formats narrower than the sums have subnormals whose products are normal numbers.
+TEST(Reveal, subnormals_of_short_formats_count) {
+  for (const bool flushes : {false, true}) {
+    Kernel kernel{"hopper", plan_of("wgmma.m64n8k16.f32.f16.f16"), 8, 8, 64};
+    UnknownGemm gemm = played(kernel);
+    const auto exact = gemm.run;
+    gemm.run = [=](const void* a, const void* b, const void* c, void* d) {
+      std::vector<std::uint16_t> copy(static_cast<const std::uint16_t*>(a),
+                                      static_cast<const std::uint16_t*>(a) + 8 * 64);
+      for (std::uint16_t& x : copy)
+        if (flushes && (x & 0x7C00) == 0) x &= 0x8000;
+      exact(copy.data(), b, c, d);
+    };
+    const GemmFinding found = revealed(gemm, "hopper");
+    EXPECT_EQ(found.subnormals, (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(found.plan.has_value(), !flushes);
+    EXPECT_EQ(found.why_no_plan.find("all but subnormals of A") != std::string::npos, flushes)
+        << found.why_no_plan;
+  }
 }
 
 TEST(Reveal, ranges_of_k_are_short) {

@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint64_t kElements = std::uint64_t{1} << 16, kMultiplyAdds = std::uint64_t{1} << 28;
 /// Elements of D whose products, sums and statistics fit 3 GiB.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 26;
+/// More than every GPU with every type, scaling and policy.
+constexpr std::uint64_t kMostCombinations = std::uint64_t{1} << 14;
 
 /// " (fp8 is e4m3 or e5m2)"; empty for what has no usual meaning.
 std::string hint_of(std::string_view name) {
@@ -142,12 +144,39 @@ std::vector<GemmCombination> combinations_of(const TensorAuditRequest& request) 
   const std::optional<Op> unit =
       chosen_one<Op>("--unit", request.unit,
                      {{"mma", Op::mma}, {"wgmma", Op::wgmma}, {"tcgen05", Op::tcgen05}, {"mfma", Op::mfma}});
+  std::uint64_t count = 0;
+  for (const GemmDtype& dtype : dtypes) count += (scalings.empty() ? usual_scalings(dtype) : scalings).size();
+  count *= request.architectures.size() * accumulations.size();
+  if (count > kMostCombinations)
+    refuse("--arch, --dtype, --scale, --policy: found {} combinations, allowed: at most {}", count,
+           kMostCombinations);
   std::vector<GemmCombination> out;
   for (const Architecture* architecture : request.architectures)
     for (const GemmDtype& dtype : dtypes)
       for (const Scaling& scaling : scalings.empty() ? usual_scalings(dtype) : scalings)
         for (const Accumulation& how : accumulations)
           out.push_back(settled({architecture, dtype, scaling, how, output, unit}));
+  return out;
+}
+
+/// GemmAudit::missing.
+std::vector<std::string> missing_of(TensorAuditRequest request) {
+  if (!request.dtype_a.empty())
+    request.dtypes.emplace_back(find_gemm_dtype(request.dtype_a, request.dtype_b)->name);
+  request.dtype_a = request.dtype_b = "";
+  std::vector<std::string> out;
+  for (const Architecture* architecture : request.architectures)
+    for (const auto list :
+         {&TensorAuditRequest::dtypes, &TensorAuditRequest::scales, &TensorAuditRequest::policies})
+      for (const std::string& name : request.*list) {
+        TensorAuditRequest one = request;
+        one.architectures = {architecture};
+        one.*list = {name};
+        const std::vector<GemmCombination> all = combinations_of(one);
+        if (std::none_of(all.begin(), all.end(),
+                         [](const GemmCombination& each) { return find_path(each).why_not.empty(); }))
+          out.push_back(fmt::format("{} has no combination with {}", architecture->name, name));
+      }
   return out;
 }
 
@@ -287,6 +316,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   whole.tensors = {a.facts(), b.facts()};
   if (c) whole.tensors.push_back(c->facts());
   if (request.limit > 0) whole.limit = request.limit;
+  if (request.row_limit > 0) whole.row_limit = request.row_limit;
 
   progress.begin("audit", audit_work(whole));
   GemmAudit audit =
@@ -297,6 +327,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
         "architecture has (docs/audit.md){}",
         audit.left_out.empty() ? "no combination" : audit.left_out.front(),
         had_elsewhere(request, whole.combinations));
+  if (!request.allow_missing) audit.missing = missing_of(request);
   audit.untried = untried_by(request, whole.combinations);
   Origin& provenance = audit.provenance;
   provenance.backend = "model";

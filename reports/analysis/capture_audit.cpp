@@ -106,10 +106,13 @@ Cell layer_cell(const std::vector<const GemmAuditRow*>& rows, const std::optiona
 
 /// Why the first product of the layer that can't be judged can't; empty: all can.
 std::string why_not_judged(const CaptureAudit& audit, const std::string& layer) {
-  for (const CapturedProduct& product : audit.products)
+  for (const CapturedProduct& product : audit.products) {
+    if (product.layer != layer) continue;
+    if (audit.gain_says_nothing(product))
+      return printable(product.name) + ": its gain is 0, which says nothing about an error of the output";
     for (const GemmAuditRow& row : product.audit.rows_of)
-      if (product.layer == layer && unjudged(row))
-        return fmt::format("{}: {}", printable(product.name), row.why);
+      if (unjudged(row)) return fmt::format("{}: {}", printable(product.name), row.why);
+  }
   return {};
 }
 
@@ -246,6 +249,11 @@ Report report_of(const CaptureAudit& audit) {
     out.lead.front() += fmt::format(" {} can't be judged.", count);
     out.tone = Tone::bad;
   }
+  for (const std::string& one : audit.missing()) {
+    out.lead.push_back(one + " (--allow-missing lets this pass).");
+    out.cases.push_back({"missing", one, TestCase::Outcome::failure, one});
+    out.tone = Tone::bad;
+  }
 
   Table cheapest{.title = "The cheapest combination of every layer",
                  .remark = audit.output_limit
@@ -273,6 +281,7 @@ Report report_of(const CaptureAudit& audit) {
     if (const std::string why = why_not_judged(audit, one.layer); !why.empty()) {
       judged.outcome = TestCase::Outcome::error;
       judged.message = fmt::format("{}: {}", name_of(GemmVerdict::not_judged), why);
+      out.warnings.lines.push_back(fmt::format("{} can't be judged: {}", printable(one.layer), why));
     } else if (limited && !audit.output_limit && one.row == nullptr) {
       judged.outcome = TestCase::Outcome::failure;
       judged.message = "nothing passes";

@@ -94,6 +94,7 @@ std::string to_json(const CaptureAudit& audit) {
        {"date", origin.date},
        {"inputs", inputs},
        {"max_rel_fro", limit},
+       {"missing", audit.missing()},
        {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
        {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
        {"products", products},

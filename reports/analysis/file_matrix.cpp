@@ -28,13 +28,13 @@ void count(TensorFacts& facts, double value) {
 FileMatrix::FileMatrix(const char* option, const std::string& file, std::string role, bool transposed)
     : tensor_(corpus::load_tensor(file)),
       transposed_(transposed),
-      values_(spec_of(corpus::format_of(tensor_.dtype))) {
+      values_(spec_of(corpus::format_of(tensor_))) {
   facts_.role = std::move(role);
   facts_.name = file;
-  facts_.dtype = corpus::safetensors_name(tensor_.dtype);
+  facts_.dtype = corpus::type_text(tensor_);
   facts_.shape = tensor_.shape;
   facts_.elements = tensor_.elements();
-  if (corpus::format_of(tensor_.dtype) == Format::none)
+  if (corpus::format_of(tensor_) == Format::none)
     refuse("{}: {} dtype: found {}, allowed: {}", file, option, facts_.dtype, corpus::float_dtype_names());
   const std::size_t dimensions = tensor_.shape.size();
   // Activations are often (batch, sequence, K): every position is a row.

@@ -233,7 +233,12 @@ static void to_json(Json& out, const GemmAuditRow& from) {
   const auto number = [any = has_figures(from.errors)](double x) { return any ? Json(x) : Json(nullptr); };
   out["sqnr_db"] = number(from.errors.sqnr());
   out["cosine"] = number(from.errors.cosine);
-  out["by_row"] = {{"middle", number(from.errors.middle_row)}, {"largest", from.errors.rows}};
+  out["by_row"] = {{"middle", number(from.errors.middle_row)},
+                   {"largest", from.errors.rows},
+                   {"all_zero", from.errors.lost_rows}};
+  out["by_column"] = {{"column", from.errors.column.row},
+                      {"error", number(from.errors.column.error)},
+                      {"all_zero", from.errors.lost_columns}};
   out["channels"] = from.channels;
   out["error_map"] = from.map;
   if (from.worst) out["worst"] = *from.worst;  // the errors have its place and two values alone
@@ -261,6 +266,8 @@ std::string to_json(const GemmAudit& from) {
                            {"sampled_columns", from.columns},
                            MMAUDIT_FIELD(seed),
                            {"limit", from.limit},
+                           MMAUDIT_FIELD(row_limit),
+                           MMAUDIT_FIELD(missing),
                            {"passes", from.limit ? Json(from.passes()) : Json(nullptr)},
                            {"headline", headline(from)},
                            {"use", use},

@@ -20,7 +20,7 @@ bool same_combination(const GemmAuditRow& x, const GemmAuditRow& y) {
 /// It passes its limit; without one, it has an error that holds for all of D.
 bool usable(const GemmAuditRow& row) {
   if (row.verdict != GemmVerdict::not_asked) return row.verdict == GemmVerdict::pass;
-  return has_figures(row.errors) && row.errors.overflow == 0 && std::isfinite(row.errors.total);
+  return has_total(row) && !row.errors.loses();
 }
 
 /// The combinations that are usable in all products of a layer, each as its row with the largest error.
@@ -101,7 +101,9 @@ Layers layers_of(const std::vector<CapturedProduct>& products) {
       multiplications += each->gain->multiplications;
     }
     out.usable.push_back(usable_rows(all));
-    out.ladders.push_back(ladder_of(out.usable.back(), choice.gain, multiplications));
+    // By a gain of 0 every error is estimated as none: such a layer is kept.
+    const auto& offered = choice.gain > 0 ? out.usable.back() : std::vector<const GemmAuditRow*>{};
+    out.ladders.push_back(ladder_of(offered, choice.gain, multiplications));
   }
   return out;
 }
@@ -167,8 +169,8 @@ bool CaptureAudit::passes() const {
 }
 
 std::size_t CaptureAudit::not_judged() const {
-  return static_cast<std::size_t>(std::count_if(products.begin(), products.end(), [](const auto& one) {
-    return one.audit.count(GemmVerdict::not_judged) != 0;
+  return static_cast<std::size_t>(std::count_if(products.begin(), products.end(), [&](const auto& one) {
+    return gain_says_nothing(one) || one.audit.count(GemmVerdict::not_judged) != 0;
   }));
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "choice.hpp"
+#include "every_part.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/emulate.hpp"
@@ -108,6 +109,8 @@ void record_baseline(const Architecture& architecture, int n, const std::vector<
   std::vector<Instruction> chosen;
   for (const Instruction& each : all_instructions(n))
     if (find_datapath(architecture, each) != nullptr && selected(each, filters)) chosen.push_back(each);
+  require_each("--inst", filters, chosen,
+               fmt::format("part of a name of `mmaudit list --arch {}`", architecture.name));
   progress.begin("baseline", chosen.size());
   for (const Instruction& each : chosen) {
     const std::string name = name_of(each);

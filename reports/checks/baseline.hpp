@@ -60,6 +60,8 @@ struct Baseline {
   std::string cublaslt;                   ///< version; empty: there is none
   std::string why_no_products;            ///< one line where there is none
   std::vector<BaselineProduct> products;  ///< on hardware only
+  std::uint64_t products_refused =
+      0;                              ///< by the library, each with its reason in `left_out`; not in the file
   std::vector<std::string> left_out;  ///< "name: why", instructions of the architecture that it could not run
 };
 

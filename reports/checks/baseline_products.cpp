@@ -91,6 +91,7 @@ void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProble
       product.algorithm = std::move(answer.call.algorithm);
       product.d = std::move(answer.d);
     } catch (const EnvironmentError& error) {  // e4m3 needs a GPU that has it
+      ++out.products_refused;
       out.left_out.push_back(fmt::format("cuBLASLt {}: {}", product.problem, error.what()));
       continue;
     }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "baseline.hpp"
+#include "gemm/compare.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/report/fields.hpp"
 #include "mmaudit/value_text.hpp"
@@ -104,7 +105,7 @@ Report report_of(const BaselineDiff& diff) {
   Report out{.title = "What changed between two baselines", .headline = headline_of(diff)};
   out.headline_last = true;  // the last line is the answer, which docs/ci/mmaudit_ci.sh shows
   const bool nothing = diff.dots == 0 && diff.products == 0;
-  out.tone = !diff.same() ? Tone::bad : nothing ? Tone::note : Tone::good;
+  out.tone = !diff.same() || nothing ? Tone::bad : Tone::good;
   out.suite = "mmaudit diff";
   out.json = [&diff] { return to_json(diff); };
   out.sections.push_back({.title = "Where NEW was recorded", .lines = diff.provenance});
@@ -124,6 +125,15 @@ Report report_of(const Baseline& baseline, const std::string& file) {
       "{} instructions of {} on {}{} in {}", baseline.instructions.size(), baseline.architecture,
       baseline.on == "model" ? "the model" : baseline.provenance.gpu,
       baseline.left_out.empty() ? "" : fmt::format(", {} left out", baseline.left_out.size()), file);
+  if (baseline.products_refused != 0)
+    out.headline += fmt::format("; the library refuses {} of {} products", baseline.products_refused,
+                                baseline.products_refused + baseline.products.size());
+  if (baseline.products_refused != 0 && baseline.products.empty()) {
+    out.headline += ", as the last: " + baseline.left_out.back();
+    out.tone = Tone::bad;
+  }
+  if (const std::string why = why_unproven(baseline.cublaslt); !why.empty() && !baseline.products.empty())
+    out.headline += "; plans of products are " + why;
   out.provenance = baseline.provenance;
   out.json = [&baseline] { return to_json(baseline); };
   out.sections.push_back(report::section_of(

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
+#include "every_part.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::checks {
 
 bool selected(std::string_view name, const std::vector<std::string>& parts) {
   return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-           return part == "all" || name.find(part) != std::string_view::npos;
+           return part == "all" || (!part.empty() && name.find(part) != std::string_view::npos);
          });
 }
 
@@ -18,6 +19,10 @@ bool selected(const Instruction& instruction, const std::vector<std::string>& pa
   return selected(name_of(instruction), parts) ||
          std::any_of(parts.begin(), parts.end(),
                      [&](const std::string& part) { return means(part, instruction); });
+}
+
+void refuse_part(std::string_view option, const std::string& part, std::string_view allowed) {
+  refuse("{}: found {}, allowed: {}{}", option, in_quotes(part), allowed, nearest_text({part}));
 }
 
 std::string nearest_text(const std::vector<std::string>& parts) {

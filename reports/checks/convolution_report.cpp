@@ -129,7 +129,7 @@ report::Report report_of(const Schedules& found, const conv::Shape& shape, const
   report::Section& section = out.sections.emplace_back(report::Section{.title = "Schedules"});
   section.tables = {schedules_of(found)};
   if (!found.left_out.empty()) section.notes.push_back("In tensor memory: not run. " + found.left_out);
-  section.notes.emplace_back("\"printed\" and \"unmasked\" are mistakes on purpose, which fail nothing.");
+  section.notes.emplace_back("\"reversed\" and \"unmasked\" are mistakes on purpose, which fail nothing.");
   return out;
 }
 

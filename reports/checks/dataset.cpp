@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "choice.hpp"
+#include "every_part.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "mmaudit/dot.hpp"
@@ -77,8 +78,8 @@ VerifyReport verify_dataset(const std::filesystem::path& folder, const std::vect
     report.instructions.push_back(
         replay_case(one, rows, *instruction, *find_datapath(*architecture, *instruction), label));
   }
-  if (report.instructions.empty())
-    refuse("--inst: found no result of such an instruction, allowed: part of a name that the table shows");
+  require_each("--inst", filters, report.instructions, "part of a name that the table shows",
+               &Comparison::instruction);
   report.against = fmt::format("the data set in {}", folder.string());
   return report;
 }

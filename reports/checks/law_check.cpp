@@ -8,6 +8,7 @@
 #include <set>
 
 #include "choice.hpp"
+#include "every_part.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "verify.hpp"
 
@@ -43,10 +44,10 @@ std::vector<laws::Tile> sample(const std::vector<laws::Tile>& tiles, std::uint64
 std::vector<laws::Subject> subjects_of(const Architecture& architecture,
                                        const std::vector<std::string>& instructions) {
   std::vector<laws::Subject> all = laws::subjects_of(architecture);
+  require_each("--inst", instructions, all,
+               fmt::format("part of a name of `mmaudit list --arch {}`", architecture.name),
+               &laws::Subject::instruction);
   std::erase_if(all, [&](const laws::Subject& one) { return !selected(one.instruction, instructions); });
-  if (all.empty())
-    refuse("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
-           architecture.name, nearest_text(instructions));
   return all;
 }
 
@@ -83,6 +84,7 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
   const Architecture& architecture = *question.architecture;
   std::vector<std::vector<LawResult>> results(question.laws.size());
   std::set<std::string> gpus;
+  std::vector<Instruction> seen;
   const std::size_t files = corpus::find_recordings(folder).size();
   for_each_recording(
       folder, question.instructions, progress,
@@ -98,12 +100,11 @@ LawReport check_recorded_laws(const LawQuestion& question, const std::filesystem
           results[law].push_back(
               laws::check_recorded(*question.laws[law], subject, question.laws[law]->slow ? some : tiles));
         gpus.insert(gpu_of(recording));
+        seen.push_back(inst);
       });
   if (gpus.empty())
-    refuse(
-        "--inst: found no recording of such an instruction on {}, allowed: part of a recorded instruction's "
-        "name",
-        architecture.name);
+    refuse("{}: found no recording of {}, allowed: a folder with some", folder.string(), architecture.name);
+  require_each("--inst", question.instructions, seen, kRecordedPart);
   LawReport report{fmt::format("recordings of {}", fmt::join(gpus, ", ")), question.seed, {}, {}};
   for (std::size_t law = 0; law < results.size(); ++law) {
     CheckedLaw& one =

@@ -155,11 +155,13 @@ std::string json_of(const probe::GemmFinding& finding, const probe::UnknownGemm&
               {"alpha", finding.alpha},
               {"beta", finding.beta},
               {"random_c", finding.random_c},
+              {"why_no_c", finding.why_no_c},
               {"plan", nullptr},
               {"plan_fields", nullptr},
               {"architecture", finding.architecture},
               {"why_no_plan", finding.why_no_plan},
               {"alike", finding.alike},
+              {"subnormals", finding.subnormals},
               {"verified", finding.verified},
               {"mismatches", finding.mismatches},
               {"other_nans", finding.other_nans}};
@@ -209,6 +211,7 @@ Table facts_of(const probe::GemmFinding& finding, const probe::UnknownGemm& gemm
     add("C", "the function is given none");
   else if (!finding.c_place.empty())
     add("C", finding.c_place);
+  if (finding.plan && !finding.why_no_c.empty()) add("C in the plan", "none: " + finding.why_no_c);
   if (finding.scaled()) add("factors", fmt::format("alpha {}, beta {}", finding.alpha, finding.beta));
   if (!finding.plan) {
     add("plan", "none: " + finding.why_no_plan);
@@ -226,6 +229,8 @@ Table facts_of(const probe::GemmFinding& finding, const probe::UnknownGemm& gemm
                        : "random products",
       fmt::format("{} elements compared, {} mismatches{}", finding.verified, finding.mismatches,
                   finding.other_nans == 0 ? "" : fmt::format("; {} NaNs of other bits", finding.other_nans)));
+  if (!finding.subnormals.empty())
+    add("subnormals", fmt::format("of {} count, by a product each", fmt::join(finding.subnormals, ", ")));
   return out;
 }
 

@@ -120,7 +120,7 @@ std::vector<std::string> lines_of(const Block& block) {
 }
 
 Report report_of(const Mutants& mutants, bool every_instruction, bool with_laws) {
-  Report out{.tone = mutants.empty() ? Tone::note : Tone::good, .headline_last = true};
+  Report out{.tone = mutants.empty() ? Tone::bad : Tone::good, .headline_last = true};
   for (const Block& block : blocks_of(mutants, every_instruction)) {
     const std::vector<std::string> lines = lines_of(block);
     out.sections.push_back({.title = block.name, .tables = {table_of(block, with_laws)}, .lines = lines});

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "choice.hpp"
+#include "every_part.hpp"
 #include "mmaudit/device/check.hpp"
 #include "mmaudit/emulate.hpp"
 
@@ -129,10 +130,7 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
       });
   // An architecture without recordings is no bad input: the report then says that nothing was checked.
   if (report.instructions.empty() && only != nullptr) return report;
-  if (report.instructions.empty())
-    refuse(
-        "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's name{}",
-        nearest_text(filters));
+  require_each("--inst", filters, report.instructions, kRecordedPart, &Comparison::instruction);
   report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
   return report;
 }
@@ -152,9 +150,7 @@ VerifyReport verify_live(const device::DeviceInfo& gpu, const std::vector<std::s
         chosen.push_back(instruction);
     }
   }
-  if (chosen.empty())
-    refuse("--inst: found no such instruction on this GPU, allowed: part of a name of `mmaudit list`{}",
-           nearest_text(filters));
+  require_each("--inst", filters, chosen, "part of a name of `mmaudit list` that this GPU has");
   VerifyReport report;
   report.against = fmt::format("{} (driver {}, CUDA {}), seed {}", gpu.name, gpu.driver, gpu.cuda, seed);
   progress.begin("checking", chosen.size());

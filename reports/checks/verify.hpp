@@ -33,6 +33,9 @@ const DatapathEntry& datapath_of_recording(const corpus::Recording& recording, c
 /// Whose results these are: "NVIDIA H200 (driver 580.159.04)".
 std::string gpu_of(const corpus::Recording& recording);
 
+/// What a filter of recordings may be.
+inline constexpr std::string_view kRecordedPart = "part of a recorded instruction's name";
+
 /// Calls `use` with every recording under `folder` whose instruction name is selected() by `filters`, and
 /// with its file.
 void for_each_recording(

@@ -76,7 +76,7 @@ report::Report report_of(const VerifyReport& verified, VerifyColumns columns) {
                              files ? "result files" : "instructions", verified.dots(), verified.mismatches(),
                              files ? "; bit for bit, zero signs as recorded" : "");
   out.headline_last = true;
-  out.tone = verified.mismatches() != 0 ? Tone::bad : verified.dots() == 0 ? Tone::note : Tone::good;
+  out.tone = verified.mismatches() != 0 || verified.dots() == 0 ? Tone::bad : Tone::good;
   out.json = [&verified] { return json_of(verified); };
 
   Table table{.columns = {"instruction"}};

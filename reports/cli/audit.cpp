@@ -130,10 +130,13 @@ int audit_capture(const TensorOptions& options, const Outputs& outputs,
 
 int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context& context) {
   const std::pair<const char*, double> limits[] = {{"--max-rel-fro", options.request.limit},
+                                                   {"--max-row-error", options.request.row_limit},
                                                    {"--max-output-error", options.output_limit}};
   for (const auto& [option, limit] : limits)
     if (limit >= 1)
       refuse("{}: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05", option, limit);
+  if (options.request.row_limit > 0 && options.request.limit <= 0)
+    refuse("--max-row-error: found without --max-rel-fro, allowed: with it");
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
@@ -165,7 +168,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   };
   report::TensorAuditRequest& request = options.request;
   add("--a FILE", request.a,
-      "A (M, K), or (..., K): .npy or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
+      "A (M, K), or (..., K): .npy[:format] or .safetensors[:tensor]; F64, F32, BF16, F16 or FP8");
   add("--b FILE", request.b, "B (K, N)");
   add("--c FILE", request.c, "C (M, N), added in the epilogue");
   add("--capture FILE", options.capture,
@@ -199,6 +202,15 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .default_text("")
       .positive()
       .or_percent();
+  add("--max-row-error", request.row_limit,
+      "with --max-rel-fro: largest relative error of a row or of a column of D that passes")
+      .default_text("")
+      .positive()
+      .or_percent();
+  command
+      .flag("--allow-missing", request.allow_missing,
+            "a dtype, scale or policy that a GPU has no combination with is left out; else exit code 1")
+      .group(kTensorGroup);
   add("--max-output-error", options.output_limit,
       "with --capture: largest relative error of the network's output, by an estimate from the file's gains; "
       "mmaudit.torch.tighten measures it")
@@ -223,7 +235,8 @@ void add_audit(Command& app) {
       "errors of that product",
       {"mmaudit audit",
        "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5% --html audit.html",
-       "mmaudit audit --capture net.safetensors --arch h200,b200 --dtype e4m3,nvf4 --max-rel-fro 5%"});
+       "mmaudit audit --capture net.safetensors --arch h200,b200 --dtype e4m3,nvf4 --allow-missing "
+       "--max-rel-fro 5%"});
   command
       .option("--arch ARCH", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()

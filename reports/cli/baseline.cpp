@@ -6,6 +6,7 @@
 #include "baseline.hpp"
 #include "choice.hpp"
 #include "common.hpp"
+#include "every_part.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "outputs.hpp"
 #include "problem_file.hpp"
@@ -67,8 +68,8 @@ int record_baseline_file(const RecordBaselineOptions& options, const Context& co
     const Architecture& architecture = require_architecture(context, options.architecture);
     record(architecture, model_backend(architecture));
   }
-  if (baseline.instructions.empty())
-    refuse("--inst: found no such instruction, allowed: part of a name of `mmaudit list`");
+  if (baseline.instructions.empty() && !baseline.left_out.empty())
+    throw EnvironmentError("no instruction was recorded: " + baseline.left_out.front());
   return options.outputs.publish(report_of(baseline, options.out), context,
                                  {{options.out, to_json(baseline)}});
 }
@@ -85,8 +86,10 @@ int diff(const DiffOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"OLD", options.before}, {"NEW", options.after}});
   const Baseline before = read_baseline(options.before, options.instructions);
   const Baseline after = read_baseline(options.after, options.instructions);
-  if (!options.instructions.empty() && before.instructions.empty() && after.instructions.empty())
-    refuse("--inst: found no such instruction, allowed: part of a name in OLD or NEW");
+  std::vector<BaselineInstruction> either = before.instructions;
+  either.insert(either.end(), after.instructions.begin(), after.instructions.end());
+  require_each("--inst", options.instructions, either, "part of a name in OLD or NEW",
+               &BaselineInstruction::instruction);
   const BaselineDiff found = diff_baselines(before, after);
   if (found.same() && found.dots == 0 && found.products == 0)
     refuse("{}: found no bits to compare with {}, allowed: files of `mmaudit baseline record`", options.after,

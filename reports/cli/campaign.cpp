@@ -10,6 +10,7 @@
 #include "campaign/ranks.hpp"
 #include "campaign/workers.hpp"
 #include "common.hpp"
+#include "every_part.hpp"
 #include "interruptible.hpp"
 #include "outputs.hpp"
 
@@ -91,16 +92,17 @@ Schedule schedule_of(const CampaignOptions& options, const Setup& setup) {
   std::vector<Instruction> candidates = all_instructions(options.n);
   std::erase_if(candidates, [&](const Instruction& one) { return !selected(one, options.instructions); });
   schedule.instructions = campaign::schedule_instructions(setup, candidates);
-  if (schedule.instructions.empty())
-    refuse("--inst: found no such instruction on {}, allowed: part of a name of `mmaudit list`{}",
-           setup.reference == nullptr ? "this GPU" : setup.reference->name,
-           nearest_text(options.instructions));
+  require_each("--inst", options.instructions, schedule.instructions,
+               fmt::format("part of a name of `mmaudit list` that {} has",
+                           setup.reference == nullptr ? "this GPU" : setup.reference->name),
+               &campaign::ScheduledInstruction::instruction);
   for (int i = 0; i < gen::kInputClasses; ++i)
     if (const auto one = static_cast<gen::InputClass>(i); selected(gen::name_of(one), options.families))
       schedule.input_classes.push_back(one);
-  if (schedule.input_classes.empty())
-    refuse("--family: found no such input class, allowed: part of {} ... {}", gen::name_of(gen::InputClass{}),
-           gen::name_of(static_cast<gen::InputClass>(gen::kInputClasses - 1)));
+  require_each("--family", options.families, schedule.input_classes,
+               fmt::format("part of {} ... {}", gen::name_of(gen::InputClass{}),
+                           gen::name_of(static_cast<gen::InputClass>(gen::kInputClasses - 1))),
+               [](gen::InputClass one) { return gen::name_of(one); });
   return schedule;
 }
 

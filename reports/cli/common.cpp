@@ -53,11 +53,6 @@ void add_corpus_option(Command& command, std::string& folder) {
   command.option("--corpus DIR", folder, "folder of recordings (default: the project's own)");
 }
 
-void add_result_option(Command& command, std::string& json) {
-  command.option("--json FILE", json, "write the result as JSON; - prints it instead of the table")
-      .alone_means("-");
-}
-
 Instruction require_instruction(const std::string& name) {
   if (const auto found = read_instruction(name)) return *found;
   throw InputError("--inst: " + why_no_instruction(name));
@@ -137,6 +132,8 @@ void name_program(Provenance& provenance) {
   provenance.date = today();
 }
 
+std::string own_version() { return fmt::format("mmaudit {} ({})", kVersion, kGitRevision); }
+
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
 std::string made_printable(std::string_view text, bool colour) {
@@ -189,12 +186,6 @@ void emit(const std::string& path, const std::string& text) {
     return;
   }
   corpus::write_file_atomically(path, std::string_view(text));
-}
-
-void publish(const std::string& json_file, const std::function<std::string()>& json,
-             const std::function<std::string()>& text) {
-  if (!json_file.empty()) emit(json_file, json());
-  if (json_file != "-") emit("-", text());
 }
 
 namespace {

@@ -40,8 +40,6 @@ Option add_instruction_option(Command& command, std::string& instruction);
 Option add_filter_option(Command& command, std::vector<std::string>& instructions);
 /// --corpus; corpus_folder() reads it.
 void add_corpus_option(Command& command, std::string& folder);
-/// --json for publish().
-void add_result_option(Command& command, std::string& json);
 
 /// --scale-d, --negate-a and --negate-b.
 struct ModifierOptions {
@@ -79,6 +77,8 @@ bool colors();
 /// The items between commas, without spaces around them; one empty item for empty text.
 std::vector<std::string> split_list(std::string_view text);
 
+/// What --version prints.
+std::string own_version();
 /// Today as YYYY-MM-DD, UTC.
 std::string today();
 /// Writes this program's version and revision and today() into the provenance of a result.
@@ -91,9 +91,6 @@ std::string made_printable(std::string_view text, bool colour);
 void print(std::string_view text);
 /// print(), or writes `text` to `path` whole unless path is "-" or empty.
 void emit(const std::string& path, const std::string& text);
-/// Writes the JSON where --json names a file, and prints the text; --json - prints the JSON alone.
-void publish(const std::string& json_file, const std::function<std::string()>& json,
-             const std::function<std::string()>& text);
 /// A file that a command reads or writes, and the option or argument that names it.
 struct NamedFile {
   std::string option, path;
@@ -103,11 +100,6 @@ struct NamedFile {
 void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 /// Creates the folder and those above it; InputError when that fails.
 void make_folder(const std::string& path);
-
-/// What the command line asks for, not yet done. Errors: InputError.
-Action read_command_line(int argc, const char* const* argv, Context& context);
-/// The whole program: parses, runs, and turns every error into one line on standard error and an exit code.
-int program(int argc, const char* const* argv);
 
 // A command, and those inside it.
 void add_audit(Command& app);
@@ -127,10 +119,6 @@ void add_laws(Command& verify);
 void add_campaign(Command& verify);
 void add_baseline(Command& app);
 void add_record(Command& baseline);
-void add_screen(Command& app);
-void add_sweep(Command& app);
-void add_time(Command& app);
 void add_doctor(Command& app);
-void add_shell(Command& app);  // completions, man
 
 }  // namespace mmaudit::cli

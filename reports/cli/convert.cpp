@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "json_table.hpp"
 #include "mmaudit/cast_outcome.hpp"
+#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/cvt.hpp"
 #include "mmaudit/fast_cast.hpp"
@@ -120,24 +121,23 @@ report::Report convert_values(const ConvertOptions& options, const FormatSpec& t
 }
 
 /// The format of a file's elements: --from, which has to fit the dtype, or what the dtype says.
-FormatSpec source_format(const ConvertOptions& options, const corpus::Tensor& tensor) {
+FormatSpec source_format(const ConvertOptions& options, corpus::Tensor& tensor) {
   if (options.from.empty()) {
-    const Format found = format_of(tensor.dtype);
+    const Format found = corpus::format_of(tensor);
     if (found != Format::none) return spec_of(found);
     refuse("{}: dtype: found {}, allowed: a float type (say what raw bits are with --from)", options.in,
-           corpus::safetensors_name(tensor.dtype));
+           corpus::type_text(tensor));
   }
   const FormatSpec from = require_format("--from", options.from);
-  if (tensor.dtype != corpus::raw_type(from) && tensor.dtype != corpus::value_type(from.id))
-    refuse("{}: dtype: found {}, allowed: {}", options.in, corpus::safetensors_name(tensor.dtype),
-           corpus::types_text(from));
+  corpus::require_elements(options.in, tensor, from);
+  if (tensor.untyped) corpus::take_as(tensor, from, options.in);
   return from;
 }
 
 report::Report convert_file(const ConvertOptions& options, const FormatSpec& to, const CastRule& rule) {
   if (options.out.empty()) refuse("--out: found none, allowed: file.npy or file.safetensors");
   corpus::check_tensor_target(options.out);
-  const corpus::Tensor source = corpus::load_tensor(options.in);
+  corpus::Tensor source = corpus::load_tensor(options.in);
   const FormatSpec from = source_format(options, source);
   corpus::Tensor result;
   result.name = source.name;
@@ -283,7 +283,8 @@ void add_convert(Command& app) {
   const Option from =
       command.option("--from FORMAT", options->from,
                      "source format; default: what the file's dtype says, binary64 for typed values");
-  const Option in = command.option("--in FILE", options->in, "file.npy or file.safetensors[:tensor]");
+  const Option in =
+      command.option("--in FILE", options->in, "file.npy[:format] or file.safetensors[:tensor]");
   const Option out = command.option("--out FILE", options->out,
                                     "result: .npy or .safetensors; raw bits if the source was raw bits");
   command.option("VALUES", options->values, "comma-separated numbers, as in `explain`; not with --in");
@@ -305,6 +306,11 @@ void add_convert(Command& app) {
   command.runs([options](const Context& context) {
     std::vector<NamedFile> files = options->outputs.files();
     files.push_back({"--out", options->out});
+    if (options->values.empty() && options->in.empty())
+      for (const NamedFile& file : options->outputs.files())
+        if (file.path != "-")
+          refuse("VALUES: found none behind {} {}, allowed: numbers before {}, or behind its file or -",
+                 file.option, file.path, file.option);
     try_outputs(files, {{"--in", options->in}});
     return options->outputs.publish(report_of(*options), context);
   });

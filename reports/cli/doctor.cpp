@@ -13,6 +13,7 @@
 #include <memory>
 #include <thread>
 
+#include "beside.hpp"
 #include "common.hpp"
 #include "json_table.hpp"
 #include "mmaudit/device/gpu_libraries.hpp"
@@ -45,6 +46,13 @@ std::string memory_text() {
   return total.empty() ? "unknown" : fmt::format("{:.1f} GiB", std::strtod(total.c_str(), nullptr) / 1048576);
 }
 
+/// Where mmaudit-bench is, and its version where that is not ours.
+std::string bench_text_here() {
+  const std::string file = bench_file().string(), version = version_of_bench();
+  if (file.empty()) return "not installed: no sweep, time, screen (./run install builds it)";
+  return version == own_version() ? file : fmt::format("{}, another version: {}", file, version);
+}
+
 Section program_section() {
   return {"program",
           "This program",
@@ -54,6 +62,7 @@ Section program_section() {
            {"build type", MMAUDIT_BUILD_TYPE},
            {"device code", device::built_with_cuda() ? "yes" : "no (built without nvcc)"},
            {"several hosts (MPI)", MMAUDIT_BUILT_WITH_MPI ? "yes" : "no"},
+           {"mmaudit-bench", bench_text_here()},
            {"options", std::string(MMAUDIT_BUILD_OPTIONS).empty() ? "none" : MMAUDIT_BUILD_OPTIONS}}};
 }
 
@@ -126,10 +135,12 @@ report::Report doctor() {
                                    library_section()};
   if (!device::built_with_cuda())
     notes.emplace_back(
-        "Built without CUDA: run, compare, record, verify --live, sweep and --on hardware end with 3.");
+        "Built without CUDA: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
+        "3.");
   else if (gpus.empty())
     notes.emplace_back(
-        "No GPU is visible: run, compare, record, verify --live, sweep and --on hardware end with 3.");
+        "No GPU is visible: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
+        "3.");
   for (const device::DeviceInfo& gpu : gpus)
     if (find_architecture(gpu.compute_capability) == nullptr)
       notes.push_back(
@@ -137,6 +148,8 @@ report::Report doctor() {
   if (std::string_view(MMAUDIT_BUILD_TYPE) != "Release")
     notes.emplace_back("Not a Release build: slower than it could be.");
   sections.push_back(data_section(notes));
+  if (bench_file().empty() || version_of_bench() != own_version())
+    notes.emplace_back("mmaudit-bench is not here in this version: sweep, time and screen need it.");
   out.headline = notes.empty() ? "Everything works here." : "What does not work here, or is slow:";
   out.tone = notes.empty() ? report::Tone::good : report::Tone::note;
   Json json = {{"schema", "mmaudit.doctor/1"}};

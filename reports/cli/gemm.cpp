@@ -20,7 +20,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct ProblemOptions {
-  std::string file, out_dir, samples;
+  std::string file, out_dir, samples, compared;
   Outputs outputs;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
@@ -81,8 +81,14 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
   device::LibrarySession session(gpu);
   if (const std::string why = device::why_no_kernel_names(); !why.empty())
     throw EnvironmentError("names of kernels, which plans need: " + why);
-  GemmComparison found{
-      {}, problems.size(), options.seed, bits, options.verbose, device::library_version(), gpu.name};
+  GemmComparison found{{},
+                       problems.size(),
+                       options.seed,
+                       bits,
+                       options.verbose,
+                       device::library_version(),
+                       gpu.name,
+                       why_unproven(device::library_version(), options.compared)};
   std::string samples;
   const auto save = [&](std::size_t index, const GemmOutcome& outcome, const GemmResults& d) {
     if (!outcome.ran) return;
@@ -199,7 +205,7 @@ int predict_file(const PredictOptions& options, const Context& context) {
 }
 
 struct LayerOptions {
-  std::string type = "bf16", layout = "nt", sizes = "1-8192";
+  std::string type = "bf16", layout = "nt", sizes = "1-8192", compared;
   Outputs outputs;
   std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
   bool fast = false;
@@ -239,8 +245,15 @@ int invariant(const LayerOptions& options, const Context& context) {
   device::LibrarySession session(gpu);
   Progress progress(context.quiet, "gemm invariant", how.sizes.size());
   how.progress = [&](std::uint64_t done) { progress.advance(done); };
-  const InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
+  InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
+  result.unproven = why_unproven(device::library_version(), options.compared);
   return options.outputs.publish(report_of(result), context);
+}
+
+void add_compared(Command& command, std::string& file) {
+  command.option("--compared FILE", file,
+                 "what `gemm compare --json` wrote with this version of the library: its proof, where the "
+                 "version was not recorded");
 }
 
 }  // namespace
@@ -269,6 +282,7 @@ void add_gemm(Command& app) {
                     {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5",
                      "mmaudit gemm plans --families"});
   add_problem_options(plans, *of_plans);
+  add_compared(plans, of_plans->compared);
   plans.flag("--families", of_plans->families,
              "list the kernels that have a plan, and the evidence; needs no GPU");
   plans.runs([of_plans](const Context& context) {
@@ -301,6 +315,7 @@ void add_gemm(Command& app) {
       group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
                     {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
                      "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
+  add_compared(layer, of_layer->compared);
   layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, f64, e4m3, e5m2 or s8");
   layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
   layer.option("--n", of_layer->n, "columns of D").required();

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "common.hpp"
+#include "every_part.hpp"
 #include "law_check.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/oracles/reference.hpp"
@@ -84,8 +85,10 @@ int run(LawsOptions options, const Context& context) {
                        .threads = options.threads};
   for (const Law& law : laws::lawbook())
     if (selected(law.name, options.laws) && !(options.no_slow && law.slow)) question.laws.push_back(&law);
-  if (question.laws.empty())
-    refuse("--law: found no such law, allowed: part of a name of `mmaudit verify laws --list`");
+  require_each("--law", options.laws, question.laws,
+               options.no_slow ? "part of the name of a law that --no-slow leaves"
+                               : "part of a name of `mmaudit verify laws --list`",
+               &Law::name);
   const Architecture& architecture = chosen_architecture(options, context);
   question.architecture = &architecture;
   RegressionFile known(options.regressions);
@@ -123,8 +126,9 @@ void add_laws(Command& verify) {
                         .one_of({"model", "gpu-model", "hardware", "reference", "corpus"});
   command.option("--arch ARCH", options->architecture,
                  fmt::format("architecture (default: {})", kDefaultArchitectureText));
-  const Option law = command.option("--law", options->laws, "only laws whose name contains one of these");
-  add_filter_option(command, options->instructions);
+  const Option law =
+      command.option("--law", options->laws, "only laws whose name contains one of these").comma_separated();
+  add_filter_option(command, options->instructions).comma_separated();
   command.section("How much");
   const Option dots =
       command

@@ -8,6 +8,7 @@
 
 #include "capabilities.hpp"
 #include "common.hpp"
+#include "every_part.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -73,14 +74,14 @@ report::Table table_of(const Architecture& architecture, const std::vector<std::
                   {"F", true},
                   {"floor", true},
                   "order of k",
-                  "rounding of a step",
-                  "known"}};
+                  "known",
+                  "rounding of a step"}};  // last, since a terminal breaks the last cell
   for (const Instruction& instruction : kInstructions) {
     const DatapathEntry* entry = find_datapath(architecture, instruction);
     if (entry == nullptr || !wanted(instruction, patterns)) continue;
     std::vector<report::Cell> row = rules_of(instruction, entry->datapath);
     row.insert(row.begin(), name_of_mix(instruction));
-    row.emplace_back(name_of(entry->evidence));
+    row.insert(row.end() - 1, name_of(entry->evidence));
     if (table.rows.empty() || table.rows.back() != row) table.rows.push_back(std::move(row));
   }
   return table;
@@ -137,15 +138,13 @@ report::Report report_of(const ListOptions& options, const std::vector<const Arc
     out.sections.push_back({.title = "Legend", .lines = {kOverviewLegend.begin(), kOverviewLegend.end()}});
     return out;
   }
+  for (const std::string& pattern : options.instructions)
+    if (std::all_of(chosen.begin(), chosen.end(),
+                    [&](const Architecture* one) { return table_of(*one, {pattern}).rows.empty(); }))
+      refuse_part("--inst", pattern, "a pattern or part of a name that `mmaudit list --all` prints");
   for (const Architecture* one : chosen)
     if (report::Table table = table_of(*one, options.instructions); !table.rows.empty())
       out.sections.push_back(section_of(std::move(table)));
-  if (out.sections.empty())
-    refuse(
-        "--inst: found no such instruction{}, allowed: a pattern or part of a name that `mmaudit list --all` "
-        "prints{}",
-        options.architecture.empty() ? "" : " on " + options.architecture,
-        nearest_text(options.instructions));
   out.sections.push_back({.title = "Legend", .lines = {kLegend.begin(), kLegend.end()}});
   return out;
 }

@@ -255,8 +255,9 @@ void add_matmul(Command& app) {
   add_instruction_option(command, options->instruction).required();
   command.section("Matrices");
   command
-      .option("--a FILE", files.a,
-              "A: (M, K) or (batch, M, K), row-major, .npy or .safetensors[:tensor]; sparse (M, K/2)")
+      .option(
+          "--a FILE", files.a,
+          "A: (M, K) or (batch, M, K), row-major, .npy[:format] or .safetensors[:tensor]; sparse (M, K/2)")
       .required();
   command.option("--b FILE", files.b, "B: (K, N) or (batch, K, N), row-major").required();
   command.option("--c FILE", files.c,

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "beside.hpp"
 #include "common.hpp"
 #include "describe.hpp"
 #include "mmaudit/names.hpp"
@@ -346,6 +347,8 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
   const auto say = [&] {
     if (!context.quiet) std::fputs(line.note.c_str(), stderr);
   };
+  if (const std::filesystem::path other = text.elsewhere(line.command); !other.empty())
+    return become(other, line.words);
   std::reverse(line.words.begin(), line.words.end());  // as CLI11 takes them
   try {
     app->parse(std::move(line.words));

@@ -1,6 +1,7 @@
 #pragma once
 // What a command takes on the command line. CLI11 stands behind it in options.cpp alone: its header costs
 // seconds in every file that reads it.
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -104,6 +105,8 @@ struct ProgramText {
   std::string description, version, exit_codes;
   std::vector<std::string> examples;
   std::function<std::string(const CommandText&)> show_help;
+  /// The program of a command that is not defined here; empty where there is none.
+  std::function<std::filesystem::path(const std::string&)> elsewhere;
 };
 
 /// What: reads the command line of a program whose commands `define` names. Returns: what the chosen command

@@ -86,7 +86,8 @@ void add_pack(Command& convert) {
                        "mmaudit convert pack --inst mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --a pruned.npy --out "
                        "s.npy --metadata m.npy"});
   add_instruction_option(command, options->instruction).required();
-  command.option("--a", options->a, "A: (M, K) or (batch, M, K), .npy or .safetensors[:tensor]").required();
+  command.option("--a", options->a, "A: (M, K) or (batch, M, K), .npy[:format] or .safetensors[:tensor]")
+      .required();
   command.flag(
       "--prune", options->prune,
       "leave out the smallest elements of a group that has too many; without it such an A is refused");

@@ -20,13 +20,10 @@ struct RecordOptions {
 int record(const RecordOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
   std::vector<Instruction> chosen;
-  for (const std::string& name : options.instructions) {
-    if (name == "all") {
-      chosen = all_instructions(options.wgmma_n, options.tcgen05_m);
-      break;
-    }
-    chosen.push_back(require_instruction(name));
-  }
+  for (const std::string& name : options.instructions)
+    if (name != "all") chosen.push_back(require_instruction(name));
+  if (chosen.size() != options.instructions.size())
+    chosen = all_instructions(options.wgmma_n, options.tcgen05_m);
   const device::DeviceInfo gpu = require_device();
   RecordQuestion question = options.question;
   question.provenance = device::provenance_of(gpu);

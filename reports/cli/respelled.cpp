@@ -35,6 +35,7 @@ CommandLine respelled(std::vector<std::string> words,
     const std::vector<std::string> now{std::istream_iterator<std::string>(text), {}};
     words.insert(words.erase(at), now.begin(), now.end());
   }
+  if (const auto chosen = command(); chosen != words.end()) line.command = *chosen;
   line.words = std::move(words);
   return line;
 }

@@ -22,10 +22,10 @@ std::string_view new_spelling(std::string_view command);
 
 /// A command line without the program's name, as it is parsed: old commands as new ones, `help X` as
 /// `X --help`, `version` as `--version`. `note` says the new name of an old one, else is
-/// empty. `of_help`: it was `help X`.
+/// empty. `command`: the word that chooses one, if any. `of_help`: it was `help X`.
 struct CommandLine {
   std::vector<std::string> words;
-  std::string note;
+  std::string note, command;
   bool of_help = false;
 };
 /// `has_value`: whether an option that stands before the command takes the word behind it.

@@ -1,13 +1,16 @@
 // mmaudit completions, mmaudit man: what the build installs for shells and for man(1).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
+#include "beside.hpp"
 #include "command_text.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/gemm_combination.hpp"
 #include "mmaudit/version.hpp"
+#include "programs.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -16,9 +19,18 @@ struct ShellOptions {
   std::string shell, out;
 };
 
+/// Of `mmaudit`; commands of mmaudit-bench with their options, where it is installed.
 CommandText program_text(const Command& program) {
   CommandText text = program.described();
   text.exit_codes = kExitCodes;
+  std::erase_if(text.commands, [](const CommandText& one) { return one.purpose == kForeign; });
+  for (const CommandText& theirs : described_by_bench())
+    for (CommandText& one : text.commands)
+      if (one.path == theirs.path) {
+        const std::string purpose = one.purpose;
+        one = theirs;
+        one.purpose = purpose;
+      }
   return text;
 }
 
@@ -48,13 +60,13 @@ int manual(const ShellOptions& options, const Command& program) {
     return kAllGood;
   }
   make_folder(options.out);
-  write_pages(program.described(), options.out, version);
+  write_pages(program_text(program), options.out, version);
   return kAllGood;
 }
 
 }  // namespace
 
-void add_shell(Command& app) {
+void add_completions(Command& app) {
   auto options = std::make_shared<ShellOptions>();
   Command completions =
       app.command("completions", "Completion script for a shell (cmake --install puts all three in place)",
@@ -63,12 +75,25 @@ void add_shell(Command& app) {
   completions.hide();
   completions.option("SHELL", options->shell, "bash, zsh or fish").required().one_of(completed_shells());
   completions.runs([options, app](const Context&) { return print_completions(*options, app); });
+}
+
+void add_man(Command& app) {
+  auto options = std::make_shared<ShellOptions>();
   Command man = app.command("man", "Manual pages (cmake --install puts them in place)",
                             {"mmaudit man | man -l -", "mmaudit man --out man1"});
   man.hide();
   man.option("--out DIR", options->out,
              "write a page per command into this folder; without it the first is printed");
   man.runs([options, app](const Context&) { return manual(*options, app); });
+}
+
+void add_describe(Command& app) {
+  Command command = app.command("describe", "The commands and their options as JSON", {});
+  command.hide();
+  command.runs([app](const Context&) {
+    print(description_of(app.described()) + "\n");
+    return kAllGood;
+  });
 }
 
 }  // namespace mmaudit::cli

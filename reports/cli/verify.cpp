@@ -5,6 +5,7 @@
 #include <random>
 
 #include "common.hpp"
+#include "every_part.hpp"
 #include "mutation_score.hpp"
 #include "outputs.hpp"
 #include "verify.hpp"
@@ -31,10 +32,7 @@ int verify(VerifyOptions options, const Context& context) {
   if (options.strength) {
     const std::vector<RecordingScore> scores =
         score_recordings(corpus_folder(options.corpus), options.instructions, progress);
-    if (scores.empty())
-      refuse(
-          "--inst: found no recording of such an instruction, allowed: part of a recorded instruction's "
-          "name");
+    require_each("--inst", options.instructions, scores, kRecordedPart, &RecordingScore::instruction);
     return options.outputs.publish(report_of(scores, !options.instructions.empty()), context);
   }
   if (!options.has_seed) options.seed = std::random_device{}();

@@ -1,20 +1,19 @@
 #include "mmaudit/csv.hpp"
+#include "mmaudit/printable.hpp"
 #include "mmaudit/report/report.hpp"
 
 namespace mmaudit::report {
 std::string to_csv(const Table& table) {
   constexpr std::string_view kEnd = "\r\n";
-  std::vector<std::string_view> head;
-  head.reserve(table.columns.size());
-  for (const Column& column : table.columns) head.emplace_back(column.header);
-  std::string out = csv::line_of(head, kEnd);
+  std::vector<std::string_view> fields;
+  for (const Column& column : table.columns) fields.emplace_back(column.header);
+  std::string out = csv::line_of(fields, kEnd);
   for (const auto& row : table.rows) {
-    std::vector<std::string_view> fields;
-    fields.reserve(row.size());
+    fields.clear();
     for (const Cell& cell : row) fields.emplace_back(cell.text);
     out += csv::line_of(fields, kEnd);
   }
-  return out;
+  return made_visible(out);  // names of a user's file may hold what a terminal obeys
 }
 
 namespace {

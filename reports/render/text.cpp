@@ -82,10 +82,10 @@ std::vector<std::vector<Cell>> with_last_broken(const std::vector<std::vector<Ce
 }
 
 std::string text_of(const Section& section, bool colour) {
-  std::string out = section.title.empty() ? "" : fmt::format("\n{}\n", section.title);
+  std::string out = section.title.empty() ? "" : '\n' + wrapped(section.title);
   if (!section.remark.empty()) out += wrapped(section.remark);
   for (const Table& table : section.tables) {
-    if (has_own_title(table, section)) out += fmt::format("\n{}\n", table.title);
+    if (has_own_title(table, section)) out += '\n' + wrapped(table.title);
     out += to_text(table, colour);
   }
   for (const std::string& line : section.lines) out += wrapped(line, "  - ");

@@ -73,6 +73,17 @@ int Compared::count(Change change) const {
                                         [&](const SweepComparison& one) { return one.change == change; }));
 }
 
+double Compared::share() const {
+  const std::size_t all = points.size() + only_before.size();
+  return all == 0 ? 0 : static_cast<double>(points.size()) / static_cast<double>(all);
+}
+
+std::string share_text(std::uint64_t seen, std::uint64_t all, std::string_view what, double least) {
+  const double share = all == 0 ? 0 : static_cast<double>(seen) / static_cast<double>(all);
+  return fmt::format("{} of {} {} ({:.1f}%{})", seen, all, what, 100 * share,
+                     share < least ? fmt::format(", at least {:.3g}% are needed", 100 * least) : "");
+}
+
 std::string_view name_of(Change change) {
   constexpr std::string_view kNames[] = {"SAME", "FAST", "SLOW", "AMBIGUOUS"};
   return kNames[static_cast<int>(change)];
@@ -93,14 +104,16 @@ void add_alone(report::Table& table, std::string_view which, const std::vector<s
 
 }  // namespace
 
-report::Report report_of(const Compared& compared) {
+report::Report report_of(const Compared& compared, double least) {
   using Row = const SweepComparison&;
   const int slow = compared.count(Change::slow);
   report::Report out{.title = "Two sweeps, point by point"};
-  out.tone = slow == 0 ? report::Tone::good : report::Tone::bad;
+  const std::size_t seen = compared.points.size();
+  out.tone = slow == 0 && seen != 0 && compared.share() >= least ? report::Tone::good : report::Tone::bad;
   out.headline =
-      fmt::format("{} points: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new",
-                  compared.points.size(), compared.count(Change::same), compared.count(Change::fast), slow,
+      fmt::format("{}: {} the same, {} faster, {} slower, {} ambiguous; {} gone, {} new",
+                  share_text(seen, seen + compared.only_before.size(), "points of OLD", least),
+                  compared.count(Change::same), compared.count(Change::fast), slow,
                   compared.count(Change::ambiguous), compared.only_before.size(), compared.only_after.size());
   out.headline_last = true;
   out.records = report::table_of<SweepComparison>(

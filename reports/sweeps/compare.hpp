@@ -29,7 +29,16 @@ struct Compared {
   std::vector<SweepComparison> points;
   std::vector<std::string> only_before, only_after;  ///< keys
   [[nodiscard]] int count(Change change) const;
+  /// Of the points that the old sweep measured, those that the new one has too.
+  [[nodiscard]] double share() const;
 };
+
+/// A comparison or a gate that saw less than this share of a sweep does not pass, unless its user lowers it.
+inline constexpr double kLeastShare = 0.9;
+
+/// "8 of 8410 points of OLD (0.1%), at least 90% are needed": `seen` of `all` of `what`, and what is needed
+/// where it is not reached.
+std::string share_text(std::uint64_t seen, std::uint64_t all, std::string_view what, double least);
 
 /// Noise counts as at least this: medians of cycles can be equal to the last digit.
 inline constexpr double kLeastNoise = 0.005;
@@ -42,8 +51,8 @@ Change classify(double before, double noise_before, double after, double noise_a
 Compared compare(const SweepResult& before, const SweepResult& after);
 
 std::string_view name_of(Change change);
-/// Bad where a point is slower. Everything that is not the same as tables, all as records; many points that
-/// one sweep alone has are counted per benchmark.
-report::Report report_of(const Compared& compared);
+/// Bad where a point is slower, or less than `least` of the old points were seen. Everything that is not the
+/// same as tables, all as records; many points that one sweep alone has are counted per benchmark.
+report::Report report_of(const Compared& compared, double least = kLeastShare);
 
 }  // namespace mmaudit::sweeps

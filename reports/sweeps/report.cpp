@@ -259,6 +259,20 @@ std::vector<Table> gpu_tables(const SweepResult& result) {
                 number_column("compared", get(tag::kCompared))})};
 }
 
+/// A mean power above the enforced limit is no property of the GPU.
+std::vector<std::string> above_limit(const SweepResult& result) {
+  const auto over = [](const Point& point) {
+    return point.get(tag::kWatts).value_or(0) > point.get(tag::kLimit).value_or(1e9);
+  };
+  const Points points = points_with(result, over);
+  if (points.empty()) return {};
+  const Point& most = *highest(points, [](const Point& point) { return point.get(tag::kWatts); });
+  return {fmt::format(
+      "{} points have a power above the enforced limit, up to {:.0f} W of {:.0f} W ({}): that is an "
+      "error of the measurement, which a larger --energy-seconds makes smaller",
+      points.size(), *most.get(tag::kWatts), *most.get(tag::kLimit), most.key())};
+}
+
 /// How it was measured, and the verdict.
 void add_method(report::Report& report, const SweepResult& result) {
   double compared = 0;
@@ -318,6 +332,8 @@ report::Report report_of(const SweepResult& result, std::span<const SweepResult>
   report.lead = origin_of(result.provenance);
   if (!result.gate.empty()) report.lead.push_back(result.gate);
   add_method(report, result);
+  report.warnings.title = "Look at this first";
+  report.warnings.lines = above_limit(result);
   report.sections = findings_sections(result);
   for (Section& section : memory_sections(result)) report.sections.push_back(std::move(section));
   report.sections.push_back(roofline_section(result, ceilings));

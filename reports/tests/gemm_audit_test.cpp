@@ -133,6 +133,26 @@ TEST(GemmAudit, VerdictsByHand) {
   }
 }
 
+TEST(GemmAudit, OneCombinationThatCannotBeJudgedDoesNotPass) {
+  GemmAudit audit;
+  for (const double total : {0.1, 0.2}) {
+    GemmAuditRow& row = audit.rows_of.emplace_back();
+    row.errors.compared = row.errors.elements = 4;
+    row.errors.total = total;
+  }
+  for (const std::optional<double>& limit : {std::optional<double>{}, {0.5}}) {
+    audit.limit = limit;
+    audit.rows_of[1].errors.zero_product = false;
+    judge(audit);
+    EXPECT_EQ(exit_code(report_of(audit)), 0);
+    audit.rows_of[1].errors.zero_product = true;  // as of the part of D that is computed for a slow datapath
+    judge(audit);
+    EXPECT_EQ(exit_code(report_of(audit)), 1);
+    EXPECT_EQ(report_of(audit).headline.find("Not all that was asked for is judged: 1 of 2 combinations"), 0U)
+        << report_of(audit).headline;
+  }
+}
+
 TEST(GemmAudit, OfNoCombinationDoesNotPass) {
   GemmAudit audit;
   audit.limit = 1;

@@ -255,6 +255,22 @@ TEST(JUnit, CountsFailuresAndErrorsApart) {
   EXPECT_NE(text.find("<error message=\"message\">text</error>"), std::string::npos) << text;
 }
 
+/// Text goes through print(), and JSON is read by programs.
+TEST(Renderers, NothingHiddenIsInAFile) {
+  const std::string hidden = "a\x1b[31m\u202eb";
+  Report report{.title = hidden, .headline = hidden, .suite = "s"};
+  report.cases.push_back({hidden, hidden, TestCase::Outcome::failure, hidden, hidden});
+  report.sections.push_back(
+      {.title = hidden, .tables = {{.title = hidden, .columns = {hidden}, .rows = {{hidden}}}}});
+  for (const Renderer& one : renderers()) {
+    if (one.name == "text" || one.name == "json") continue;
+    const std::string drawn = one.draw(report, false);
+    EXPECT_EQ(drawn.find('\x1b'), std::string::npos) << one.name;
+    EXPECT_EQ(drawn.find("\u202e"), std::string::npos) << one.name;
+    EXPECT_NE(drawn.find("\\u202e"), std::string::npos) << one.name;
+  }
+}
+
 TEST(Renderers, DrawEveryReportAndAreFoundByName) {
   const Report report{.title = "only a title"};
   for (const Renderer& one : renderers()) {

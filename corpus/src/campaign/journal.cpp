@@ -55,7 +55,7 @@ void Tally::take(const std::string& line, const std::string& where) {
     const auto sum = entry.at("checksum").get<std::string>();
     entry.erase("checksum");
     if (checksum_of(entry) != sum)
-      refuse("{}: checksum: found the checksum of another line, allowed: {}", where, checksum_of(entry));
+      refuse("{}: checksum: found {}, allowed: the checksum of the line", where, printable(sum, 40));
     WorkItem item;
     Count count;
     for_each_field(item, count, [&](const char* key, auto& value) {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <set>
 
 #include "campaign/json.hpp"
 #include "mmaudit/corpus/text_file.hpp"
@@ -91,7 +94,15 @@ Mismatch example_from(const Json& one, const std::string& file) {
   return mismatch_from(one, *instruction, file);
 }
 
-/// Refuses counts that are not the sums of their parts: a checksum finds damage, not a file that was made.
+constexpr std::uint64_t kAny = UINT64_MAX;
+constexpr auto kClassNames = [] {
+  std::array<std::string_view, gen::kInputClasses> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = gen::name_of(static_cast<gen::InputClass>(i));
+  return names;
+}();
+
+/// Refuses counts that are not the sums of their parts, a complete result with less than was asked for, and
+/// what is there twice: a checksum finds damage, not a file that was made.
 void check(const Json& result, const std::string& file) {
   const auto count = [&](const Json& of, const char* key) {
     std::uint64_t value = 0;
@@ -119,21 +130,41 @@ void check(const Json& result, const std::string& file) {
     require("mismatches", count(of, "mismatches"), 0, count(of, "dots"));
   };
   require_sums(result, result.at("instructions"));
-  for (const Json& one : result.at("instructions")) require_sums(one, one.at("families"));
+  const auto complete = result.at("complete").get<bool>();
+  std::set<std::string> names;
+  for (const Json& one : result.at("instructions")) {
+    require_sums(one, one.at("families"));
+    for (const auto& [name, counts] : one.at("families").items())
+      if (std::find(std::begin(kClassNames), std::end(kClassNames), name) == std::end(kClassNames))
+        refuse("{}: families: found {}, allowed: {}", file, in_quotes(name), names_of(kClassNames));
+    const auto name = one.at("instruction").get<std::string>();
+    if (!names.insert(name).second)
+      refuse("{}: instructions: found {} twice, allowed: once", file, in_quotes(name));
+    if (complete) require("dots of a complete result", count(one, "dots"), count(result, "dots_asked"), kAny);
+  }
+  require("instructions", names.size(), 1, kAny);
   require("examples", result.at("examples").size(), count(result, "mismatches") == 0 ? 0 : 1,
           std::min<std::uint64_t>(count(result, "mismatches"), kMostExamples));
-  for (const Json& one : result.at("examples")) static_cast<void>(example_from(one, file));
-  const auto complete = result.at("complete").get<bool>();
+  for (const Json& one : result.at("examples")) {
+    static_cast<void>(example_from(one, file));
+    if (const auto name = one.at("instruction").get<std::string>(); !names.contains(name))
+      refuse("{}: examples: instruction: found {}, allowed: one of the result", file, in_quotes(name));
+  }
   if (!result.contains("parts")) return;  // old results
-  std::uint64_t left = 0;
+  std::uint64_t done = 0;
   for (const Json& part : result.at("parts")) {
     require("parts: stretches_done", count(part, "stretches_done"), 0, count(part, "stretches"));
     require("parts: dots_done", count(part, "dots_done"), 0, count(part, "dots"));
-    left += count(part, "stretches") == count(part, "stretches_done") ? 0 : 1;
+    require("parts: dots_done", count(part, "dots_done"), 0, count(result, "dots") - done);
+    done += count(part, "dots_done");
   }
-  require("not_done", result.at("not_done").size(), left, left);
-  if (complete != (left == 0))
-    throw InputError(fmt::format("{}: complete: found {}, allowed: {}", file, complete, left == 0));
+  require("parts: dots_done", done, count(result, "dots"), count(result, "dots"));
+  Json derived = result;
+  list_not_done(derived);
+  for (const char* field : {"complete", "not_done"})
+    if (derived.at(field).sorted() != result.at(field).sorted())
+      refuse("{}: {}: found {}, allowed: {}, as the parts say", file, field,
+             printable(result.at(field).ascii(), 40), printable(derived.at(field).ascii(), 40));
 }
 
 /// Calls `use` with the content of a result file, whose checksum is right.
@@ -147,8 +178,8 @@ auto with_result(const std::string& text, const std::string& file, const Use& us
     const auto sum = result.at("checksum").get<std::string>();
     result.erase("checksum");
     if (checksum_of(result) != sum)
-      refuse("{}: checksum: found {}, allowed: {}, the checksum of its content", file, printable(sum, 40),
-             checksum_of(result));
+      refuse("{}: checksum: found {}, allowed: the checksum of its content (the file was changed)", file,
+             printable(sum, 40));
     check(result, file);
     return use(std::move(result));
   } catch (const JsonError&) {

@@ -53,8 +53,11 @@ std::vector<Benchmark> select_benchmarks(const std::vector<std::string>& parts) 
           return benchmark.name.find(part) != std::string::npos;
         }))
       chosen.push_back(benchmark);
-  if (chosen.empty())
-    refuse("--inst: found no such instruction, allowed: part of a name that `mmaudit sweep --list` prints");
+  for (const std::string& part : parts)
+    if (part.empty() || std::none_of(chosen.begin(), chosen.end(), [&](const Benchmark& one) {
+          return one.name.find(part) != std::string::npos;
+        }))
+      refuse("--inst: found {}, allowed: part of a name that `mmaudit sweep --list` prints", in_quotes(part));
   return chosen;
 }
 

@@ -97,10 +97,10 @@ TEST(WorkedExample, WithoutMasksTheSeamsAreWrong) {
   EXPECT_EQ(differences(convolve(problem, how).d, found), 0);
 }
 
-// Algorithm 3 as printed. The reading: lanes move away from lane 0, and the new pixel goes to the last lane.
+// The direction of Algorithm 3's listing: lanes move away from lane 0. The new pixel goes to the last lane.
 // Then eight lanes of nine are wrong, 336 of 378 outputs; a wrong sum can equal the right one by chance. With
 // small integers and one channel such chances occur, and some data give 335.
-TEST(WorkedExample, Algorithm3AsPrintedIsWrongInEightLanesOfNine) {
+TEST(WorkedExample, TheDirectionOfTheListingIsWrongInEightLanesOfNine) {
   Shape small;
   small.channels = 1;
   std::map<int, int> seen;
@@ -109,15 +109,15 @@ TEST(WorkedExample, Algorithm3AsPrintedIsWrongInEightLanesOfNine) {
       const Problem problem = few_bits ? problem_of(small, "ampere", "mma.m16n8k64.s32.s4.s4.s32", seed)
                                        : problem_of({}, "blackwell", kI8, seed);
       const std::vector<std::uint64_t> wanted = reference(problem);
-      const Result printed = convolve(problem, algorithm("printed"), 9);
-      EXPECT_EQ(printed.counts.loads, 462U);
+      const Result reversed = convolve(problem, algorithm("reversed"), 9);
+      EXPECT_EQ(reversed.counts.loads, 462U);
       if (few_bits)
-        ++seen[differences(printed.d, wanted)];
+        ++seen[differences(reversed.d, wanted)];
       else
-        EXPECT_EQ(differences(printed.d, wanted), 336);
+        EXPECT_EQ(differences(reversed.d, wanted), 336);
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (i / 3 % 9 != 8) continue;
-        EXPECT_EQ(printed.d[i], wanted[i]) << i;
+        EXPECT_EQ(reversed.d[i], wanted[i]) << i;
       }
     }
   }

@@ -83,13 +83,12 @@ class ChainErrorBound {
   int steps_ = 0, addends_ = 0;
 };
 
-/// What: most that an addition in binary32 to nearest even loses when the sum's magnitude is at most
+/// What: most that an addition in `format` to nearest even loses when the sum's magnitude is at most
 /// `magnitude`.
-inline double total_error_bound(double magnitude) {
-  constexpr FormatSpec kF32 = spec_of(Format::f32);
+inline double total_error_bound(double magnitude, const FormatSpec& format = spec_of(Format::f32)) {
   const std::int64_t exponent = detail::exponent_of_magnitude(magnitude);
-  const std::int64_t least = kF32.min_exponent();
-  return detail::power_for_bound((exponent < least ? least : exponent) - kF32.fraction_bits - 1);
+  const std::int64_t least = format.min_exponent();
+  return detail::power_for_bound((exponent < least ? least : exponent) - format.fraction_bits - 1);
 }
 
 }  // namespace mmaudit

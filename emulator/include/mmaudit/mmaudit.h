@@ -250,18 +250,19 @@ typedef struct mmaudit_gemm {
  * the plan in words; free with mmaudit_free(). MMAUDIT_BAD_INPUT where the plan is not known. */
 MMAUDIT_API int mmaudit_gemm_predict(const mmaudit_gemm* work, char** plan_text);
 
-/* The tolerance of a product: the exact value of A B + C of every element, and the largest |D - exact| that
- * the arithmetic of the instruction allows (docs/audit.md). `work` without d and without an epilogue; `exact`
- * and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a NaN or infinite
- * has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where no bound is known.
+/* The tolerance of a product: the exact value of A B + C of every element, or of the epilogue, and the
+ * largest |D - exact| that the arithmetic of the instruction allows (docs/audit.md). `work` without d;
+ * `exact` and `bound`: (batch, m, n) doubles, either may be null. An element whose exact value is a NaN or
+ * infinite has a NaN as its bound, one that may overflow an infinite one. MMAUDIT_BAD_INPUT where no bound is
+ * known.
  */
 MMAUDIT_API int mmaudit_gemm_tolerance(const mmaudit_product* work, mmaudit_out exact, mmaudit_out bound);
 
 typedef struct mmaudit_gemm_check {
   size_t size;
-  int32_t within;            /* 1: no element is off by more than its bound, and no NaN is unexpected */
-  int32_t vacuous;           /* 1: a D of zeros would pass too, and this one has not the model's bits */
-  uint64_t elements, beyond; /* checked, and off by more than their bound */
+  int32_t within;  /* 1: one was checked, none is off by more than its bound, no NaN is unexpected */
+  int32_t vacuous; /* 1: a D of zeros would pass too, and this one has not the model's bits */
+  uint64_t elements, beyond;                      /* checked, and off by more than their bound */
   uint64_t worst_matrix, worst_row, worst_column; /* the largest |D - exact| / bound */
   double worst_exact, worst_found, worst_bound;
 } mmaudit_gemm_check;
@@ -273,20 +274,21 @@ MMAUDIT_API int mmaudit_check_gemm(const mmaudit_product* work, mmaudit_gemm_che
 
 typedef struct mmaudit_gemm_closeness {
   size_t size;
-  int32_t close;               /* 1: bit-exact, or everything below is what chance allows */
+  int32_t close;               /* 1: bit-exact, or everything below is what another order allows */
   int32_t follows;             /* 1: D follows the model's order, so that elements which differ are wrong */
   uint64_t elements;           /* compared */
   uint64_t bit_exact;          /* with the bits of mmaudit_matmul(); any NaN equals any NaN */
-  uint64_t beyond;             /* further from the model's than chance allows */
-  double drift, drift_limit;   /* mean of (D - model) / deviation, away from zero */
-  double spread, spread_limit; /* mean size of D's errors over the model's; from 1 / spread_limit on */
+  uint64_t beyond;             /* further from the model's than another order allows */
+  double drift, drift_limit;   /* mean of D - model, away from zero, less that of other orders */
+  double spread, spread_limit; /* mean size of D's errors over other orders'; from 1 / spread_limit on */
   uint64_t worst_matrix, worst_row, worst_column;
   double worst_exact, worst_found, worst_model, worst_limit;
 } mmaudit_gemm_closeness;
 
-/* `work->d`, which is read, against mmaudit_matmul() by chance: another order inside a chain passes, a
- * missing instruction, another promotion, other scales or one wrong element do not (docs/audit.md).
- * `false_alarm`: the chance that a correct D does not pass, above 0 and below 1. `explanation`: as above. */
+/* `work->d`, which is read, against mmaudit_matmul(): another order inside the instructions passes, a missing
+ * instruction, another promotion, other scales or one wrong element do not (docs/audit.md). `false_alarm`:
+ * the chance that a correct D in a random order does not pass, above 0 and below 1. `explanation`: as above.
+ */
 MMAUDIT_API int mmaudit_check_gemm_close(const mmaudit_product* work, double false_alarm,
                                          mmaudit_gemm_closeness* result, char** explanation);
 

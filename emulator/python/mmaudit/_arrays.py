@@ -134,9 +134,9 @@ def cast(source: np.ndarray, from_: str, to: str, how: Casting, dtype: np.dtype)
     return result, {"total": source.size, **_library.values_of(counts)}
 
 
-def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
+def operand(field: str, array: Any, name: str, how: Casting, hint: str = "rounding='rn' would convert it") -> np.ndarray:
     """A contiguous array of a dtype that holds format `name`. Copies only if `array` is not contiguous or `how` converts
-    it."""
+    it. `hint`: what a refusal of another format ends with."""
     array = array_of(field, array)
     accepted = _accepted(name)
     if array.dtype in accepted and _said(array.dtype) in (None, name):
@@ -145,7 +145,7 @@ def operand(field: str, array: Any, name: str, how: Casting) -> np.ndarray:
     if source is not None and how.rounding is not None:
         return cast(array, source, name, how, raw_dtype(name))[0]
     allowed = ", ".join([f"{accepted[0]} (raw bits of {name})"] + [str(dtype) for dtype in accepted[1:]])
-    hint = "; rounding='rn' would convert it" if source is not None else ""
+    hint = f"; {hint}" if source is not None and hint else ""
     raise refused(f"{field} dtype", _said(array.dtype) or array.dtype, f"{allowed}{hint}")
 
 

@@ -3,7 +3,7 @@ import math
 import operator
 from ctypes import byref, c_uint64
 from dataclasses import dataclass
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -39,12 +39,22 @@ def _finite(field: str, value: Any) -> np.float32:
     return number
 
 
+def _epilogue(alpha: Optional[float], beta: Optional[float], d_format: Optional[str]) -> Dict[str, Any]:
+    """The fields of a product structure that finish the sums; without `d_format` the sums are D."""
+    if alpha is None and beta is None and d_format is None:
+        return {"epilogue": 0, "d_format": None, "alpha": 1.0, "beta": None}
+    output = d_format or "f32"
+    _arrays.raw_dtype(output)  # refuses an unknown format
+    single = [None if x is None else float(_finite(field, x)) for field, x in (("alpha", alpha), ("beta", beta))]
+    return {"epilogue": 1, "d_format": output, "alpha": 1.0 if single[0] is None else single[0], "beta": single[1]}
+
+
 def _product(
-    spec: _library.Instruction, arch: str, inst: str, output: str, a: Any, b: Any, c: Optional[Any],
+    spec: _library.Instruction, arch: str, inst: str, ending: Dict[str, Any], a: Any, b: Any, c: Optional[Any],
     promote: Optional[int], split_k: int, how: Casting, scale_a: Optional[Any] = None, scale_b: Optional[Any] = None,
     scale_layout: str = "rows", metadata: Optional[Any] = None,
 ) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
-    """A product structure without D and epilogue, the arrays it points to, and the shape of D."""
+    """A product structure without D, with this _epilogue(), the arrays it points to, and the shape of D."""
     promote = _whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
     split_k = _whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
     a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a, how), _arrays.operand("b", b, spec.b, how))
@@ -52,7 +62,7 @@ def _product(
     k, n = (2 * stored if spec.sparse else stored), b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
     if c is not None:
-        c = _arrays.operand("c", c, output, how)
+        c = _arrays.operand("c", c, ending["d_format"] or spec.d, how)
         _arrays.require_shape("c", c, shape, "as D")
     blocks = spec.blocks(k)
     if scale_layout == "blocked":  # of any shape: the library counts the bytes
@@ -63,7 +73,7 @@ def _product(
     metadata = _arrays.side_bytes("metadata", metadata, (batch, m, stored), "batch, m, k / 2")
     arrays = {"a": a, "b": b, "c": c, "scale_a": scale_a, "scale_b": scale_b, "metadata": metadata}
     work = _arrays.filled(_library.Product(), arch=arch, inst=inst, batch=batch, m=m, n=n, k=k, promote=promote,
-                          split_k=split_k, scale_layout=scale_layout, **arrays)
+                          split_k=split_k, scale_layout=scale_layout, **ending, **arrays)
     return work, [x for x in arrays.values() if x is not None], shape
 
 
@@ -118,28 +128,24 @@ def matmul(
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
     spec = _library.instruction(arch, inst)
-    single = {field: _finite(field, value)
-              for field, value in (("alpha", alpha), ("beta", beta), ("factor_a", factor_a), ("factor_b", factor_b))
-              if value is not None}
     if factor_a is not None or factor_b is not None:
         one = np.float32(1)
+        of_sum, of_a, of_b = (one if x is None else _finite(field, x)
+                              for field, x in (("alpha", alpha), ("factor_a", factor_a), ("factor_b", factor_b)))
         with np.errstate(over="ignore"):
-            factors = single.get("factor_a", one) * single.get("factor_b", one)
-            alpha = float(_finite("alpha * factor_a * factor_b", single.get("alpha", one) * factors))
-    epilogue = any(x is not None for x in (alpha, beta, d_format))
-    output = (d_format or "f32") if epilogue else spec.d
-    _arrays.raw_dtype(output)  # refuses an unknown format
+            alpha = float(_finite("alpha * factor_a * factor_b", of_sum * (of_a * of_b)))
+    ending = _epilogue(alpha, beta, d_format)
+    output = ending["d_format"] or spec.d
     threads = threads_of(threads)
     limit = _available_memory() if memory is None else memory
     least = _result_bytes(a, b, output)
     if limit is not None and least > limit:  # before anything is copied
         raise refused("memory", f"{least} bytes needed for the result", f"{limit} bytes", MemoryError)
     work, kept, shape = _product(
-        spec, arch, inst, output, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
+        spec, arch, inst, ending, a, b, c, promote, split_k, _arrays.casting(rounding, saturate), scale_a, scale_b,
         scale_layout, metadata,
     )
-    _arrays.filled(work, threads=threads, epilogue=int(epilogue), d_format=output if epilogue else None,
-                   alpha=1.0 if alpha is None else alpha, beta=beta, simd=simd, plain=int(bool(plain)))
+    _arrays.filled(work, threads=threads, simd=simd, plain=int(bool(plain)))
     total = c_uint64()
     _library.check(lib.mmaudit_matmul_bytes(byref(work), byref(total)))
     needed = total.value - sum(array.nbytes for array in kept)
@@ -162,24 +168,25 @@ class Tolerance(NamedTuple):
 
 def tolerance(
     a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
-    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
+    d_format: Optional[str] = None, rounding: Optional[str] = None, saturate: bool = False,
     scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
     metadata: Optional[np.ndarray] = None,
 ) -> Tolerance:
-    """The exact value of every element of D = A * B + C, and the largest |D - exact| that the arithmetic of the
-    instruction allows.
+    """The exact value of every element of D = A * B + C, or of alpha * A * B + beta * C, and the largest |D - exact| that
+    the arithmetic of the instruction allows.
 
     Args:
-        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in matmul(). With ``rounding``, exact values
-            are computed from the converted operands.
+        a, b, c, inst, arch, promote, split_k, alpha, beta, d_format, scales, metadata, rounding, saturate: as in
+            matmul(). With ``rounding``, exact values are computed from the converted operands.
     Returns: (exact, bound), each (..., M, N).
     Range and rounding: exact within 2^-50 of the sum of all |a b|; the bound is a worst case (docs/audit.md). One
         thread, about 10^7 products per second.
     Raises: ValueError, in one line "field: found X, allowed: Y", also where no bound is known.
     """
     spec = _library.instruction(arch, inst)
-    work, _kept, shape = _product(spec, arch, inst, spec.d, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
-                                   scale_a, scale_b, scale_layout, metadata)
+    work, _kept, shape = _product(spec, arch, inst, _epilogue(alpha, beta, d_format), a, b, c, promote, split_k,
+                                  _arrays.casting(rounding, saturate), scale_a, scale_b, scale_layout, metadata)
     exact, bound = (np.empty((work.batch, work.m, work.n), np.float64) for _ in range(2))
     _library.check(lib.mmaudit_gemm_tolerance(byref(work), _arrays.written(exact), _arrays.written(bound)))
     return Tolerance(exact.reshape(shape), bound.reshape(shape))
@@ -190,7 +197,7 @@ class Check:
     """How a D compares with its tolerance. True in a condition, as in ``assert mmaudit.within(...)``, when every element
     is within its bound and a D of zeros would not be."""
 
-    within: bool  #: no element is off by more than its bound, and no NaN is unexpected
+    within: bool  #: an element was checked, none is off by more than its bound, and no NaN is unexpected
     vacuous: bool  #: a D of zeros would pass too, and this one has not the bits of matmul()
     elements: int  #: number checked
     beyond: int  #: number off by more than their bound
@@ -204,16 +211,24 @@ class Check:
         return self.within and not self.vacuous
 
 
+#: Formats of D that an epilogue takes as sums, and that it rounds to.
+_SUMS, _OUTPUTS = ("f32", "f16"), ("f32", "f16", "bf16")
+
+
 def _compared(
     d: Any, a: Any, b: Any, c: Optional[Any], inst: str, arch: str, promote: Optional[int], split_k: int,
+    alpha: Optional[float], beta: Optional[float], d_format: Optional[str],
     rounding: Optional[str], saturate: bool, scale_a: Optional[Any], scale_b: Optional[Any], scale_layout: str,
     metadata: Optional[Any],
 ) -> Tuple[_library.Product, List[np.ndarray]]:
     """A product structure whose D is the caller's, and the arrays it points to."""
     spec = _library.instruction(arch, inst)
-    work, kept, shape = _product(spec, arch, inst, spec.d, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
+    ending = _epilogue(alpha, beta, d_format)
+    work, kept, shape = _product(spec, arch, inst, ending, a, b, c, promote, split_k, _arrays.casting(rounding, saturate),
                                  scale_a, scale_b, scale_layout, metadata)
-    d = _arrays.operand("d", d, spec.d, Casting())
+    rounded = _arrays.format_of(_arrays.array_of("d", d).dtype)  # what a kernel may have made of the sums
+    hint = f"d_format='{rounded}' says that sums were rounded to it" if spec.d in _SUMS and rounded in _OUTPUTS else ""
+    d = _arrays.operand("d", d, ending["d_format"] or spec.d, Casting(), hint)
     _arrays.require_shape("d", d, shape, "as A B")
     work.d = _arrays.written(d)  # read only
     return work, [*kept, d]
@@ -221,20 +236,22 @@ def _compared(
 
 def within(
     d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
-    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
+    d_format: Optional[str] = None, rounding: Optional[str] = None, saturate: bool = False,
     scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
     metadata: Optional[np.ndarray] = None,
 ) -> Check:
     """Whether a D from anywhere, say a kernel, stays within tolerance() of A * B + C.
 
     Args:
-        d: (..., M, N): in the instruction's format of D, never converted.
-        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in tolerance().
-    Returns: a Check, true where D passes and a D of zeros would not.
+        d: (..., M, N): in the instruction's format of D, or in ``d_format``; never converted.
+        a, b, c, inst, arch, promote, split_k, alpha, beta, d_format, scales, metadata, rounding, saturate: as in
+            tolerance().
+    Returns: a Check, true where D has elements that pass and a D of zeros would not.
     Raises: ValueError, as tolerance().
     """
-    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
-                            metadata)
+    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, alpha, beta, d_format, rounding, saturate, scale_a,
+                            scale_b, scale_layout, metadata)
     found = _library.GemmCheck()
     explanation = _library.text_from(lib.mmaudit_check_gemm, byref(work), byref(found))
     return Check(
@@ -246,17 +263,17 @@ def within(
 
 @dataclass(frozen=True)
 class Closeness:
-    """How a D compares with matmul()'s by chance. True in a condition when it is what another order inside the chains
-    of the same arithmetic could give."""
+    """How a D compares with matmul()'s. True in a condition when it is what another order of the products inside the
+    instructions could give."""
 
-    close: bool  #: bit-exact, or everything below is what chance allows
+    close: bool  #: bit-exact, or everything below is what another order allows
     follows: bool  #: D follows the model's order, so that elements which differ are wrong
     elements: int  #: number compared
     bit_exact: int  #: number with the bits of matmul()
-    beyond: int  #: number further from matmul()'s than chance allows
-    drift: float  #: mean of (D - model) / deviation, away from zero
+    beyond: int  #: number further from matmul()'s than another order allows
+    drift: float  #: mean of (D - model) / unit, away from zero, less its mean over the drawn orders (docs/audit.md)
     drift_limit: float
-    spread: float  #: mean size of D's errors over the model's; chance allows 1 / spread_limit to spread_limit
+    spread: float  #: mean size of D's errors over that of the drawn orders; 1 / spread_limit to spread_limit is allowed
     spread_limit: float
     worst: Tuple[int, int, int]  #: matrix, row and column of the largest share of its limit
     exact: float  #: at the worst element, as are `found`, `model` and `limit`
@@ -271,25 +288,30 @@ class Closeness:
 
 def close(
     d: np.ndarray, a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
-    promote: Optional[int] = None, split_k: int = 1, rounding: Optional[str] = None, saturate: bool = False,
+    promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
+    d_format: Optional[str] = None, rounding: Optional[str] = None, saturate: bool = False,
     scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
     metadata: Optional[np.ndarray] = None, false_alarm: float = 1e-6, threads: int = 0,
 ) -> Closeness:
-    """Whether a D from anywhere, say a kernel, is what the arithmetic of the instruction gives, up to the order inside
-    its chains. A missing instruction, another promotion interval, other scales and one wrong element are caught.
+    """Whether a D from anywhere, say a kernel, is what the arithmetic of the instruction gives, up to the order of the
+    products inside every instruction. A missing instruction, another promotion interval, other scales and one wrong element
+    are caught.
 
     Args:
-        d: (..., M, N): in the instruction's format of D, never converted.
-        a, b, c, inst, arch, promote, split_k, scales, metadata, rounding, saturate: as in matmul().
-        false_alarm: chance that a correct D does not pass. threads: 0: one per core.
+        d: (..., M, N): in the instruction's format of D, or in ``d_format``; never converted.
+        a, b, c, inst, arch, promote, split_k, alpha, beta, d_format, scales, metadata, rounding, saturate: as in
+            matmul().
+        false_alarm: chance that a correct D in a random order does not pass (docs/audit.md). threads: 0: one per core.
     Returns: a Closeness. A D with the bits of matmul() always passes.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
-    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, rounding, saturate, scale_a, scale_b, scale_layout,
-                            metadata)
+    work, _kept = _compared(d, a, b, c, inst, arch, promote, split_k, alpha, beta, d_format, rounding, saturate, scale_a,
+                            scale_b, scale_layout, metadata)
     work.threads = threads_of(threads)
+    if not isinstance(false_alarm, (int, float, np.number)) or isinstance(false_alarm, np.complexfloating):
+        raise refused("false_alarm", repr(false_alarm), "a number above 0 and below 1")
     found = _library.GemmCloseness()
-    explanation = _library.text_from(lib.mmaudit_check_gemm_close, byref(work), false_alarm, byref(found))
+    explanation = _library.text_from(lib.mmaudit_check_gemm_close, byref(work), float(false_alarm), byref(found))
     return Closeness(
         bool(found.close), bool(found.follows), found.elements, found.bit_exact, found.beyond, found.drift,
         found.drift_limit, found.spread, found.spread_limit, (found.worst_matrix, found.worst_row, found.worst_column),

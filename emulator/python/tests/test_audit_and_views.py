@@ -60,6 +60,20 @@ class Audits(WithTool):
         with nowhere, self.assertRaisesRegex(RuntimeError, "found no program of this name, allowed: one on PATH"):
             mmaudit.audit(x, w)
 
+    def test_a_verdict_covers_what_it_names(self):
+        x, w = layer()
+        how = dict(dtype=["mxf8", "bf16"], policy="plain", max_rel_fro=0.5)
+        missing = mmaudit.audit(x, w, **how)
+        self.assertFalse(missing.passes)
+        self.assertEqual(missing["missing"], ["hopper has no combination with mxf8"])
+        self.assertTrue(mmaudit.audit(x, w, allow_missing=True, **how).passes)
+        self.assertTrue(mmaudit.audit(x, w, allow_missing=True, max_row_error=0.5, **how).passes)
+        self.assertFalse(mmaudit.audit(x, w, allow_missing=True, max_row_error=1e-9, **how).passes)
+        x[5] *= 1e30  # the norm hides the other rows
+        hidden = mmaudit.audit(x, w, dtype="e4m3", scale="tensor", policy="plain", max_rel_fro=0.1)
+        self.assertFalse(hidden.passes)
+        self.assertEqual(hidden.rows[0]["by_row"]["all_zero"], [i for i in range(64) if i != 5])
+
     def test_a_notebook_shows_it(self):
         x, w = layer()
         report = mmaudit.audit(x, w, dtype="bf16", policy="plain", max_rel_fro=0.5)

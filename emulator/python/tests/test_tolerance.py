@@ -81,6 +81,62 @@ class Checks(unittest.TestCase):
         self.assertTrue(check.within and check.vacuous)
         self.assertFalse(check)
 
+    def test_no_element_is_no_pass(self):
+        a, b = operands(64)
+        none = mmaudit.matmul(a[:0], b, inst=FP8)
+        for check in (mmaudit.within(none, a[:0], b, inst=FP8), mmaudit.close(none, a[:0], b, inst=FP8)):
+            self.assertFalse(check)
+            self.assertEqual(check.elements, 0)
+        nan = np.full_like(a, 0x7F)
+        self.assertFalse(mmaudit.within(mmaudit.matmul(nan, b, inst=FP8), nan, b, inst=FP8).within)
+
+    def test_rounded_sums(self):
+        rng = np.random.default_rng(4)
+        a, b = rng.standard_normal((48, 256)).astype(np.float16), rng.standard_normal((256, 48)).astype(np.float16)
+        c = rng.standard_normal((48, 48)).astype(np.float16)
+        order = np.concatenate([k + rng.permutation(16) for k in range(0, 256, 16)])
+        for inst, arch in ((F16, "hopper"), (F16, "ampere"), ("mma.m16n8k16.f16.f16.f16.f16", "ampere")):
+            for d_format in ("f32", "f16", "bf16"):
+                for more in ({}, {"alpha": 0.5, "beta": 2.0, "c": mmaudit.convert(c, d_format, "f16")}):
+                    how = {"inst": inst, "arch": arch, "d_format": d_format, **more}
+                    d = mmaudit.matmul(a, b, **how)
+                    self.assertEqual(mmaudit.assert_gemm_close(d, a, b, **how).bit_exact, d.size)
+                    other = mmaudit.matmul(a[:, order].copy(), b[order].copy(), **how)
+                    mmaudit.assert_gemm_close(other, a, b, **how)
+                    self.assertTrue(mmaudit.within(other, a, b, **how))
+                    self.assertFalse(mmaudit.close(d, a, b, **{**how, "alpha": 0.25}))
+                    exact, bound = mmaudit.tolerance(a, b, **how)
+                    expected = how.get("alpha", 1) * (a.astype(np.float64) @ b.astype(np.float64))
+                    if more:
+                        expected += 2 * mmaudit.convert(more["c"], "f64", d_format)
+                    np.testing.assert_allclose(exact, expected, rtol=0, atol=1e-9)
+                    self.assertTrue((np.abs(mmaudit.convert(other, "f64", d_format) - exact) <= bound).all())
+
+    def test_the_hint_names_what_helps(self):
+        a, b = (np.ones(s, np.float16) for s in ((16, 64), (64, 16)))
+        d = mmaudit.matmul(a, b, inst=F16, d_format="f16")
+        for function in (mmaudit.close, mmaudit.within):
+            for more in ({}, {"rounding": "rn"}):
+                with self.assertRaisesRegex(ValueError, r"^d dtype: found float16, allowed: uint32 .*; d_format='f16' says") as raised:
+                    function(d, a, b, inst=F16, **more)
+                self.assertNotIn("rounding", str(raised.exception))
+            self.assertTrue(function(d, a, b, inst=F16, d_format="f16"))
+        with self.assertRaisesRegex(ValueError, r"^d dtype: found float64, allowed: uint32 \(raw bits of f32\), float32$"):
+            mmaudit.close(d.astype(np.float64), a, b, inst=F16)
+        with self.assertRaisesRegex(ValueError, r"allowed: uint32 \(raw bits of s32\), int32$|allowed: uint32 \(raw bits of s32\)$"):
+            mmaudit.close(d, a.astype(np.int8), b.astype(np.int8), inst="mma.m16n8k32.s32.s8.s8.s32")
+
+    def test_integers_have_the_bits_of_the_model(self):
+        rng = np.random.default_rng(5)
+        a, b = (rng.integers(-128, 128, s, np.int8) for s in ((5, 64), (64, 7)))
+        inst = "mma.m16n8k32.s32.s8.s8.s32"
+        d = mmaudit.matmul(a, b, inst=inst)
+        self.assertTrue(mmaudit.close(d, a, b, inst=inst) and mmaudit.within(d, a, b, inst=inst))
+        np.testing.assert_array_equal(mmaudit.tolerance(a, b, inst=inst).exact, a.astype(np.int64) @ b.astype(np.int64))
+        d.view(np.int32)[2, 3] += 1
+        self.assertFalse(mmaudit.close(d, a, b, inst=inst))
+        self.assertFalse(mmaudit.within(d, a, b, inst=inst))
+
     def test_refusals(self):
         a, b = operands(64)
         for pattern, d, more in (
@@ -139,6 +195,19 @@ class Closeness(unittest.TestCase):
     def test_false_alarm_is_a_probability(self):
         with self.assertRaisesRegex(ValueError, r"^false_alarm: found 0, allowed: above 0 and below 1"):
             mmaudit.close(self.d(), self.a, self.b, inst=FP8, false_alarm=0)
+        for wrong in ("x", "0.5", None, 1j, [1e-3], np.complex64(1)):
+            with self.assertRaisesRegex(ValueError, r"^false_alarm: found .*, allowed: a number above 0 and below 1$"):
+                mmaudit.close(self.d(), self.a, self.b, inst=FP8, false_alarm=wrong)
+        self.assertTrue(mmaudit.close(self.d(), self.a, self.b, inst=FP8, false_alarm=np.float32(1e-3)))
+
+    def test_another_order_inside_the_instructions_passes(self):
+        inst = "mma.m16n8k32.f32.e4m3.e4m3.f32"
+        for seed in range(5):
+            order = np.concatenate([k + np.random.default_rng(seed).permutation(32) for k in range(0, 2048, 32)])
+            for more in ({}, {"promote": 128}, {"d_format": "bf16"}):
+                d = mmaudit.matmul(self.a[:, order].copy(), self.b[order].copy(), inst=inst, arch="ada", **more)
+                found = mmaudit.assert_gemm_close(d, self.a, self.b, inst=inst, arch="ada", **more)
+                self.assertLess(found.bit_exact, found.elements)
 
 
 if __name__ == "__main__":

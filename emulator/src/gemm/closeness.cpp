@@ -1,38 +1,117 @@
-// A D against matmul()'s by chance: what another order inside the chains may change, and no more.
+// A D against matmul()'s: what another order inside the instructions may change, and no more.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <numeric>
 #include <sstream>
 
+#include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/splitmix64.hpp"
 #include "mmaudit/tolerance.hpp"
 
 namespace mmaudit {
 namespace {
 
-constexpr std::uint64_t kLeast = 100;  // elements of which a mean or a spread says something
+constexpr std::uint64_t kLeast = 100;  // different elements of which a mean says something
+constexpr int kOrders = 16;            // drawn
+constexpr int kMostDraws = 128;        // of an order in one instruction
 constexpr double kTests = 4;           // elements, order, drift and spread share the false alarms
-
-/// A sum of independent uniform parts is further than this many deviations from its mean with at most this
-/// probability, on either side (Chernoff; a uniform part's moments are below the normal distribution's).
-double deviations_of(double probability) { return std::sqrt(2 * std::log(2 / probability)); }
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool same(double found, double model) { return found == model || (std::isnan(found) && std::isnan(model)); }
 
-/// Sums over the elements whose errors are random.
-struct Errors {
-  std::uint64_t count = 0;
-  double away = 0;              ///< of (D - model) / deviation, away from zero
-  double found = 0, model = 0;  ///< of |D - exact| / deviation, and of the model's
-  double chance = 0;            ///< elements that chance alone makes bit-exact, at most
-  std::vector<double> values;   ///< exact ones
+/// Rows of groups of `bytes` each, with the groups of every row in this order.
+std::vector<std::byte> reordered(const void* rows, std::uint64_t count,
+                                 const std::vector<std::uint64_t>& order, std::size_t bytes) {
+  std::vector<std::byte> out(count * order.size() * bytes);
+  const auto* from = static_cast<const std::byte*>(rows);
+  std::byte* to = out.data();
+  for (std::uint64_t row = 0; row < count; ++row, from += order.size() * bytes)
+    for (const std::uint64_t group : order) std::memcpy(to, from + group * bytes, bytes), to += bytes;
+  return out;
+}
+
+/// Elements of k that may be in any order: an instruction's, or a scale block's in it.
+std::uint64_t run_of(const Instruction& instruction) {
+  return static_cast<std::uint64_t>(
+      instruction.scale_block == 0 ? instruction.k : std::min(instruction.k, instruction.scale_block));
+}
+
+/// Calls use(problem) with copies of the operands whose products are in a random order inside every run, or
+/// inside one that is drawn; groups of a sparse A keep together.
+template <typename Use>
+void with_another_order(const Instruction& instruction, const Matmul& problem, bool everywhere, Draws& draws,
+                        const Use& use) {
+  const Sparsity sparsity = sparsity_of(instruction);
+  const auto group = static_cast<std::uint64_t>(sparsity.group),
+             kept = static_cast<std::uint64_t>(sparsity.kept);
+  const std::uint64_t run = run_of(instruction) / group;
+  std::vector<std::uint64_t> order(problem.k / group);
+  std::iota(order.begin(), order.end(), 0);
+  const std::uint64_t first = everywhere ? 0 : draws.below(detail::quotient_up(order.size(), run)) * run,
+                      last = everywhere ? order.size() : std::min(order.size(), first + run);
+  for (std::uint64_t at = first; at < last; ++at)
+    std::swap(order[at], order[at + draws.below(std::min(last, (at / run + 1) * run) - at)]);
+  const std::uint64_t rows = problem.batch * problem.m;
+  const auto a = reordered(problem.a, rows, order, kept * spec_of(instruction.a).storage_bytes());
+  const auto b =
+      reordered(problem.b, problem.batch, order, group * problem.n * spec_of(instruction.b).storage_bytes());
+  const auto metadata = reordered(problem.metadata, problem.metadata == nullptr ? 0 : rows, order, kept);
+  Matmul other = problem;
+  other.a = a.data(), other.b = b.data();
+  if (!metadata.empty()) other.metadata = reinterpret_cast<const std::uint8_t*>(metadata.data());
+  use(other);
+}
+
+/// What is measured of a D as a whole.
+struct Means {
+  double exact = 0;             ///< elements with the model's bits
+  double away = 0;              ///< mean of (D - model) / sqrt(reach_square), away from zero
+  double size = 0;              ///< logarithm of the mean of |D - exact| / sqrt(reach_square)
+  std::vector<double> changed;  ///< exact values of elements unlike the model's
 };
 
+Means means_of(const std::vector<double>& d, const std::vector<double>& model,
+               const GemmTolerance& tolerance) {
+  Means out;
+  double count = 0;
+  for (std::size_t e = 0; e < d.size(); ++e) {
+    out.exact += same(d[e], model[e]) ? 1 : 0;
+    const double unit = std::sqrt(tolerance.reach_square[e]), exact = tolerance.exact[e];
+    if (!(unit > 0) || !std::isfinite(d[e] - model[e]))
+      continue;  // no order changes it, or an order overflows
+    ++count;
+    out.away += std::copysign(1.0, exact) * (d[e] - model[e]) / unit;
+    out.size += std::fabs(d[e] - exact) / unit;
+    if (d[e] != model[e]) out.changed.push_back(exact);
+  }
+  out.away /= std::max(count, 1.0), out.size = std::log(out.size / std::max(count, 1.0));
+  return out;
+}
+
 /// Elements that repeat another are no evidence of their own.
-double distinct(std::vector<double> values) {
+std::uint64_t distinct(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
-  return static_cast<double>(std::unique(values.begin(), values.end()) - values.begin());
+  return static_cast<std::uint64_t>(std::unique(values.begin(), values.end()) - values.begin());
+}
+
+/// Where one more value of the kind of `drawn` lies, but for a chance `alarm`.
+struct Range {
+  double middle, reach;
+};
+/// Student's t: of n + 1 normal numbers one is further than t s sqrt(1 + 1/n) from the mean of the others
+/// with a chance of at most (1 + t^2 / (n - 1))^(-(n - 1) / 2), the cap of a sphere.
+Range range_of(const std::array<double, kOrders>& drawn, double alarm) {
+  const double count = kOrders, free = count - 1;
+  const double mean = std::accumulate(drawn.begin(), drawn.end(), 0.0) / count;
+  double square = 0;
+  for (const double each : drawn) square += (each - mean) * (each - mean);
+  const double t = std::sqrt(free * (std::pow(alarm, -2 / free) - 1));
+  return {mean, t * std::sqrt(square / free * (1 + 1 / count))};
 }
 
 }  // namespace
@@ -46,84 +125,107 @@ bool GemmCloseness::close() const {
 
 GemmCloseness check_gemm_close(const Instruction& instruction, const Datapath& datapath,
                                const Matmul& problem, const ClosenessOptions& options) {
-  const FormatSpec d = spec_of(instruction.d);
-  const std::uint64_t count = problem.batch * problem.m * problem.n, bytes = d.storage_bytes();
-  std::vector<std::byte> model(count * bytes);
-  Matmul work = problem;
-  work.d = model.data();
-  matmul(instruction, datapath, work, {.threads = options.threads, .level = {}, .progress = {}});
-  const GemmTolerance tolerance = gemm_tolerance(instruction, datapath, problem, options.threads);
-
+  const FormatSpec format = output_of(instruction, problem);
   GemmCloseness out;
-  Errors errors;
+  out.elements = problem.batch * problem.m * problem.n;
+  out.drift_limit = out.spread_limit = kInfinite;
+  std::vector<std::byte> bits(out.elements * format.storage_bytes());
+  const auto numbers = [&](const void* of) {
+    std::vector<double> values(bits.size() / format.storage_bytes());
+    for (std::uint64_t e = 0; e < values.size(); ++e)
+      values[e] = decode_value(load_word(of, format.storage_bytes(), e), format);
+    return values;
+  };
+  const auto product = [&](Matmul work) {
+    work.d = bits.data();
+    matmul(instruction, datapath, work, {.threads = options.threads, .level = {}, .progress = {}});
+    return numbers(bits.data());
+  };
+  const std::vector<double> d = numbers(problem.d), model = product(problem);
+  for (std::uint64_t e = 0; e < out.elements; ++e) out.bit_exact += same(d[e], model[e]) ? 1 : 0;
+  if (out.bit_exact == out.elements) return out;
+
+  const GemmTolerance tolerance = gemm_tolerance(instruction, datapath, problem, options.threads);
   const double share = options.false_alarm / kTests;
-  // Two results of the same arithmetic are apart by sqrt(2) deviations.
-  const double reach = std::sqrt(2.0) * deviations_of(share / std::max(1.0, static_cast<double>(count)));
+  // Hoeffding: the parts of reach are independent, as often up as down.
+  const double deviations = std::sqrt(2 * std::log(2 * static_cast<double>(d.size()) / share));
   double worst = 0;
-  for (std::uint64_t e = 0; e < count; ++e) {
-    const double found = decode_value(load_word(problem.d, bytes, e), d);
-    const double expected = decode_value(load_word(model.data(), bytes, e), d);
-    const double exact = tolerance.exact[e], deviation = tolerance.deviation[e];
-    ++out.elements;
-    const bool equal = same(found, expected);
-    out.bit_exact += equal ? 1 : 0;
-    const double limit = reach * deviation, apart = std::fabs(found - expected);
-    const bool random = std::isfinite(expected) && deviation > 0 && std::isfinite(exact);
-    if (random) {
-      ++errors.count;
-      errors.chance += std::min(1.0, tolerance.spacing[e] / deviation);
-      errors.values.push_back(exact);
-      errors.away += std::copysign(1.0, exact) * (found - expected) / deviation;
-      errors.found += std::fabs(found - exact) / deviation;
-      errors.model += std::fabs(expected - exact) / deviation;
-    } else {
-      errors.chance += 1;
+  for (std::uint64_t e = 0; e < d.size(); ++e) {
+    if (same(d[e], model[e])) continue;
+    const double exact = tolerance.exact[e];
+    const double limit = std::min(tolerance.reach[e], deviations * std::sqrt(tolerance.reach_square[e]));
+    const double apart = std::fabs(d[e] - model[e]);
+    if (std::isinf(tolerance.bound[e]) &&
+        !std::isfinite(apart)) {  // an order may overflow where another does not
+      --out.elements;
+      continue;
     }
-    if (equal) continue;
-    const bool good = random && apart <= limit && !(std::fabs(found - exact) > tolerance.bound[e]);
+    const bool good = apart <= limit && !(std::fabs(d[e] - exact) > tolerance.bound[e]);
     out.beyond += good ? 0 : 1;
     const double of_limit = good                           ? apart / limit
                             : std::isfinite(apart / limit) ? 1 + apart / limit
-                                                           : std::numeric_limits<double>::infinity();
+                                                           : kInfinite;
     if (of_limit < worst || (of_limit == worst && worst != 0)) continue;
     worst = of_limit;
     out.worst_column = e % problem.n;
     out.worst_row = e / problem.n % problem.m;
     out.worst_matrix = e / problem.n / problem.m;
-    out.worst_exact = exact, out.worst_found = found, out.worst_model = expected, out.worst_limit = limit;
+    out.worst_exact = exact, out.worst_found = d[e], out.worst_model = model[e], out.worst_limit = limit;
   }
-
-  const double independent = distinct(std::move(errors.values)), all = static_cast<double>(out.elements);
-  out.drift_limit = out.spread_limit = std::numeric_limits<double>::infinity();
-  if (independent < static_cast<double>(kLeast) || errors.model == 0) return out;
-  const auto measured = static_cast<double>(errors.count);
-  // Hoeffding: of independent elements, more than chance makes bit-exact.
-  const double exact_share = static_cast<double>(out.bit_exact) / all;
-  const double share_by_chance = errors.chance / all + std::sqrt(std::log(1 / share) / (2 * independent));
-  out.follows = out.bit_exact < out.elements && exact_share > share_by_chance;
-  out.drift = errors.away / measured;
-  out.drift_limit = deviations_of(share) * std::sqrt(2 / independent);
-  // The logarithm of a mean of magnitudes has a variance of (pi / 2 - 1) / n; there are two.
-  out.spread = errors.found / errors.model;
-  out.spread_limit = std::exp(deviations_of(share) * std::sqrt(1.15 / independent));
+  if (out.beyond != 0) {  // follows then decides nothing: it is a hint
+    out.follows = 2 * out.bit_exact > out.elements;
+    return out;
+  }
+  const Means found = means_of(d, model, tolerance);
+  std::array<double, kOrders> exact{}, away{}, size{};
+  Draws draws;
+  const auto drawn = [&](bool everywhere) {
+    Means means;
+    with_another_order(instruction, problem, everywhere, draws,
+                       [&](const Matmul& other) { means = means_of(product(other), model, tolerance); });
+    return means;
+  };
+  for (std::size_t r = 0; r < kOrders; ++r) {
+    Means means = drawn(true);
+    if (distinct(means.changed) < kLeast) return out;
+    exact[r] = means.exact, away[r] = means.away, size[r] = means.size;
+  }
+  const Range of_exact = range_of(exact, share), of_away = range_of(away, share),
+              of_size = range_of(size, share);
+  out.follows = found.exact > of_exact.middle + of_exact.reach;
+  // An order that changes every instruction changes at least what it changes in one of them: it changes less
+  // than r draws of one instruction only where each of its n instructions does, one of the ways to rank n +
+  // r.
+  const auto instructions = static_cast<double>(detail::quotient_up(problem.k, run_of(instruction)));
+  const auto all = static_cast<double>(d.size());
+  double chance = 1;
+  for (int r = 1; out.follows && chance > share; ++r) {
+    chance *= r / (instructions + r);
+    out.follows = r <= kMostDraws && 4 * (all - found.exact) < all - drawn(false).exact;
+  }
+  out.drift = found.away - of_away.middle, out.drift_limit = of_away.reach;
+  out.spread = std::exp(found.size - of_size.middle), out.spread_limit = std::exp(of_size.reach);
   return out;
 }
 
 std::string GemmCloseness::explanation() const {
   std::ostringstream out;
   out.precision(6);
-  if (elements == 0) return "D has no element: nothing was compared";
+  if (elements == 0) return "D has no element that can be judged: nothing was compared";
   out << bit_exact << " of " << elements << " elements have the model's bits";
   if (bit_exact == elements) return out.str();
-  if (beyond != 0) out << "; " << beyond << " are further off than chance allows";
+  if (beyond != 0)
+    out << "; " << beyond
+        << " are further off than another order inside the instructions allows: wrong elements, "
+        << "another promotion, split or rounding";
   if (follows)
     out << "; so many that D follows the model's order, and the other " << elements - bit_exact
         << " are wrong";
   if (std::fabs(drift) > drift_limit)
-    out << "; the mean error is " << drift << " deviations from the model's, away from zero (chance: at most "
+    out << "; the mean error is " << drift << " from what other orders give, away from zero (chance: at most "
         << drift_limit << "): another promotion, split or rounding";
   if (spread > spread_limit || spread * spread_limit < 1)
-    out << "; errors are " << spread << " times as large as the model's (chance: " << 1 / spread_limit
+    out << "; errors are " << spread << " times as large as in other orders (chance: " << 1 / spread_limit
         << " to " << spread_limit << "): another promotion, split or rounding";
   out << "; worst (" << worst_matrix << ", " << worst_row << ", " << worst_column << "): " << worst_found
       << ", model " << worst_model << ", exact " << worst_exact << ", limit " << worst_limit;

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "library/kernel_families.hpp"
+#include "library/kernel_names.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/gemm_problem.hpp"
 #include "mmaudit/printable.hpp"
@@ -80,13 +81,22 @@ bool whole_lines(const GemmProblem& problem, std::uint64_t line) {
   return (!problem.transposed_a || problem.transposed_b) && problem.k % line == 0;
 }
 
-/// The format that splitKreduce_kernel reads, the third argument of its template.
-Format partial_of(std::string_view reduce_kernel, Format output) {
-  if (output == Format::f64) return Format::f32;  // no rounding
+/// The format that splitKreduce_kernel reads, the fourth argument of its template; none where the name does
+/// not say it, or says one that was not recorded for this D.
+std::optional<Format> partial_of(std::string_view reduce_kernel, Format output) {
   constexpr std::string_view kName = "splitKreduce_kernelILi32ELi16Ei";
   const std::size_t at = reduce_kernel.find(kName);
-  if (at == std::string_view::npos) return Format::f32;
-  return reduce_kernel[at + kName.size()] == 'f' ? Format::f32 : output;
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view type = reduce_kernel.substr(at + kName.size());
+  for (const auto& [code, format] : {std::pair{"f", Format::f32},
+                                     {"d", Format::f64},
+                                     {"6__half", Format::f16},
+                                     {"13__nv_bfloat16", Format::bf16}}) {
+    if (type.substr(0, std::string_view(code).size()) != code) continue;
+    if (format == output) return format == Format::f64 ? Format::f32 : format;  // binary64: no rounding
+    return format == Format::f32 && output != Format::f64 ? std::optional(format) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 /// Whether slices of floor(K / slices) elements, rounded up to whole tiles, end before K does.
@@ -103,13 +113,14 @@ bool is_xmma(std::string_view kernel) { return has(kernel, "_xmma_gemm_"); }
 /// cuBLASLt's own, which adds bias and activation to a finished D.
 bool is_epilogue(std::string_view kernel) { return has(kernel, "cublasLt8epilogue4impl12globalKernel"); }
 
-/// The kernel behind the first one that was recorded behind no kernel of its kind; empty: there is none.
-std::string foreign_kernel(const LibraryCall& call) {
+/// The kernel behind the first one that was recorded behind no kernel of its kind, as `given` names it;
+/// empty: there is none.
+std::string foreign_kernel(const LibraryCall& given, const LibraryCall& call) {
   for (std::size_t i = 1; i < call.kernels.size(); ++i) {
     const std::string& name = call.kernels[i].name;
     const bool known = i == 1 && (adds_slices(name) || is_epilogue(name) ||
                                   (is_xmma(name) && is_xmma(call.kernels[0].name)));
-    if (!known) return name.empty() ? "(without a name)" : printable(name);
+    if (!known) return name.empty() ? "(without a name)" : printable(given.kernels[i].name);
   }
   return {};
 }
@@ -165,8 +176,9 @@ GemmPlan start_of(const KernelFamily& family, const GemmProblem& problem) {
   return plan;
 }
 
-/// Slices of a split product and what becomes of their sums.
-void split(const GemmProblem& problem, const KernelFamily& family, const LibraryCall& call,
+/// Slices of a split product and what becomes of their sums; false where the name of the kernel that adds
+/// them does not say it.
+bool split(const GemmProblem& problem, const KernelFamily& family, const LibraryCall& call,
            std::uint64_t tile, std::uint64_t slices, GemmPlan& plan) {
   plan.slices = slices;
   plan.tile_k = tile;
@@ -175,20 +187,25 @@ void split(const GemmProblem& problem, const KernelFamily& family, const Library
     const std::uint64_t line = kLineBytes / spec_of(problem.type).storage_bytes();
     plan.tile_k = whole_lines(problem, line) ? line : line / 8;
   }
-  if (call.kernels.size() == 1)
+  if (call.kernels.size() == 1) {
     plan.total = plan.output == Format::f64 ? Format::f32 : plan.output;  // the slices take turns at D
-  else
-    plan.partial = partial_of(call.kernels[1].name, plan.output);
+  } else if (adds_slices(call.kernels[1].name)) {
+    const std::optional<Format> partial = partial_of(call.kernels[1].name, plan.output);
+    if (!partial) return false;
+    plan.partial = *partial;
+  }
+  return true;
 }
 
 }  // namespace
 
 std::span<const KernelFamily> kernel_families() { return kKernelFamilies; }
 
-const KernelFamily* find_kernel_family(const GemmProblem& problem, std::string_view kernel) {
+const KernelFamily* find_kernel_family(const GemmProblem& problem, std::string_view name) {
+  const std::string kernel = mangled(name);
   const auto* const found =
       std::find_if(std::begin(kKernelFamilies), std::end(kKernelFamilies), [&](const KernelFamily& each) {
-        return !kernel.empty() && fits(each, problem.type, kernel) &&
+        return !kernel.empty() && whole_kernel_name(kernel) && fits(each, problem.type, kernel) &&
                (each.most_k == 0 || problem.k <= each.most_k);
       });
   return found == std::end(kKernelFamilies) ? nullptr : found;
@@ -202,8 +219,9 @@ std::optional<std::int64_t> attribute_of(const LibraryCall& call, std::string_vi
 
 namespace {
 
-/// The plan but for its epilogue.
-std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCall& call, std::string* why,
+/// The plan but for its epilogue. `given` has the names as messages show them, `call` as rows spell them.
+std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCall& given,
+                                     const LibraryCall& call, std::string* why,
                                      const Architecture& architecture) {
   const auto unknown = [&](const std::string& text) {
     if (why != nullptr) *why = text;
@@ -211,20 +229,26 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
   };
   const KernelLaunch launch = call.kernels.empty() ? KernelLaunch{} : call.kernels.front();
   const std::string& kernel = launch.name;
+  const std::string no_plan = refuse_plan(given.kernels.empty() ? "" : given.kernels.front().name);
   const KernelFamily* const family = find_kernel_family(problem, kernel);
-  if (family == nullptr) return unknown(refuse_plan(kernel));
+  if (family == nullptr) return unknown(no_plan);
   GemmPlan plan = start_of(*family, problem);
   if (const std::string elsewhere = why_not_on(architecture, *family, plan.instruction); !elsewhere.empty())
     return unknown(elsewhere);
-  if (const std::string foreign = foreign_kernel(call); !foreign.empty())
-    return unknown(refuse_plan(kernel) + " with " + foreign + " behind it");
+  if (const std::string foreign = foreign_kernel(given, call); !foreign.empty())
+    return unknown(no_plan + " with " + foreign + " behind it");
   if (problem.type == Format::s8) return plan;  // exact: in whatever order
   const std::int64_t asked = attribute_of(call, "split_k").value_or(1);
   const std::uint64_t slices = asked > 1 ? static_cast<std::uint64_t>(asked) : 1;
   const bool alone = call.kernels.size() == 1, reduced = !alone && adds_slices(call.kernels[1].name);
-  const std::string other = refuse_plan(kernel) + " with split_k " + std::to_string(slices) +
+  const std::string other = no_plan + " with split_k " + std::to_string(slices) +
                             (reduced && slices == 1 ? " and splitKreduce_kernel" : "");
   const auto tiles = tilesize_in(kernel);
+  const auto cut = [&](std::uint64_t tile) -> std::optional<GemmPlan> {
+    if (split(problem, *family, call, tile, slices, plan)) return plan;
+    return unknown(other + ": the format of partial sums can't be read from " +
+                   printable(given.kernels[1].name));
+  };
   switch (family->cut) {
     case Cut::none:
       return slices == 1 && alone ? std::optional(plan) : unknown(other);
@@ -240,8 +264,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
                          std::string(name_of(problem.type)));
         plan.slice_rule = SliceRule::truncated;
       }
-      split(problem, *family, call, tile, slices, plan);
-      return plan;
+      return cut(tile);
     }
     case Cut::dealt:
       if (slices == 1 && alone) return plan;
@@ -256,13 +279,15 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
           return unknown(other + ": slices that take turns at D in an order that was not recorded");
         if (paired) plan.slice_order = SliceOrder::paired;
       }
-      split(problem, *family, call, (*tiles)[2], slices, plan);
-      return plan;
+      return cut((*tiles)[2]);
     case Cut::segments: {
       constexpr std::uint64_t kMostBisected = 8;
       plan.slices = tiles ? segments_of(problem, launch, *tiles) : 0;
-      if (plan.slices == 0 || (!alone && (plan.slices <= kMostBisected || !is_xmma(call.kernels[1].name))))
-        return unknown(refuse_plan(kernel) + ": segments of several lengths");
+      if (plan.slices == 0 || (!alone && !is_xmma(call.kernels[1].name)))
+        return unknown(no_plan + ": segments of several lengths");
+      if (alone != (plan.slices <= kMostBisected))
+        return unknown(no_plan + ": " + std::to_string(plan.slices) + " segments, and " +
+                       (alone ? "no second kernel adds them" : "a second kernel adds them"));
       plan.tile_k = (*tiles)[2];
       plan.slice_rule = SliceRule::balanced_last;
       plan.slice_order = alone ? SliceOrder::bisected : SliceOrder::descending;
@@ -287,8 +312,7 @@ std::optional<GemmPlan> plan_of_sums(const GemmProblem& problem, const LibraryCa
       const std::uint64_t at_once = problem.type == Format::f64 ? 32 : 64;
       if (of_block && option % 2 == 0) plan.lane_tile = std::min(piece, at_once);
       if (family->cut == Cut::pieces) plan.lane_tile = piece;
-      if (slices > 1) split(problem, *family, call, 1, slices, plan);
-      return plan;
+      return slices > 1 ? cut(1) : std::optional(plan);
     }
   }
   return unknown(other);
@@ -327,9 +351,11 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
 
 std::optional<GemmPlan> plan_of(const GemmProblem& problem, const LibraryCall& call, std::string* why,
                                 const Architecture& architecture) {
-  std::optional<GemmPlan> plan = plan_of_sums(problem, call, why, architecture);
+  LibraryCall read = call;
+  for (KernelLaunch& kernel : read.kernels) kernel.name = mangled(kernel.name);
+  std::optional<GemmPlan> plan = plan_of_sums(problem, call, read, why, architecture);
   if (!plan || !has_epilogue(problem)) return plan;
-  const std::string lacking = add_epilogue(problem, call, *plan);
+  const std::string lacking = add_epilogue(problem, read, *plan);
   if (lacking.empty()) return plan;
   if (why != nullptr) *why = refuse_plan(call.kernels.front().name) + " with " + lacking;
   return std::nullopt;

@@ -59,7 +59,8 @@ struct Near {
 
 /// The nearest first.
 std::vector<Near> by_nearness(std::string_view name, const std::vector<std::string>& allowed) {
-  const std::string typed = lower(name);
+  constexpr std::size_t kCompared = 200;  // letters; a longer text is near to no name
+  const std::string typed = lower(name.substr(0, kCompared));
   std::vector<Near> out;
   out.reserve(allowed.size());
   for (const std::string& word : allowed) {

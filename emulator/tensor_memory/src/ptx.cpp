@@ -267,6 +267,42 @@ struct Reader {
   }
 };
 
+/// What stands before the next semicolon, white space as one blank: however much of it there is, a look at
+/// the end costs the same.
+struct Pending {
+  std::string text;
+  int line = 0;  ///< where it begins
+  bool two_words = false;
+
+  void add(std::string_view part, int number) {
+    for (const char c : part) {
+      const bool blank = std::string_view(" \t\r\v\f").find(c) != std::string_view::npos;
+      if (blank && (text.empty() || text.back() == ' ')) continue;
+      if (text.empty()) line = number;
+      two_words = two_words || (!blank && text.ends_with(' '));
+      text += blank ? ' ' : c;
+    }
+  }
+  [[nodiscard]] std::string_view words() const { return trimmed(text); }
+  void clear() { *this = {}; }
+};
+
+/// The line without its comments, each of which is white space.
+std::string without_comments(std::string_view line, bool& inside) {
+  std::string out;
+  while (!line.empty()) {
+    const std::size_t end = line.find(inside ? "*/" : "/*");
+    const std::string_view part = line.substr(0, end);
+    const std::size_t rest_of_line = inside ? std::string_view::npos : part.find("//");
+    if (!inside) out += part.substr(0, rest_of_line);
+    if (end == std::string_view::npos || rest_of_line != std::string_view::npos) break;
+    out += ' ';
+    inside = !inside;
+    line.remove_prefix(end + 2);
+  }
+  return out;
+}
+
 bool is_head(std::string_view line) {
   constexpr std::string_view kHeads[] = {
       ".version", ".target",  ".address_size",      ".visible",         ".entry",
@@ -291,8 +327,8 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
   program = {};
   if (text.size() > kMostText) return refusal("found {} bytes, allowed: at most 4 MiB", text.size());
   Reader reader{program};
-  std::string pending;
-  int line_number = 0, first_line = 0;
+  Pending pending;
+  int line_number = 0;
   const auto at = [](int line, std::string_view reason) {
     return reason.empty() ? std::string() : "line " + std::to_string(line) + ": " + std::string(reason);
   };
@@ -300,12 +336,11 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
   std::size_t elements = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string line(text.substr(0, end));
+    const std::string_view whole = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
-    if (line.ends_with('\r')) line.pop_back();
-    if (trimmed(line).starts_with("//!")) {
-      const std::string_view directive = trimmed(trimmed(line).substr(3));
+    if (whole.starts_with("//!")) {
+      const std::string_view directive = trimmed(whole.substr(3));
       if (std::string reason; read_launch(directive, program, reason)) {
         if (!reason.empty()) return at(line_number, reason);
         continue;
@@ -319,41 +354,33 @@ std::string parse_ptx(std::string_view text, PtxProgram& program) {
       program.fills.push_back(std::move(fill));
       continue;
     }
-    for (std::size_t open = 0; in_comment || (open = line.find("/*")) != std::string::npos;) {
-      const std::size_t from = in_comment ? 0 : open, close = line.find("*/", in_comment ? 0 : open + 2);
-      in_comment = close == std::string::npos;
-      line.erase(from, in_comment ? std::string::npos : close + 2 - from);
-      if (in_comment) break;
-    }
-    if (const auto comment = line.find("//"); comment != std::string::npos) line.erase(comment);
-    if (pending.empty() && is_head(trimmed(line))) {
-      if (std::string reason = reader.head(trimmed(line)); !reason.empty()) return at(line_number, reason);
+    const std::string code = without_comments(whole, in_comment);
+    std::string_view line = trimmed(code);
+    if (pending.text.empty() && is_head(line)) {
+      if (std::string reason = reader.head(line); !reason.empty()) return at(line_number, reason);
       continue;
     }
-    for (const char c : line) {
-      if (c != ';') {
-        if (trimmed(pending).empty() && c != ' ' && c != '\t') first_line = line_number;
-        pending += c;
-        continue;
-      }
-      if (std::string reason = reader.statement(pending, first_line); !reason.empty())
-        return at(first_line, reason);
+    for (std::size_t semicolon = 0; (semicolon = line.find(';')) != std::string_view::npos;) {
+      pending.add(line.substr(0, semicolon), line_number);
+      line.remove_prefix(semicolon + 1);
+      if (std::string reason = reader.statement(pending.text, pending.line); !reason.empty())
+        return at(pending.line, reason);
       pending.clear();
     }
+    pending.add(line, line_number);
+    pending.add(" ", line_number);
     // A label or a brace alone needs no semicolon.
-    const std::string_view rest = trimmed(pending);
-    if (rest.empty() || rest == "{" || rest == "}" ||
-        (rest.ends_with(':') && rest.find(' ') == std::string_view::npos)) {
+    const std::string_view rest = pending.words();
+    if (rest == "{" || rest == "}" || (rest.ends_with(':') && !pending.two_words)) {
       if (std::string reason = reader.statement(rest, line_number); !reason.empty())
         return at(line_number, reason);
       pending.clear();
-    } else {
-      pending += ' ';
     }
   }
-  const std::string_view rest = trimmed(pending);
+  const std::string_view rest = pending.words();
   if (rest.find_first_not_of("{}() ") != std::string_view::npos)
-    return at(first_line, refusal("instruction: found {}, allowed: a semicolon at its end", in_quotes(rest)));
+    return at(pending.line,
+              refusal("instruction: found {}, allowed: a semicolon at its end", in_quotes(rest)));
   if (std::string reason = reader.braces(rest); !reason.empty()) return at(line_number, reason);
   if (reader.open_braces != 0)
     return at(line_number, refusal("braces: found {} open at the end, allowed: 0", reader.open_braces));

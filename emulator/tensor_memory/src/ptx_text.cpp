@@ -42,8 +42,10 @@ class Constant {
       {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}};
   static constexpr int kDeepest = 100;
 
+  void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
+
   bool take(std::string_view token) {
-    rest_ = trimmed(rest_);
+    skip_blanks();
     if (token.empty() || !rest_.starts_with(token)) return false;
     rest_.remove_prefix(token.size());
     return true;
@@ -93,7 +95,7 @@ class Constant {
   }
 
   std::uint64_t literal() {
-    rest_ = trimmed(rest_);
+    skip_blanks();
     int base = 10;
     const char second = rest_.size() > 2 && rest_[0] == '0' ? rest_[1] : ' ';
     if (std::string_view("xXfFbB").find(second) != std::string_view::npos) {

@@ -18,10 +18,10 @@ std::string columns_text(Region region) {
          std::to_string(region.first_column + region.columns - 1);
 }
 
-/// What reading or writing this many columns takes at least. Source: P. Luo's note on Blackwell, 1.1.
-std::string cycles_text(int columns) {
-  return "; " + std::to_string(columns * kLanes / kWordsPerCycle) + " cycles at the " +
-         std::to_string(kWordsPerCycle) + " words per clock of P. Luo's note";
+/// What reading or writing this many words takes at least. Source: P. Luo's note on Blackwell, 1.1.
+std::string cycles_text(int words) {
+  return "; " + std::to_string(words / kWordsPerCycle) + " cycles at the " + std::to_string(kWordsPerCycle) +
+         " words per clock of P. Luo's note";
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ void Interpreter::State::load_store() {
       if (!load && region.columns != 0) paint(cta, region, 's', warp, 1);
     }
     step.what = columns_text(regions[0]) + (load ? " into " : " from ") + std::to_string(each) +
-                " registers per thread" + cycles_text(columns_used);
+                " registers per thread" + cycles_text(each * wide * kThreads);
   }
 }
 
@@ -251,7 +251,7 @@ void Interpreter::State::copy() {
     paint(cta, region, 'c');
   }
   step.what = std::to_string(shape->rows) + " rows of " + std::to_string(shape->bytes) + " bytes to " +
-              columns_text(region) + cycles_text(region.columns);
+              columns_text(region) + cycles_text(region.columns * kLanes);
 }
 
 void Interpreter::State::shift() {

@@ -173,14 +173,18 @@ TEST(Banks, CostOfAShiftIsThatOfTheNote) {
 }
 
 // The note, 1.1: 128 words per cycle over 128 lanes. The trace says what that costs; two columns per register
-// with .pack take twice as long.
+// with .pack take twice as long. Shapes of 16 lanes move half of the words of their columns: 256 words per
+// warp here, 1024 of four warps.
 TEST(Trace, SaysWhatMovesCostAtTheRateOfTheNote) {
   const std::string text = prologue() +
                            "mov.b64 %rd1, 0x0000400800800100;\n"
                            "@%p6 tcgen05.cp.cta_group::1.128x256b [%r3], %rd1;\n" +
                            test::commit_and_wait() + "tcgen05.ld.sync.aligned.32x32b.x4.b32 " +
                            vector_of(20, 4) + ", [%r6];\ntcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 " +
-                           vector_of(30, 4) + ", [%r6];\ntcgen05.wait::ld.sync.aligned;\n" + epilogue();
+                           vector_of(30, 4) + ", [%r6];\ntcgen05.ld.sync.aligned.16x256b.x2.b32 " +
+                           vector_of(40, 8) + ", [%r6];\ntcgen05.ld.sync.aligned.16x128b.x4.b32 " +
+                           vector_of(50, 8) + ", [%r6];\ntcgen05.ld.sync.aligned.16x64b.x8.b32 " +
+                           vector_of(60, 8) + ", [%r6];\ntcgen05.wait::ld.sync.aligned;\n" + epilogue();
   PtxProgram program;
   ASSERT_EQ(parse_ptx(text, program), "");
   Interpreter interpreter(program, test::blackwell());
@@ -190,7 +194,7 @@ TEST(Trace, SaysWhatMovesCostAtTheRateOfTheNote) {
       costs.push_back(step.what.substr(step.what.rfind(';', at) + 2, at - step.what.rfind(';', at) - 2));
   }),
             "");
-  EXPECT_EQ(costs, (std::vector<std::string>{"8", "4", "8"}));
+  EXPECT_EQ(costs, (std::vector<std::string>{"8", "4", "8", "8", "8", "8"}));
 }
 
 // PTX ISA 9.0, 9.7.16.3.3: the worked examples, in elements.

@@ -125,6 +125,20 @@ std::optional<double> reference_of(const GemmAudit& audit, const GemmAuditReques
   return std::nullopt;
 }
 
+/// Rows and columns of the sample by their numbers in the whole D.
+void name_places(GemmErrors& errors, std::span<const std::uint64_t> rows,
+                 std::span<const std::uint64_t> columns) {
+  if (!rows.empty()) {
+    for (RowError& each : errors.rows) each.row = rows[each.row];
+    for (std::uint64_t& each : errors.lost_rows) each = rows[each];
+    errors.worst_row = rows[errors.worst_row];
+  }
+  if (columns.empty()) return;
+  for (std::uint64_t& each : errors.lost_columns) each = columns[each];
+  errors.column.row = columns[errors.column.row];
+  errors.worst_column = columns[errors.worst_column];
+}
+
 GemmAuditRow row_of(const PathedCombination& one, const ConvertedOperands& converted) {
   const GemmCombination& c = one.combination;
   GemmAuditRow row;
@@ -143,7 +157,8 @@ int GemmAudit::count(GemmVerdict verdict) const {
 }
 
 bool GemmAudit::passes() const {
-  return limit && !rows_of.empty() && count(GemmVerdict::pass) == static_cast<int>(rows_of.size());
+  return limit && missing.empty() && !rows_of.empty() &&
+         count(GemmVerdict::pass) == static_cast<int>(rows_of.size());
 }
 
 std::vector<std::uint64_t> sampled(std::uint64_t count, std::uint64_t from, std::uint64_t seed) {
@@ -201,6 +216,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   audit.rows = x.m, audit.columns = x.n;
   audit.seed = request.seed;
   audit.limit = request.limit;
+  audit.row_limit = request.row_limit;
   audit.tensors = request.tensors;
   const std::vector<PathedCombination> all = computable(request, &audit.absent);
   audit.left_out = lines_of(audit.absent);
@@ -231,10 +247,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
     row.channels = channels;
     row.map = error_map(reference, elements.result, operands.n, request.rows, request.columns);
-    if (!request.rows.empty())
-      for (RowError& each : row.errors.rows) each.row = request.rows[each.row];
-    if (!request.rows.empty()) row.errors.worst_row = request.rows[row.errors.worst_row];
-    if (!request.columns.empty()) row.errors.worst_column = request.columns[row.errors.worst_column];
+    name_places(row.errors, request.rows, request.columns);
     if (row.worst) row.worst->row = row.errors.worst_row, row.worst->column = row.errors.worst_column;
     const bool all_rows = operands.m == request.whole_m, all_columns = operands.n == request.whole_n;
     if (!all_rows || !all_columns)

@@ -300,6 +300,8 @@ Report report_of(const GemmAudit& audit) {
       one.outcome = TestCase::Outcome::skipped;
     out.cases.push_back(std::move(one));
   }
+  for (const std::string& one : audit.missing)
+    out.cases.push_back({"missing", one, TestCase::Outcome::failure, one});
   return out;
 }
 

@@ -138,7 +138,7 @@ Rows offers(const GemmAudit& audit, const std::string& gpu) {
   constexpr double kClearly = 0.9;
   Rows rows, out;
   for (const GemmAuditRow& row : audit.rows_of)
-    if (row.architecture == gpu && has_total(row)) rows.push_back(&row);
+    if (row.architecture == gpu && has_total(row) && !row.errors.loses()) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const GemmAuditRow* x, const GemmAuditRow* y) { return goes_before(*x, *y); });
   for (const GemmAuditRow* row : rows)
@@ -161,7 +161,8 @@ std::string offers_text(const GemmAudit& audit) {
                         several_architectures(audit) ? fmt::format("on {} ", printable(gpu)) : "",
                         fmt::join(parts, ", "));
   }
-  return text.empty() ? "Every combination overflows; " : text;
+  return text.empty() ? "Every combination overflows or leaves rows or columns of D without a number; "
+                      : text;
 }
 
 /// " hopper has no nvf4, mxf4.": types asked for that a GPU can't compute in any way.
@@ -238,6 +239,31 @@ std::string reason_line(const GemmAudit& audit, const Rows& rows) {
   return printable(line, kLongestLine);
 }
 
+/// What to use, and what fails.
+std::string advised(const GemmAudit& audit) {
+  if (audit.rows_of.empty()) return "None of the combinations asked for can be computed.";
+  if (audit.count(GemmVerdict::not_judged) == static_cast<int>(audit.rows_of.size()))
+    return fmt::format("Nothing can be judged: {}.", audit.rows_of.front().why);
+  if (!audit.limit) return offers_text(audit) + "no limit was given (--max-rel-fro), so nothing is judged.";
+  const Rows use = to_use(audit);
+  Rows failing = failing_types(audit);
+  if (use.empty()) {
+    const auto nearest =
+        std::min_element(failing.begin(), failing.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
+          return std::tuple(!has_total(*x), x->errors.total) < std::tuple(!has_total(*y), y->errors.total);
+        });
+    const GemmAuditRow& row = **nearest;
+    if (!has_total(row)) return "Nothing passes: every combination overflows." + lacking_text(audit);
+    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).{}", in_words(row),
+                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why,
+                       lacking_text(audit));
+  }
+  std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
+  return (failing.empty() ? use_text(audit, use) + "."
+                          : fmt::format("{}; {}.", use_text(audit, use), failures_text(audit, failing))) +
+         lacking_text(audit);
+}
+
 }  // namespace
 
 int element_bits(const GemmAuditRow& row) {
@@ -271,28 +297,16 @@ std::vector<const GemmAuditRow*> to_use(const GemmAudit& audit) {
   return out;
 }
 
-std::string headline(const GemmAudit& audit) {
-  if (audit.rows_of.empty()) return "None of the combinations asked for can be computed.";
-  if (audit.count(GemmVerdict::not_judged) == static_cast<int>(audit.rows_of.size()))
-    return fmt::format("Nothing can be judged: {}.", audit.rows_of.front().why);
-  if (!audit.limit) return offers_text(audit) + "no limit was given (--max-rel-fro), so nothing is judged.";
-  const Rows use = to_use(audit);
-  Rows failing = failing_types(audit);
-  if (use.empty()) {
-    const auto nearest =
-        std::min_element(failing.begin(), failing.end(), [](const GemmAuditRow* x, const GemmAuditRow* y) {
-          return std::tuple(!has_total(*x), x->errors.total) < std::tuple(!has_total(*y), y->errors.total);
-        });
-    const GemmAuditRow& row = **nearest;
-    if (!has_total(row)) return "Nothing passes: every combination overflows." + lacking_text(audit);
-    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).{}", in_words(row),
-                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why,
-                       lacking_text(audit));
-  }
-  std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
-  return (failing.empty() ? use_text(audit, use) + "."
-                          : fmt::format("{}; {}.", use_text(audit, use), failures_text(audit, failing))) +
-         lacking_text(audit);
+std::string headline(const GemmAudit& audit) { return unjudged_text(audit) + advised(audit); }
+
+std::string unjudged_text(const GemmAudit& audit) {
+  const int unjudged = audit.count(GemmVerdict::not_judged), all = static_cast<int>(audit.rows_of.size());
+  std::vector<std::string> parts = audit.missing;
+  if (!parts.empty()) parts.back() += " (--allow-missing lets this pass)";
+  if (unjudged != 0 && unjudged != all)
+    parts.push_back(fmt::format("{} of {} combinations can't be judged", unjudged, all));
+  return parts.empty() ? ""
+                       : fmt::format("Not all that was asked for is judged: {}. ", fmt::join(parts, "; "));
 }
 
 std::string least_errors(const GemmAudit& audit) {
@@ -310,6 +324,7 @@ std::string counts_text(const GemmAudit& audit) {
     return fmt::format("{}: {} combinations.", what, audit.rows_of.size());
   std::string text = fmt::format("{}: {} of {} combinations stay within a relative error of {:.3g}", what,
                                  audit.count(GemmVerdict::pass), audit.rows_of.size(), *audit.limit);
+  if (audit.row_limit) text += fmt::format(" and of {:.3g} in every row and column", *audit.row_limit);
   if (const int n = audit.count(GemmVerdict::fail); n != 0)
     text += fmt::format(", {} {}", n, n == 1 ? "fails" : "fail");
   if (const int n = audit.count(GemmVerdict::undecided); n != 0)

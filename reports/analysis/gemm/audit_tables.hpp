@@ -32,7 +32,9 @@ int element_bits(const GemmAuditRow& row);
 bool one_chain(const GemmAuditRow& row);
 /// What a user takes first: the fewest bits, then one chain over K, then the least error.
 bool goes_before(const GemmAuditRow& x, const GemmAuditRow& y);
-/// What to use, and which types fail on what.
+/// "Not all that was asked for is judged: hopper has no combination with nvf4. "; empty: all is.
+std::string unjudged_text(const GemmAudit& audit);
+/// That, what to use, and which types fail on what.
 std::string headline(const GemmAudit& audit);
 /// The least error of every type of which nothing passes, in one sentence; empty: there is none.
 std::string least_errors(const GemmAudit& audit);

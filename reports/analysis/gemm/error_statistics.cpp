@@ -119,6 +119,38 @@ void keep_rows(std::vector<RowError> rows, GemmErrors& out) {
   out.rows = std::move(rows);
 }
 
+/// GemmErrors::lost_rows or lost_columns: `line_of(e)` is the row or the column of an element.
+template <class LineOf>
+std::vector<std::uint64_t> lost_lines(std::span<const double> exact, std::span<const double> result,
+                                      std::uint64_t lines, const LineOf& line_of) {
+  const auto holds = [](double x) { return std::isfinite(x) && x != 0; };
+  std::vector<bool> of_exact(lines), of_result(lines);
+  for (std::size_t e = 0; e < exact.size(); ++e) {
+    if (holds(exact[e])) of_exact[line_of(e)] = true;
+    if (holds(result[e])) of_result[line_of(e)] = true;
+  }
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t i = 0; i < lines; ++i)
+    if (of_exact[i] && !of_result[i]) out.push_back(i);
+  return out;
+}
+
+/// The column of the largest error; columns without a size are left out. The sums are in the units of `all`.
+RowError largest_column(std::span<const double> exact, std::span<const double> result, std::uint64_t columns,
+                        const RowPart& all) {
+  std::vector<SquareSum> sizes(columns, all.exact), errors(columns, all.total);
+  for (std::size_t e = 0; e < exact.size(); ++e) {
+    if (!compares(exact[e], result[e])) continue;
+    sizes[e % columns].add(exact[e]);
+    errors[e % columns].add(result[e] - exact[e]);
+  }
+  RowError out;
+  for (std::uint64_t j = 0; j < columns; ++j)
+    if (const double error = errors[j].over(sizes[j]); std::isfinite(error) && error > out.error)
+      out = {j, error};
+  return out;
+}
+
 /// The largest finite magnitude that `value(e)` takes.
 template <class Value>
 double largest_of(std::size_t count, const Value& value) {
@@ -189,12 +221,15 @@ GemmErrors errors_of(std::span<const double> exact, const ConvertedOperands& con
     }
     if (std::fabs(error) > row.worst) row.worst = std::fabs(error), row.worst_at = e;
   });
+  GemmErrors out;
+  out.column = largest_column(exact, d, columns, all);
+  out.lost_rows = lost_lines(exact, d, rows, [&](std::size_t e) { return e / columns; });
+  out.lost_columns = lost_lines(exact, d, columns, [&](std::size_t e) { return e % columns; });
   std::vector<RowError> of_rows;
   for (std::uint64_t i = 0; i < rows; ++i) {
     of_rows.push_back({i, parts[i].total.over(parts[i].exact)});
     all += parts[i];
   }
-  GemmErrors out;
   out.elements = count;
   out.compared = all.compared, out.no_exact = all.no_exact, out.overflow = all.overflow;
   keep_rows(std::move(of_rows), out);

@@ -2,6 +2,7 @@
 #include "stages.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -55,20 +56,45 @@ std::string why_not_judged(const GemmErrors& errors) {
   return {};
 }
 
-GemmVerdict verdict_of(const GemmErrors& errors, const std::optional<double>& limit) {
+/// The largest error of a row or of a column of D is beyond --max-row-error.
+bool beyond_row_limit(const GemmErrors& errors, const GemmAudit& audit) {
+  return audit.row_limit && errors.largest_line().error > *audit.row_limit;
+}
+
+GemmVerdict verdict_of(const GemmErrors& errors, const GemmAudit& audit) {
+  const std::optional<double>& limit = audit.limit;
   if (!limit) return GemmVerdict::not_asked;
-  if (errors.overflow != 0) return GemmVerdict::fail;
+  if (errors.overflow != 0 || errors.loses() || beyond_row_limit(errors, audit)) return GemmVerdict::fail;
   const Interval around = errors.interval.value_or(Interval{errors.total, errors.total});
   // A bootstrap's interval may lie beside the estimate it is of.
   if (std::max(around.high, errors.total) <= *limit) return GemmVerdict::pass;
   return std::min(around.low, errors.total) > *limit ? GemmVerdict::fail : GemmVerdict::undecided;
 }
 
+/// "63 rows of D (0, 1, 2 and 60 more)".
+std::string lost_text(const std::vector<std::uint64_t>& lost, std::string_view what) {
+  constexpr std::size_t kNamed = 3;
+  return fmt::format(
+      "{} {}{} of D ({}{})", lost.size(), what, lost.size() == 1 ? "" : "s",
+      fmt::join(lost.begin(), lost.begin() + static_cast<std::ptrdiff_t>(std::min(kNamed, lost.size())),
+                ", "),
+      lost.size() > kNamed ? fmt::format(" and {} more", lost.size() - kNamed) : "");
+}
+
 /// What dominates, and the same with the row's figures.
-std::pair<std::string, std::string> reason_of(const GemmAuditRow& row) {
+std::pair<std::string, std::string> reason_of(const GemmAuditRow& row, const GemmAudit& audit) {
   const GemmErrors& errors = row.errors;
   if (errors.overflow != 0)
     return {"overflow", fmt::format("{} of {} results overflow", errors.overflow, errors.elements)};
+  for (const auto& [lost, what] : {std::pair(&errors.lost_rows, "row"), {&errors.lost_columns, "column"}})
+    if (!lost->empty())
+      return {fmt::format("{}s of D that came out all zero", what),
+              lost_text(*lost, what) + " came out all zero, where the exact product is not"};
+  if (beyond_row_limit(errors, audit) && errors.total <= *audit.limit)
+    return {"the error of a row or column",
+            fmt::format("{} {} of D has an error of {:.1e}, limit {:.3g}",
+                        errors.largest_line().error > errors.column.error ? "row" : "column",
+                        errors.largest_line().row, errors.largest_line().error, *audit.row_limit)};
   const auto sized = [](std::string cause, double size, const std::string& more = "") {
     std::string text = fmt::format("{}, {:.1e}{}", cause, size, more);
     return std::pair(std::move(cause), std::move(text));
@@ -105,12 +131,14 @@ std::string general_advice(const GemmAuditRow& row, const GemmAudit& audit) {
       break;
   }
   const GemmDtype* dtype = find_gemm_dtype(row.dtype);
+  const bool by_row = row.errors.loses() || beyond_row_limit(row.errors, audit);
   const bool scalable = dtype != nullptr && dtype->scalable;
   const auto untried = [&](std::string_view scaling) {
     return std::none_of(audit.rows_of.begin(), audit.rows_of.end(), [&](const GemmAuditRow& one) {
       return one.dtype == row.dtype && one.scaling == scaling && one.architecture == row.architecture;
     });
   };
+  if (scalable && by_row && untried("row")) return "--scale row";
   if (scalable && row.scaling == "none" && untried("tensor")) return "--scale tensor";
   if (scalable && row.scaling == "tensor" && (underflow_of(row) > 0 || saturated_of(row) > 0) &&
       untried("1x128"))
@@ -166,19 +194,20 @@ void judge(GemmAudit& audit) {
     if (nothing.empty()) nothing = why_nothing(one);
   for (GemmAuditRow& row : audit.rows_of) {
     row.cause = row.why = nothing.empty() ? why_not_judged(row.errors) : nothing;
-    row.verdict = row.why.empty() ? verdict_of(row.errors, audit.limit) : GemmVerdict::not_judged;
+    row.verdict = row.why.empty() ? verdict_of(row.errors, audit) : GemmVerdict::not_judged;
   }
-  bool no_exact = false, slow = false;
+  bool no_exact = false, slow = false, lost = false;
   std::vector<std::string> unlike;
   for (GemmAuditRow& row : audit.rows_of) {
     const std::string who = fmt::format("{} {} ({})", row.architecture, row.instruction, row.evidence);
     if (row.evidence != "recorded" && std::find(unlike.begin(), unlike.end(), who) == unlike.end())
       unlike.push_back(who);
     no_exact = no_exact || row.errors.no_exact != 0;
+    lost = lost || (row.errors.overflow == 0 && row.errors.loses());
     slow = slow || row.errors.elements != audit.rows * audit.columns;
     if (row.verdict == GemmVerdict::pass) continue;
     if (row.verdict == GemmVerdict::not_judged) continue;
-    std::tie(row.cause, row.why) = reason_of(row);
+    std::tie(row.cause, row.why) = reason_of(row, audit);
     row.advice = advice_of(row, audit);
     if (row.verdict == GemmVerdict::undecided)
       row.advice = "--sample with more elements, or all; " + row.advice;
@@ -187,6 +216,10 @@ void judge(GemmAudit& audit) {
     audit.remarks.emplace_back(
         "Elements of D whose exact value is a NaN, an infinity or beyond binary64 can't be compared; the "
         "errors cover the other elements.");
+  if (lost && !audit.row_limit)
+    audit.remarks.emplace_back(
+        "The norm of D hides rows and columns that are far smaller than others: --max-row-error limits "
+        "each.");
   if (slow)
     audit.remarks.emplace_back(
         "Rows that no vector code serves (scales applied by the instruction) were computed on fewer "

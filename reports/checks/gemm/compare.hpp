@@ -76,6 +76,12 @@ std::vector<GemmOutcome> compare_all(const CompareRun& run);
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
                                          const std::vector<std::string>& types, bool batches = false);
 
+/// What: whether plans hold for a version of cuBLASLt ("130100"). Returns: empty where it was recorded, where
+/// `library` is empty, and where `compared`, a file of `gemm compare --json` or empty, compared every element
+/// of known plans with this version and found none wrong; else "unproven for this version (...)". Source: the
+/// families' rows. Errors: InputError for another file.
+std::string why_unproven(const std::string& library, const std::string& compared = {});
+
 /// A run of many products.
 struct GemmComparison {
   std::vector<GemmOutcome> outcomes;  ///< so far
@@ -84,6 +90,7 @@ struct GemmComparison {
   bool bits = true;      ///< elements are compared; false: only which plan a problem takes, nothing is judged
   bool verbose = false;  ///< every product on a terminal, not those alone that differ
   std::string library = {}, gpu = {};
+  std::string unproven = {};  ///< of why_unproven(); said unless this run is the proof
 };
 /// Passed where every element of every known plan is right, and there is one. The run has to outlive it.
 report::Report report_of(const GemmComparison& run);

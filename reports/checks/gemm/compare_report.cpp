@@ -1,11 +1,16 @@
 // Products of a library against their plans, as a report.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
+#include <set>
 
 #include "gemm/compare.hpp"
+#include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/json_fields.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::checks {
@@ -84,23 +89,28 @@ Table types_of(const std::vector<GemmOutcome>& outcomes) {
   return out;
 }
 
-Table unknown_of(const std::vector<GemmOutcome>& outcomes) {
+/// `ran`: of products that ran without a known plan, else of those that the library refused.
+Table reasons_of(const std::vector<GemmOutcome>& outcomes, bool ran) {
   std::map<std::string, std::uint64_t> reasons;
   for (const GemmOutcome& each : outcomes)
-    if (each.ran && !each.plan) ++reasons[each.why];
-  Table out{.title = "Products without a known plan", .columns = {{"products", true}, "why"}};
+    if (each.ran == ran && !each.plan) ++reasons[each.why];
+  Table out{.title = ran ? "Products without a known plan" : "Products that the library refuses",
+            .columns = {{"products", true}, "why"}};
   for (const auto& [why, count] : reasons) out.rows.push_back({std::to_string(count), printable(why, 160)});
   return out;
 }
 
 std::string headline_of(const GemmComparison& run, const Count& all) {
-  std::string out = !run.bits ? fmt::format("{} of {} products have a known plan", all.known, all.ran)
+  std::string out = all.ran == 0 && all.refused != 0
+                        ? "The library refuses every product: " + printable(run.outcomes.front().why, 200)
+                    : !run.bits ? fmt::format("{} of {} products have a known plan", all.known, all.ran)
                     : all.elements == 0 ? "Nothing is compared: no product has a known plan"
                     : all.wrong == 0
                         ? fmt::format("Every element is as its plan says: {} elements of {} products",
                                       all.elements, all.known)
                         : fmt::format("{} of {} products differ from their plans, in {} of {} elements",
                                       all.differing, all.known, all.wrong, all.elements);
+  if (all.ran != 0 && all.refused != 0) out += fmt::format("; the library refuses {} more", all.refused);
   if (run.outcomes.size() != run.asked)
     out += fmt::format("; stopped after {} of {} products", run.outcomes.size(), run.asked);
   return out;
@@ -124,15 +134,48 @@ std::string json_of(const GemmComparison& run) {
     if (each.wrong != 0 && each.problem.batch != 1) one["first"]["matrix"] = each.matrix;
     all.push_back(std::move(one));
   }
+  Count count;
+  for (const GemmOutcome& each : run.outcomes) count.add(each);
   return document({{"schema", "mmaudit.gemm.compare/1"},
+                   {"elements", count.elements},
+                   {"wrong", count.wrong},
                    {"complete", run.outcomes.size() == run.asked},
                    {"asked", run.asked},
                    {"seed", run.seed},
+                   {"library", run.library},
+                   {"gpu", run.gpu},
                    {"outcomes", std::move(all)}},
                   1);
 }
 
 }  // namespace
+
+std::string why_unproven(const std::string& library, const std::string& compared) {
+  constexpr std::string_view kBefore = "cuBLAS ";
+  std::set<std::string> recorded;
+  for (const KernelFamily& row : kernel_families()) {
+    unsigned major = 0, minor = 0, patch = 0;
+    const std::size_t at = row.source.find(kBefore);
+    if (at != std::string_view::npos &&
+        std::sscanf(row.source.data() + at + kBefore.size(), "%u.%u.%u", &major, &minor, &patch) == 3)
+      recorded.insert(std::to_string(major * 10000 + minor * 100 + patch));
+  }
+  if (!compared.empty()) {
+    const Json run = corpus::parse_bounded(corpus::text_of_file(compared), compared, "a JSON object");
+    std::uint64_t elements = 0, wrong = 0;
+    std::string of;
+    JsonFields fields(run, compared);
+    fields.text("library", of);
+    fields.count("elements", elements);
+    fields.count("wrong", wrong);
+    fields.require({"library", "elements", "wrong"});
+    if (of == library && elements != 0 && wrong == 0) return {};
+  }
+  if (library.empty() || recorded.count(library) != 0) return {};
+  return fmt::format(
+      "unproven for this version (cuBLASLt {}; recorded: {}; `mmaudit gemm compare` proves it)", library,
+      fmt::join(recorded, ", "));
+}
 
 report::Report report_of(const GemmComparison& run) {
   Count all;
@@ -143,12 +186,17 @@ report::Report report_of(const GemmComparison& run) {
   out.meta = {out.text_title};
   out.headline = headline_of(run, all);
   out.headline_last = true;
-  out.tone = !run.bits ? Tone::plain : all.elements != 0 && all.wrong == 0 ? Tone::good : Tone::bad;
+  out.tone = all.ran == 0                          ? Tone::bad
+             : !run.bits                           ? Tone::plain
+             : all.elements != 0 && all.wrong == 0 ? Tone::good
+                                                   : Tone::bad;
+  if (!run.unproven.empty() && out.tone != Tone::good) out.headline += "; " + run.unproven;
   out.json = [&run] { return json_of(run); };
   out.records = products_of(run.outcomes, true);
   const bool whole = run.verbose || !run.bits;
   out.sections = {section_of(out.records, whole ? report::kEverywhere : report::kInDocuments),
-                  section_of(types_of(run.outcomes)), section_of(unknown_of(run.outcomes))};
+                  section_of(types_of(run.outcomes)), section_of(reasons_of(run.outcomes, true)),
+                  section_of(reasons_of(run.outcomes, false))};
   if (!whole)
     out.sections.insert(out.sections.begin(),
                         section_of(products_of(run.outcomes, false), report::kOnTerminal));

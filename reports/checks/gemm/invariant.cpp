@@ -45,6 +45,18 @@ std::vector<std::uint64_t> first_columns(std::uint64_t n) {
 
 }  // namespace
 
+void count_changes(std::span<const std::byte> before, std::span<const std::byte> after,
+                   const FormatSpec& format, InvariantRange& range) {
+  const std::size_t bytes = format.storage_bytes();
+  range.elements = before.size() / bytes;
+  for (std::uint64_t e = 0; e < range.elements; ++e) {
+    const std::uint64_t was = load_word(before.data(), bytes, e), is = load_word(after.data(), bytes, e);
+    if (was == is) continue;
+    ++range.differing;
+    range.worst_ulp = std::max(range.worst_ulp, ulps_between(was, is, format));
+  }
+}
+
 InvariantResult invariant_ranges(device::LibrarySession& session, const Architecture& architecture,
                                  const GemmProblem& layer, const InvariantOptions& options) {
   InvariantResult out;
@@ -70,8 +82,9 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
     device::LibraryAnswer answer;
     try {
       answer = session.run(x, inputs.a.data(), inputs.library_b(), {.repeats = 1, .rows = kRows});
-    } catch (const EnvironmentError&) {
+    } catch (const EnvironmentError& error) {
       out.refused.push_back(m);
+      out.why_refused = error.what();
       continue;
     }
     out.seconds += answer.seconds;
@@ -104,14 +117,7 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
         range.plans.push_back(words);
     } else {
       InvariantRange range{m, m, {words}};
-      range.elements = common / bytes;
-      for (std::uint64_t e = 0; e < range.elements; ++e) {
-        const std::uint64_t was = load_word(last.data(), bytes, e), is = load_word(answer.d.data(), bytes, e);
-        if (was == is) continue;
-        ++range.differing;
-        if (e / layer.n % 2 == 0) continue;  // a row whose exact sums are 0
-        range.worst_ulp = std::max(range.worst_ulp, ulps_between(was, is, format));
-      }
+      count_changes(std::span(last).first(common), std::span(answer.d).first(common), format, range);
       if (!out.ranges.empty()) {  // another plan is what the plans predict to break the bits
         const std::vector<std::string>& before = out.ranges.back().plans;
         range.predicted = plan && std::find(before.begin(), before.end(), words) == before.end();
@@ -120,8 +126,7 @@ InvariantResult invariant_ranges(device::LibrarySession& session, const Architec
     }
     last = std::move(answer.d);
   }
-  if (out.ranges.empty()) throw EnvironmentError("the library refuses every M of this layer");
-  if (options.pin != 0) out.costs = costs_of(session, x, inputs, options.sizes);
+  if (options.pin != 0 && !out.ranges.empty()) out.costs = costs_of(session, x, inputs, options.sizes);
   return out;
 }
 

@@ -66,7 +66,11 @@ Table ranges_of(const InvariantResult& result) {
        {{"to", true}, [](const InvariantRange& each) { return std::to_string(each.last); }},
        {{"changed elements", true}, changed(&InvariantRange::differing)},
        {{"of", true}, changed(&InvariantRange::elements)},
-       {{"largest change, ulp", true}, changed(&InvariantRange::worst_ulp)},
+       {{"largest change, ulp", true},
+        [&](const InvariantRange& each) {
+          return each.differing != 0 && each.worst_ulp == 0 ? std::string("0: signs of zeros")
+                                                            : changed(&InvariantRange::worst_ulp)(each);
+        }},
        {{"the plans say so"},
         [](const InvariantRange& each) { return each.predicted ? Cell("yes") : Cell("no", Tone::note); }},
        {{"plan"}, plans_of}});
@@ -119,10 +123,12 @@ report::Report report_of(const InvariantResult& result) {
   out.title = "Over which M a row of D keeps its bits";
   out.text_title = layer_of(result.layer);
   out.meta = {out.text_title};
-  out.headline = predicted == 0      ? "Nothing is checked: no M has a known plan"
+  out.headline = ranges == 0         ? "The library refuses every M: " + result.why_refused
+                 : predicted == 0    ? "Nothing is checked: no M has a known plan"
                  : result.wrong != 0 ? fmt::format("{} elements are not as their plans say", result.wrong)
                  : ranges == 1       ? "A row of D keeps its bits over every M"
                                      : fmt::format("A row of D keeps its bits within {} ranges of M", ranges);
+  if (!result.unproven.empty()) out.headline += "; " + result.unproven;
   out.tone = predicted == 0 || result.wrong != 0 ? Tone::bad : Tone::good;
   out.lead = {
       fmt::format("{} M tried, {} without a known plan, {} refused by the library; {} predicted elements "
@@ -130,7 +136,7 @@ report::Report report_of(const InvariantResult& result) {
                   result.tried, result.unknown, result.refused.size(), result.wrong, result.seconds * 1e3)};
   out.json = [&result] { return json_of(result); };
   Section& section = out.sections.emplace_back(section_of(ranges_of(result)));
-  section.figures = {svg_of(result)};
+  if (ranges != 0) section.figures = {svg_of(result)};
   section.layout = report::Layout::wide;
   out.sections.push_back(section_of(costs_of(result)));
   return out;

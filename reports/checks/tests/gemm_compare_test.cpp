@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "gemm/invariant.hpp"
 #include "gemm/samples.hpp"
+#include "mmaudit/convert.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/report/figures.hpp"
@@ -104,6 +110,99 @@ TEST(GemmReport, passes_where_known_plans_are_right_and_there_is_one) {
   run.bits = false;
   EXPECT_EQ(exit_code(report_of(run)), 0) << "plans alone judge nothing";
   EXPECT_EQ(report_of(run).headline, "0 of 1 products have a known plan; stopped after 1 of 2 products");
+}
+
+TEST(GemmReport, products_that_the_library_refuses_are_counted) {
+  GemmOutcome refused;
+  refused.why = "cuBLAS status 15";
+  for (const bool bits : {true, false}) {
+    GemmComparison run{{refused, refused}, 2};
+    run.bits = bits;
+    EXPECT_EQ(exit_code(report_of(run)), 1);
+    EXPECT_EQ(report_of(run).headline, "The library refuses every product: cuBLAS status 15");
+    run.outcomes = {refused, outcome_of(0), refused};
+    run.asked = 3;
+    EXPECT_EQ(exit_code(report_of(run)), 0);
+    EXPECT_TRUE(report_of(run).headline.ends_with("; the library refuses 2 more")) << report_of(run).headline;
+    EXPECT_NE(rendered(report_of(run), "text").find("2  cuBLAS status 15"), std::string::npos);
+  }
+}
+
+TEST(GemmReport, plans_are_proven_per_version) {
+  EXPECT_EQ(why_unproven("130100"), "");
+  EXPECT_EQ(why_unproven(""), "");
+  GemmComparison run{{outcome_of(0)}, 1};
+  run.library = "130200";
+  run.unproven = why_unproven(run.library);
+  EXPECT_EQ(run.unproven.find("unproven for this version (cuBLASLt 130200; recorded: 130100;"), 0U);
+  run.bits = false;
+  EXPECT_NE(report_of(run).headline.find("unproven for this version"), std::string::npos);
+  run.bits = true;
+  EXPECT_EQ(report_of(run).headline.find("unproven"), std::string::npos) << "the run is the proof";
+  const std::string file = (std::filesystem::temp_directory_path() / "mmaudit_compared.json").string();
+  const auto keep = [&] { std::ofstream(file) << report_of(run).json(); };
+  keep();
+  EXPECT_EQ(why_unproven("130200", file), "");
+  EXPECT_NE(why_unproven("130300", file), "");
+  run.outcomes = {outcome_of(1)};
+  keep();
+  EXPECT_NE(why_unproven("130200", file), "") << "an element was wrong";
+  run.outcomes = {outcome_of(0, false)};
+  keep();
+  EXPECT_NE(why_unproven("130200", file), "") << "nothing was compared";
+  std::ofstream(file) << "{}";
+  EXPECT_THROW(static_cast<void>(why_unproven("130200", file)), InputError);
+  std::filesystem::remove(file);
+  InvariantResult invariant;
+  invariant.unproven = run.unproven;
+  EXPECT_NE(report_of(invariant).headline.find("unproven for this version"), std::string::npos);
+}
+
+TEST(GemmInvariant, of_a_layer_that_the_library_refuses) {
+  InvariantResult result;
+  result.tried = 2;
+  result.refused = {1, 2};
+  result.why_refused = "cuBLAS status 15";
+  EXPECT_EQ(exit_code(report_of(result)), 1);
+  EXPECT_EQ(report_of(result).headline, "The library refuses every M: cuBLAS status 15");
+  EXPECT_NE(rendered(report_of(result), "html"), "");
+}
+
+/// By the numbers: each finite number of the format in its order, as decode_value() gives them.
+std::uint64_t ulps_by_the_numbers(double x, double y, const FormatSpec& format) {
+  std::vector<double> all;
+  for (std::uint64_t bits = 0; bits < std::uint64_t{1} << format.storage_bits; ++bits)
+    if (const double value = decode_value(bits, format); std::isfinite(value)) all.push_back(value);
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());  // the zeros are one number
+  const auto at = [&](double value) { return std::lower_bound(all.begin(), all.end(), value) - all.begin(); };
+  return static_cast<std::uint64_t>(std::abs(at(x) - at(y)));
+}
+
+TEST(GemmInvariant, counts_and_ulps_are_those_of_d) {
+  for (const Format type : {Format::bf16, Format::f16}) {
+    const FormatSpec format = spec_of(type);
+    std::vector<double> before = {1, -2, 0, 0.5, 3e-3, 1024}, after = {1, -2.5, 0x1p-20, -0.5, 3e-3, 1028};
+    std::vector<std::uint16_t> was, is;
+    for (const double x : before) was.push_back(static_cast<std::uint16_t>(encode_value(x, format)));
+    for (const double x : after) is.push_back(static_cast<std::uint16_t>(encode_value(x, format)));
+    InvariantRange range;
+    count_changes(std::as_bytes(std::span(was)), std::as_bytes(std::span(is)), format, range);
+    std::uint64_t differing = 0, worst = 0;
+    for (std::size_t e = 0; e < was.size(); ++e) {
+      differing += was[e] != is[e] ? 1 : 0;
+      worst = std::max(
+          worst, ulps_by_the_numbers(decode_value(was[e], format), decode_value(is[e], format), format));
+    }
+    EXPECT_EQ(range.elements, 6U);
+    EXPECT_EQ(range.differing, differing);
+    EXPECT_EQ(range.worst_ulp, worst);
+    // The first row, whose exact sums are 0, counts as the others do.
+    count_changes(std::as_bytes(std::span(was).first(3)), std::as_bytes(std::span(is).first(3)), format,
+                  range);
+    EXPECT_GT(range.differing, 0U);
+    EXPECT_GT(range.worst_ulp, 0U);
+  }
 }
 
 TEST(GemmReport, says_where_a_product_differs) {

@@ -1,9 +1,13 @@
 // The recorded samples of every plan, replayed without a GPU; a plan with one wrong field is told apart.
+#include <cxxabi.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -403,7 +407,8 @@ TEST(GemmPlans, kernels_that_were_not_recorded_together_have_no_plan) {
   GemmProblem problem;
   problem.m = problem.n = problem.k = 1024;
   const std::string chain = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_TNT",
-                    split = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_splitK_TNT", reduce = "splitKreduce_kernel";
+                    split = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_splitK_TNT",
+                    reduce = "void cublasLt::splitKreduce_kernel<32, 16, int, float, __half, float, __half>";
   struct Case {
     std::int64_t split_k;
     std::vector<std::string> kernels;
@@ -430,6 +435,100 @@ TEST(GemmPlans, kernels_that_were_not_recorded_together_have_no_plan) {
   std::string why;
   EXPECT_FALSE(plan_of(problem, call, &why));
   EXPECT_EQ(why, "no plan for the kernel " + chain + " with another behind it");
+}
+
+/// A mangled name as the C++ library prints it; the profiler cut some of them inside their parameters.
+std::string demangled(const std::string& name) {
+  for (const std::string& text : {name, name.substr(0, name.find("EEv") + 3) + "v"}) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> found(
+        abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
+    if (found != nullptr) return found.get();
+  }
+  return name;
+}
+/// As Nsight prints it.
+std::string with_casts(const std::string& name) {
+  std::string out = std::regex_replace(name, std::regex("([<, ])([0-9]+)(?=[,>])"), "$1(int)$2");
+  out = std::regex_replace(out, std::regex("([<, ])false(?=[,>])"), "$1(bool)0");
+  return std::regex_replace(out, std::regex("([<, ])true(?=[,>])"), "$1(bool)1");
+}
+
+TEST(GemmPlans, names_in_every_spelling_mean_the_same_plan) {
+  std::size_t respelled = 0, mangled = 0;
+  for (const corpus::GemmSample& sample : recorded()) {
+    const std::string expected = text_of(plan_of(sample.problem, sample.call).value());
+    LibraryCall declared = sample.call, cast = sample.call;
+    for (std::size_t i = 0; i < declared.kernels.size(); ++i) {
+      const std::string& name = sample.call.kernels[i].name;
+      declared.kernels[i].name = demangled(name);
+      cast.kernels[i].name = with_casts(declared.kernels[i].name);
+      mangled += name.substr(0, 2) == "_Z" ? 1 : 0;
+      respelled += declared.kernels[i].name != name ? 1 : 0;
+    }
+    for (const LibraryCall* const call : {&declared, &cast}) {
+      std::string why;
+      const std::optional<GemmPlan> plan = plan_of(sample.problem, *call, &why);
+      ASSERT_TRUE(plan) << why;
+      EXPECT_EQ(text_of(*plan), expected) << call->kernels.back().name;
+    }
+  }
+  EXPECT_LE(mangled - respelled, 8U) << "cut inside the type that they return";
+  EXPECT_GT(respelled, 500U);
+}
+
+TEST(GemmPlans, a_name_that_cannot_be_read_has_no_plan) {
+  GemmProblem problem;
+  problem.m = problem.n = problem.k = 1024;
+  LibraryCall call;
+  call.algorithm = {{"split_k", 4}};
+  call.kernels.resize(2);
+  call.kernels[0].name = "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_splitK_TNT";
+  for (const char* const name :
+       {"splitKreduce_kernel", "cublasLt::splitKreduce_kernel<", "cublasLt::splitKreduce_kernel<>",
+        "void cublasLt::splitKreduce_kernel<...>", "void cublasLt::splitKreduce_kernel<32, 16, int>",
+        "void cublasLt::splitKreduce_kernel<32u, 16u, int, float>",
+        "void cublasLt::splitKreduce_kernel<32, 16, int, __half2, float>",
+        "void cublasLt::splitKreduce_kernel<32, 16, int, __nv_bfloat16, float>",
+        "_ZN8cublasLt19splitKreduce_kernelILi32ELi16E", "_ZN8cublasLt19splitKreduce_kernelILi32ELi16Ei"}) {
+    call.kernels[1].name = name;
+    std::string why;
+    EXPECT_FALSE(plan_of(problem, call, &why)) << name;
+    EXPECT_EQ(why, "no plan for the kernel " + call.kernels[0].name +
+                       " with split_k 4: the format of partial sums can't be read from " + name);
+  }
+  // The end of a name says whether sums are promoted or C joins a rounded sum.
+  call.algorithm.clear();
+  call.kernels.resize(1);
+  for (const char* const name :
+       {"nvjet_sm90_hsh_64x32_64x16_2x1_v_b", "nvjet_sm90_hsh_64x32_64x16_2x1_v_bz_TN",
+        "cutlass_80_tensorop_s16816gemm_f16_64x64_",
+        "void cutlass::Kernel2<cutlass_80_tensorop_s16816gemm_f16>"}) {
+    call.kernels[0].name = name;
+    EXPECT_FALSE(plan_of(problem, call)) << name;
+  }
+}
+
+TEST(GemmPlans, segments_beyond_those_recorded_have_no_plan) {
+  GemmProblem problem;
+  problem.type = Format::tf32;
+  problem.m = problem.n = 128;
+  problem.k = 12288;
+  LibraryCall call;
+  call.kernels.resize(1);
+  call.kernels[0].name =
+      "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x32_warpgroupsize1x1x1_execute_segment_k_on_"
+      "kernel__5x_cublas";
+  const auto known = [&](std::uint32_t segments) {
+    call.kernels[0].grid[0] = segments;
+    call.kernels[0].grid[1] = call.kernels[0].grid[2] = 1;
+    return plan_of(problem, call).has_value();
+  };
+  for (const std::uint32_t segments : {2U, 3U, 8U}) EXPECT_TRUE(known(segments)) << segments;
+  for (const std::uint32_t segments : {9U, 11U, 16U}) EXPECT_FALSE(known(segments)) << segments;
+  call.kernels.push_back({call.kernels[0].name});
+  for (const std::uint32_t segments : {2U, 8U}) EXPECT_FALSE(known(segments)) << segments;
+  for (const std::uint32_t segments : {9U, 16U}) EXPECT_TRUE(known(segments)) << segments;
 }
 
 TEST(GemmPlans, one_slice_alone_keeps_its_minus_zero) {
@@ -498,7 +597,7 @@ TEST(GemmPlans, slices_that_end_before_k_leave_out_its_end) {
     call.algorithm = {{"split_k", 9}};
     call.kernels.resize(2);
     call.kernels[0].name = kernel;
-    call.kernels[1].name = "splitKreduce_kernel";
+    call.kernels[1].name = "_ZN8cublasLt19splitKreduce_kernelILi32ELi16Eiffff";
     return plan_of(problem, call, why);
   };
   const char* const nvjet = "nvjet_sm90_hsh_72x64_64x12_2x1_v_bz_splitK_TNN";

@@ -5,6 +5,7 @@
 #include "law_check.hpp"
 #include "mutation_score.hpp"
 #include "record.hpp"
+#include "verify.hpp"
 
 namespace mmaudit::checks::test {
 namespace {
@@ -13,15 +14,16 @@ using report::Tone;
 
 TEST(Verdicts, NothingIsNoPass) {
   BaselineDiff diff;
-  EXPECT_EQ(report_of(diff).tone, Tone::note);
+  EXPECT_EQ(report_of(diff).tone, Tone::bad);
+  EXPECT_EQ(report_of(VerifyReport{}).tone, Tone::bad);
   diff.instructions = diff.dots = 1;
   EXPECT_EQ(report_of(diff).tone, Tone::good);
   diff.added = {"mma"};
   EXPECT_EQ(report_of(diff).tone, Tone::bad);
   EXPECT_EQ(report_of(laws::LawReport{}, false, "").tone, Tone::bad);
   const std::vector<RecordingScore> no_scores;
-  EXPECT_EQ(report_of(no_scores, false).tone, Tone::note);
-  EXPECT_EQ(report_of(LawScore{}).tone, Tone::note);
+  EXPECT_EQ(report_of(no_scores, false).tone, Tone::bad);
+  EXPECT_EQ(report_of(LawScore{}).tone, Tone::bad);
 }
 
 TEST(Verdicts, AMutantThatSurvivesFails) {
@@ -50,6 +52,20 @@ TEST(Verdicts, AMutantThatSurvivesFails) {
   EXPECT_EQ(report_of(beside).tone, Tone::good);
   beside.mutants[0].invisible = "no reason";
   EXPECT_EQ(report_of(beside).tone, Tone::bad);
+}
+
+TEST(Verdicts, ProductsThatTheLibraryRefusesAreCounted) {
+  Baseline baseline;
+  baseline.products.resize(3);
+  EXPECT_EQ(report_of(baseline, "b.json").tone, Tone::plain);
+  baseline.products_refused = 2;
+  baseline.left_out = {"cuBLASLt x: status 15", "cuBLASLt y: status 7"};
+  EXPECT_NE(report_of(baseline, "b.json").headline.find("refuses 2 of 5 products"), std::string::npos);
+  EXPECT_EQ(report_of(baseline, "b.json").tone, Tone::plain);
+  baseline.products.clear();
+  const report::Report none = report_of(baseline, "b.json");
+  EXPECT_EQ(none.tone, Tone::bad);
+  EXPECT_NE(none.headline.find("status 7"), std::string::npos) << none.headline;
 }
 
 TEST(Verdicts, RecordSaysWhatIsMissing) {

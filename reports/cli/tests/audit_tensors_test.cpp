@@ -2,6 +2,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "audit_tensors.hpp"
 #include "mmaudit/corpus/checksum.hpp"
@@ -24,6 +25,99 @@ TEST_F(AuditTensors, PassesAndFails) {
   EXPECT_EQ(audit({}).code, kAllGood);  // no limit: nothing to fail
 }
 
+/// A of 64 rows, of which one is so many times larger; B the usual one.
+class LargeRow : public AuditTensors {
+ protected:
+  void save_large(std::size_t row, float times) {
+    std::vector<float> values(std::size_t{64} * 96);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = (0.5F + static_cast<float>(i * 37 % 64) / 64) * (i / 96 == row ? times : 1);
+    save_values("large.npy", {64, 96}, values);
+  }
+};
+
+TEST_F(LargeRow, AGateDoesNotPassWhereRowsOfDBecomeZero) {
+  save_large(5, 1e30F);
+  const std::vector<std::string> how = {"--dtype", "e4m3", "--policy", "plain", "--max-rel-fro", "10%"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), how.begin(), how.end());
+    return audit(more, "large.npy");
+  };
+  const Outcome tensor = with({"--scale", "tensor", "--json", path("a.json")});
+  EXPECT_EQ(tensor.code, kMismatch) << tensor.out;
+  EXPECT_NE(tensor.out.find("63 rows of D (0, 1, 2 and 60 more) came out all zero"), std::string::npos)
+      << tensor.out;
+  EXPECT_NE(tensor.out.find("--max-row-error"), std::string::npos) << tensor.out;
+  const auto row = nlohmann::json::parse(std::ifstream(path("a.json"))).at("rows").at(0);
+  EXPECT_LT(row.at("total"), 0.1) << "the norm hides them";
+  EXPECT_EQ(row.at("verdict"), "FAIL");
+  std::vector<int> lost(64);
+  std::iota(lost.begin(), lost.end(), 0);
+  lost.erase(lost.begin() + 5);
+  EXPECT_EQ(row.at("by_row").at("all_zero"), lost);
+  EXPECT_EQ(row.at("by_column").at("all_zero").size(), 0U);
+  EXPECT_EQ(with({"--scale", "row"}).code, kAllGood) << "a scale per row keeps them";
+  // Without a limit it is not offered.
+  EXPECT_EQ(audit({"--dtype", "e4m3,bf16", "--policy", "plain"}, "large.npy").out.find("Use e4m3"),
+            std::string::npos);
+  // Columns.
+  std::vector<float> b(std::size_t{96} * 6, 1);
+  for (std::size_t k = 0; k < 96; ++k) b[k * 6 + 4] = 1e-30F;
+  save_values("thin.npy", {96, 6}, b);
+  std::vector<std::string> thin = how;
+  thin.insert(thin.end(), {"--scale", "tensor"});
+  const Outcome column = audit(thin, "A.npy", "thin.npy");
+  EXPECT_EQ(column.code, kMismatch) << column.out;
+  EXPECT_NE(column.out.find("1 column of D (4) came out all zero"), std::string::npos) << column.out;
+}
+
+TEST_F(LargeRow, ALimitOnEveryRowSeesWhatANormHides) {
+  save_large(5, 1e4F);  // the others become subnormal in e4m3
+  const auto with = [&](const char* limit) {
+    return audit({"--dtype", "e4m3", "--scale", "tensor", "--policy", "plain", "--max-rel-fro", "10%",
+                  "--max-row-error", limit, "--json", path("a.json")},
+                 "large.npy");
+  };
+  EXPECT_EQ(with("10%").code, kMismatch);
+  const auto row = nlohmann::json::parse(std::ifstream(path("a.json"))).at("rows").at(0);
+  const double largest = row.at("by_row").at("largest").at(0).at("error");
+  EXPECT_GT(largest, 0.1);
+  EXPECT_LT(row.at("total"), 0.1);
+  EXPECT_EQ(nlohmann::json::parse(std::ifstream(path("a.json"))).at("row_limit"), 0.1);
+  const Outcome fails = with("10%");
+  EXPECT_NE(fails.out.find(" of D has an error of "), std::string::npos) << fails.out;
+  EXPECT_EQ(with(std::to_string(largest + 1e-3).c_str()).code, kAllGood);
+  refused(audit({"--max-row-error", "5%"}),
+          {"--max-row-error: found without --max-rel-fro, allowed: with it"});
+  refused(audit({"--max-rel-fro", "5%", "--max-row-error", "1"}),
+          {"--max-row-error: found 1, allowed: below 1"});
+}
+
+TEST_F(AuditTensors, WhatIsAskedForAndDoesNotExistDoesNotPass) {
+  for (const std::vector<std::string>& limit : {std::vector<std::string>{}, {"--max-rel-fro", "50%"}})
+    for (const std::vector<std::string>& asked :
+         {std::vector<std::string>{"--dtype", "mxf8,bf16"},
+          {"--dtype", "bf16,f16", "--policy", "half"},
+          {"--dtype", "f16", "--policy", "half,promote:128", "--unit", "wgmma", "--arch", "ada,hopper"},
+          {"--dtype", "bf16", "--dtype-a", "mxf8", "--dtype-b", "mxf8-e5m2"},
+          {"--dtype", "e4m3", "--scale", "tensor,mx"}}) {
+      std::vector<std::string> options = asked;
+      options.insert(options.end(), limit.begin(), limit.end());
+      options.insert(options.end(), {"--junit", path("a.xml")});
+      const Outcome missing = audit(options);
+      EXPECT_EQ(missing.code, kMismatch) << asked[1] << missing.out << missing.err;
+      EXPECT_EQ(missing.out.find("Not all that was asked for is judged: "), 0U) << missing.out;
+      EXPECT_NE(missing.out.find("has no combination with"), std::string::npos) << missing.out;
+      EXPECT_NE(text_of_file(path("a.xml")).find("<failure"), std::string::npos);
+      options.emplace_back("--allow-missing");
+      const Outcome allowed = audit(options);
+      EXPECT_EQ(allowed.code, kAllGood) << allowed.out << allowed.err;
+      EXPECT_EQ(allowed.out.find("Not all that was asked for"), std::string::npos) << allowed.out;
+    }
+  EXPECT_EQ(audit({"--max-rel-fro", "50%", "--arch", "ampere,blackwell"}).code, kAllGood)
+      << "the usual types are not asked for";
+}
+
 TEST_F(AuditTensors, EveryOption) {
   save("C.npy", {10, 6});
   save("BT.npy", {6, 96});
@@ -38,6 +132,7 @@ TEST_F(AuditTensors, EveryOption) {
                                  "none,tensor,row,1x128,mx",
                                  "--policy",
                                  "plain,fast,promote:128,split-k:2,half",
+                                 "--allow-missing",
                                  "--d-format",
                                  "f32",
                                  "--json",
@@ -330,7 +425,8 @@ TEST_F(AuditTensors, EveryPositionOfASequenceIsARow) {
 }
 
 TEST_F(AuditTensors, SaysWhichGpuAndWhatAnotherLacks) {
-  const Outcome outcome = audit({"--arch", "hopper,blackwell", "--dtype", "nvf4", "--max-rel-fro", "50%"});
+  const Outcome outcome =
+      audit({"--arch", "hopper,blackwell", "--dtype", "nvf4", "--max-rel-fro", "50%", "--allow-missing"});
   EXPECT_EQ(outcome.out.find("Use nvf4 with scale mx and plain sums on blackwell"), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find("hopper has no nvf4."), std::string::npos) << outcome.out;
   const Outcome ampere = audit({"--arch", "ampere", "--dtype", "e4m3,bf16", "--max-rel-fro", "50%"});
@@ -340,7 +436,7 @@ TEST_F(AuditTensors, SaysWhichGpuAndWhatAnotherLacks) {
 TEST_F(AuditTensors, ATypeThatOnlyAPolicyOrAUnitLacksIsNotTheGpus) {
   for (const std::vector<std::string>& with :
        {std::vector<std::string>{"--policy", "half"}, {"--unit", "mma"}}) {
-    std::vector<std::string> options = {"--arch", "hopper", "--dtype", "f16,bf16,e4m3"};
+    std::vector<std::string> options = {"--allow-missing", "--arch", "hopper", "--dtype", "f16,bf16,e4m3"};
     options.insert(options.end(), with.begin(), with.end());
     const Outcome outcome = audit(options);
     EXPECT_EQ(outcome.code, kAllGood) << outcome.err;

@@ -60,8 +60,13 @@ TEST_F(Capture, GivesThePlanOfEveryLayer) {
                                  "--html",        path("a.html"),
                                  "--csv",         path("a.csv"),
                                  "--junit",       path("a.xml")});
-  EXPECT_EQ(found.code, kAllGood) << found.err << found.out;
+  EXPECT_EQ(found.code, kMismatch) << "hopper has no nvf4";
+  EXPECT_NE(text_of_file(path("a.xml")).find("hopper has no combination with nvf4"), std::string::npos);
   EXPECT_NE(found.out.find("2 of 2 layers have a combination within 0.05."), std::string::npos) << found.out;
+  EXPECT_EQ(capture({"--arch", "hopper,blackwell", "--dtype", "nvf4,e4m3,bf16", "--policy", "plain",
+                     "--max-rel-fro", "5%", "--allow-missing"})
+                .code,
+            kAllGood);
   const auto plan = nlohmann::json::parse(std::ifstream(path("plan.json")));
   EXPECT_EQ(plan.at("schema"), "mmaudit.plan/1");
   EXPECT_EQ(plan.at("default"), "keep");
@@ -244,6 +249,35 @@ TEST_F(Capture, TheReportSaysWhatTheOutputsErrorIsMadeOf) {
   refused(of_output(), {"mlp.0#1.gain: found -1, allowed: finite numbers from 0"});
   refused(audit({"--max-output-error", "5%"}), {"--max-output-error: found without --capture"});
   refused(capture({"--max-output-error", "1"}), {"--max-output-error: found 1, allowed: below 1"});
+}
+
+TEST_F(Capture, ALayerThatCannotBeJudgedDoesNotPassUnderALimitOnTheOutput) {
+  const auto of_output = [&] {
+    return capture({"--dtype", "bf16", "--policy", "plain", "--max-output-error", "20%", "--junit",
+                    path("a.xml"), "--plan", path("plan.json")});
+  };
+  std::vector<Named> tensors = two_layers();
+  for (const char* const name : {"mlp.0#0.gain", "mlp.0#1.gain", "mlp.2#0.gain"})
+    tensors.push_back({name, {2}, {1, 50}});
+  write(tensors);
+  EXPECT_EQ(of_output().code, kAllGood);
+  // A gain of 0 estimates that no error of the layer reaches the output.
+  tensors.back().values[0] = 0;
+  write(tensors);
+  const Outcome gainless = of_output();
+  EXPECT_EQ(gainless.code, kMismatch) << gainless.out;
+  EXPECT_NE(gainless.out.find("mlp.2#0: its gain is 0"), std::string::npos) << gainless.out;
+  EXPECT_NE(text_of_file(path("a.xml")).find("its gain is 0"), std::string::npos);
+  const auto plan = nlohmann::json::parse(std::ifstream(path("plan.json")));
+  EXPECT_EQ(plan.at("layers").at("mlp.2"), "keep");
+  EXPECT_EQ(plan.at("layers").at("mlp.0").at("dtype"), "bf16");
+  // All NaN.
+  tensors.back().values[0] = 1;
+  tensors[4].values.assign(tensors[4].values.size(), std::numeric_limits<float>::quiet_NaN());
+  write(tensors);
+  const Outcome nan = of_output();
+  EXPECT_EQ(nan.code, kMismatch) << nan.out;
+  EXPECT_NE(nan.out.find("mlp.2#0: A holds NaN"), std::string::npos) << nan.out;
 }
 
 TEST_F(Capture, DrawnActivationsAreSaid) {

@@ -72,7 +72,7 @@ TEST_F(HostileInput, AFullOutputIsAnError) {
     std::vector<const char*> argv = {"mmaudit"};
     for (const std::string& argument : command) argv.push_back(argument.c_str());
     testing::internal::CaptureStderr();
-    const int code = program(static_cast<int>(argv.size()), argv.data());
+    const int code = run_program(static_cast<int>(argv.size()), argv.data(), every_command());
     const std::string message = testing::internal::GetCapturedStderr();
     std::clearerr(stdout);
     ::dup2(out, STDOUT_FILENO);
@@ -176,6 +176,26 @@ TEST_F(HostileInput, NamesAndLimitsThatMeanNothing) {
   refused(run({"verify", "campaign", "--seconds", "-1"}), "--seconds: found -1, allowed: 0 to");
   refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--dtype", "e4m33"}), "did you mean e4m3?");
   refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--scale", "tesnor"}), "did you mean tensor?");
+}
+
+TEST_F(HostileInput, CombinationsAreCounted) {
+  std::string types = "e4m3", policies = "plain";
+  for (int i = 1; i < 20'000; ++i) {
+    types += ",e4m3";
+    policies += ",split-k:" + std::to_string(i);
+  }
+  refused(run({"audit", "--a", "x.npy", "--b", "y.npy", "--dtype", types, "--policy", policies, "--scale",
+               "tensor"}),
+          "--arch, --dtype, --scale, --policy: found 400000000 combinations, allowed: at most 16384");
+}
+
+/// --csv takes what follows as its file: numbers that it took are asked for again.
+TEST_F(HostileInput, AFileThatTookTheNumbersIsSaid) {
+  refused(run({"convert", "--to", "e4m3", "--csv", "1.5"}),
+          "VALUES: found none behind --csv 1.5, allowed: numbers");
+  EXPECT_FALSE(std::filesystem::exists("1.5"));
+  EXPECT_EQ(run({"convert", "--to", "e4m3", "1.5", "--csv"}).code, kAllGood);
+  EXPECT_EQ(run({"convert", "--to", "e4m3", "--csv", "-", "1.5"}).code, kAllGood);
 }
 
 }  // namespace

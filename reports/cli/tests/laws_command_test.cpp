@@ -121,8 +121,8 @@ TEST_F(Laws, ABlockScaledFailureIsKept) {
 TEST_F(Laws, WhatIsWrongIsOneLine) {
   for (const auto& [arguments, part] :
        {std::pair<std::vector<std::string>, std::string>{{"verify", "laws", "--law", "gravity"},
-                                                         "--law: found no such law"},
-        {{"verify", "laws", "--inst", "frob"}, "--inst: found no such instruction"},
+                                                         "--law: found \"gravity\", allowed: part of"},
+        {{"verify", "laws", "--inst", "frob"}, "--inst: found \"frob\", allowed: part of"},
         {{"verify", "laws", "--on", "paper"}, "--on"},
         {{"verify", "laws", "--dots", "0"}, "--dots"},
         {{"verify", "laws", "--regressions", write("a", "{}\n")}, "a:1: instruction: found none"},

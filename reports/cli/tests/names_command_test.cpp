@@ -78,12 +78,48 @@ TEST_F(Names, FiltersTakeWholeNames) {
     EXPECT_NE(verified.out.find("k32.f32.e4m3.e4m3 "), std::string::npos) << verified.out;
     const Outcome laws =
         run({"-q", "verify", "laws", "--on", "model", "--dots", "100", "--no-slow", "--inst", name});
-    EXPECT_EQ(laws.err.find("found no such instruction"), std::string::npos) << laws.err;
+    EXPECT_EQ(laws.err.find("--inst: found"), std::string::npos) << laws.err;
     EXPECT_EQ(run({"explain", "layout", "--inst", name}).code, kAllGood);
   }
   const Outcome none = run({"-q", "verify", "laws", "--inst", "wgmma.m64n64k32.f32.e4m3.e4m4"});
   EXPECT_EQ(none.code, kBadInput);
   EXPECT_NE(none.err.find("the nearest is wgmma.m64nNk32.f32.e4m3"), std::string::npos) << none.err;
+}
+
+TEST_F(Names, EveryNameOfAListSelectsSomething) {
+  const std::string wgmma = "wgmma.m64nNk32.f32.e4m3.e4m3", model = path("model.json");
+  ASSERT_EQ(run({"-q", "baseline", "record", "--on", "model", "--inst", wgmma, "--out", model}).code,
+            kAllGood);
+  const std::vector<std::vector<std::string>> commands = {
+      {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--inst"},
+      {"verify", "--corpus", MMAUDIT_TEST_CORPUS, "--strength", "--inst"},
+      {"verify", "laws", "--on", "model", "--dots", "100", "--no-slow", "--inst"},
+      {"verify", "laws", "--on", "corpus", "--corpus", MMAUDIT_TEST_CORPUS, "--inst"},
+      {"verify", "campaign", "--on", "model", "--list", "--inst"},
+      {"baseline", "record", "--on", "model", "--out", path("b.json"), "--inst"},
+      {"baseline", "diff", model, model, "--inst"},
+      {"list", "--inst"}};
+  for (const std::vector<std::string>& command : commands)
+    for (const char* const more : {",nothing", ",", ",,all"}) {
+      std::vector<std::string> arguments = {"-q"};
+      arguments.insert(arguments.end(), command.begin(), command.end());
+      arguments.push_back(wgmma + more);
+      const Outcome outcome = run(arguments);
+      EXPECT_EQ(outcome.code, kBadInput) << command[0] << ' ' << command[1] << more << outcome.out;
+      EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+      EXPECT_NE(outcome.err.find("--inst: found "), std::string::npos) << outcome.err;
+      EXPECT_EQ(outcome.out, "");
+    }
+  EXPECT_EQ(files(), 1U) << "half a result was written";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"verify", "laws", "--law", "zero_is_plus_zero,gravity"},
+        {"verify", "campaign", "--on", "model", "--list", "--family", "normal,gravity"},
+        {"baseline", "corpus", "--inst", "all,gravity", "--out", path("new")},
+        {"sweep", "--inst", "ldmatrix,gravity"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << arguments[1] << outcome.out;
+    EXPECT_NE(outcome.err.find("gravity"), std::string::npos) << outcome.err;
+  }
 }
 
 /// Registers of D, A and B in the inline assembly of device/ptx/`file` that matches `line`.

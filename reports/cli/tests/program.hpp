@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "programs.hpp"
 
 namespace mmaudit::cli::test {
 
@@ -19,13 +20,24 @@ struct Outcome {
   std::string out, err;
 };
 
+/// The commands of both programs in one, so that a test need not start the second.
+inline Program every_command() {
+  Program out = main_program();
+  for (Purpose& purpose : out.purposes)
+    for (Entry& entry : purpose.commands)
+      for (const Purpose& theirs : bench_program().purposes)
+        for (const Entry& one : theirs.commands)
+          if (one.name == entry.name) entry = one;
+  return out;
+}
+
 inline Outcome run(std::vector<std::string> arguments) {
   std::vector<const char*> argv = {"mmaudit"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Outcome outcome;
-  outcome.code = program(static_cast<int>(argv.size()), argv.data());
+  outcome.code = run_program(static_cast<int>(argv.size()), argv.data(), every_command());
   outcome.out = testing::internal::GetCapturedStdout();
   outcome.err = testing::internal::GetCapturedStderr();
   return outcome;

@@ -43,6 +43,19 @@ TEST(Plausible, AMeasuredSweepIsTaken) {
   EXPECT_EQ(why(kCopy, "sm", [](Point&) {}), "");
 }
 
+TEST(Plausible, PowerAboveTheEnforcedLimitIsNamed) {
+  SweepResult result = copies();
+  Point& point = result.points.front();
+  point.summaries[tag::kLimit] = 700;
+  const auto warned_at = [&](double watts) {
+    point.summaries[tag::kWatts] = watts;
+    return report_of(result).warnings.lines;
+  };
+  EXPECT_TRUE(warned_at(700).empty());
+  ASSERT_EQ(warned_at(741).size(), 1U);
+  EXPECT_EQ(warned_at(741)[0].rfind("1 points have a power above the enforced limit, up to 741 W of 700 W (", 0), 0U);
+}
+
 TEST(Plausible, ValuesThatAnAxisLacksAreRefused) {
   const auto kib = [](const char* value) {
     return why(kCopy, "sm", [&](Point& point) { point.set("kib", value); });

@@ -8,7 +8,8 @@ namespace mmaudit::corpus {
 
 /// The array of a .npy file in C order, named after the file's stem. Fortran order is transposed. Big-endian,
 /// structured, object, complex and text dtypes are refused, as are bytes after the array.
-/// `V1` and `V2` (how ml_dtypes stores fp8 and bf16) come as raw u8 and u16. Throws InputError.
+/// `V1` and `V2` (how ml_dtypes stores fp8 and bf16) come as raw u8 and u16, untyped unless write_npy() named
+/// the type. Throws InputError.
 Tensor read_npy(const std::filesystem::path& path);
 
 /// Version 1.0, C order, byte for byte what numpy.save writes. The tensor's name is not stored.

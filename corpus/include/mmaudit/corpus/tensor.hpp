@@ -50,7 +50,7 @@ std::string_view npy_name(DType dtype);
 std::string_view safetensors_name(DType dtype);
 
 /// The dtype of a .npy `descr`, little-endian only. `V1` and `V2` are raw bits, u8 and u16: .npy does not
-/// tell bf16 or fp8 apart. nullopt for anything else.
+/// tell bf16 or fp8 apart (Tensor::untyped). nullopt for anything else.
 std::optional<DType> dtype_from_npy(std::string_view descr);
 
 /// The dtype of a safetensors name, nullopt if this module does not know it.
@@ -71,6 +71,10 @@ struct Tensor {
   DType dtype = DType::u8;
   std::vector<std::uint64_t> shape;
   std::vector<std::byte> data;
+  /// Numbers of a format that the file does not name, as those of ml_dtypes in a .npy: raw bits until
+  /// take_as().
+  bool untyped = false;
+  Format said = Format::none;  ///< what take_as() was told
 
   /// Product of the extents. Throws InputError on overflow.
   [[nodiscard]] std::uint64_t elements() const;
@@ -118,5 +122,14 @@ std::vector<std::string> float_dtype_names();
 
 /// Both types, for messages: "U16 (raw bits of f16) or F16".
 std::string types_text(const FormatSpec& format);
+
+/// The type of a tensor for messages: "U16"; of an untyped one how to say the format, with those there are.
+std::string type_text(const Tensor& tensor);
+
+/// Numbers of `format` from here on. Errors: InputError, after `where`, unless they are raw bits of its width
+/// or of its type.
+void take_as(Tensor& tensor, const FormatSpec& format, const std::string& where);
+/// The format of the floats that it holds; Format::none for raw bits and integers.
+Format format_of(const Tensor& tensor);
 
 }  // namespace mmaudit::corpus

@@ -6,14 +6,15 @@
 
 namespace mmaudit::corpus {
 
-/// `file.npy`, `file.safetensors:tensor` or `file.safetensors` with exactly one tensor. The first
-/// `.safetensors:` splits, so a tensor's name may hold colons and dots. Throws InputError.
+/// `file.npy`, `file.npy:FORMAT` (its raw bits are numbers of that format), `file.safetensors:tensor` or
+/// `file.safetensors` with exactly one tensor. The first `.safetensors:` splits, so a tensor's name may hold
+/// colons and dots. Throws InputError.
 Tensor load_tensor(const std::string& spec);
 
 /// Bytes of its data, for a .npy file of the whole file; 0 where load_tensor() would throw.
 std::uint64_t tensor_bytes(const std::string& spec);
 
-/// The file of such a name: without the tensor's.
+/// The file of such a name: without the tensor's, or the format.
 std::string file_of(const std::string& spec);
 
 /// Throws what save_tensor() would of this path, as far as that can be known before.

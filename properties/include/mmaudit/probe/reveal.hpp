@@ -32,11 +32,13 @@ struct GemmFinding {
   std::string c_place;             ///< where c enters; empty without C
   double alpha = 1, beta = 1;      ///< with C: D = alpha * sum + beta * C
   [[nodiscard]] bool scaled() const { return alpha != 1 || beta != 1; }
-  bool random_c = false;         ///< the random products have a C; without: C is 0
-  std::uint64_t calls = 0;       ///< of the callable
-  std::uint64_t verified = 0;    ///< elements of D compared on random data
-  std::uint64_t mismatches = 0;  ///< of the plan, or of the best one tried
-  std::uint64_t other_nans = 0;  ///< elements that are NaN in both, with other bits: no mismatches
+  bool random_c = false;                ///< the random products have a C; without: C is 0
+  std::string why_no_c;                 ///< with C = 0 there is a plan: why there is none with a C
+  std::uint64_t calls = 0;              ///< of the callable
+  std::vector<std::string> subnormals;  ///< of what a product of its own has some: "A", "B", "C", "sums", "D"
+  std::uint64_t verified = 0;           ///< elements of D compared on random data and on subnormals
+  std::uint64_t mismatches = 0;         ///< of the plan, or of the best one tried
+  std::uint64_t other_nans = 0;         ///< elements that are NaN in both, with other bits: no mismatches
 };
 
 struct RevealOptions {

@@ -161,12 +161,31 @@ TEST(CampaignResult, CountsThatAreNotTheirSumsAreSeen) {
     return result.dump();
   };
   EXPECT_EQ(read_campaign(sealed_again(good), "x").mismatches, 1U);
-  for (const char* change : {R"([{"op":"replace","path":"/dots","value":4096000000000}])",
-                             R"([{"op":"replace","path":"/mismatches","value":0}])",
-                             R"([{"op":"replace","path":"/complete","value":true}])",
-                             R"([{"op":"replace","path":"/examples/0/a","value":[]}])",
-                             R"([{"op":"replace","path":"/examples/0/instruction","value":"mma"}])",
-                             R"([{"op":"replace","path":"/parts/0/stretches_done","value":-1}])"})
+  // The checksum of what was changed is for the program to know.
+  nlohmann::json changed = good;
+  changed["gpu"] = "another";
+  const std::string right = nlohmann::json::parse(sealed_again(changed)).at("checksum");
+  try {
+    static_cast<void>(read_campaign(changed.dump(), "x"));
+    ADD_FAILURE() << "a wrong checksum passes";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("checksum: found "), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find(right), std::string::npos) << error.what();
+  }
+  for (const char* change :
+       {R"([{"op":"replace","path":"/dots","value":4096000000000}])",
+        R"([{"op":"replace","path":"/mismatches","value":0}])",
+        R"([{"op":"replace","path":"/complete","value":true}])",
+        R"([{"op":"replace","path":"/instructions","value":[]}])",
+        R"([{"op":"copy","from":"/instructions/1","path":"/instructions/-"}])",
+        R"([{"op":"replace","path":"/instructions/0/instruction","value":"other"}])",
+        R"([{"op":"add","path":"/instructions/0/families/other","value":{"dots":0,"mismatches":0}}])",
+        R"([{"op":"replace","path":"/not_done","value":[]}])",
+        R"([{"op":"replace","path":"/not_done/0/first","value":7}])",
+        R"([{"op":"replace","path":"/parts/0/dots_done","value":0}])",
+        R"([{"op":"replace","path":"/examples/0/a","value":[]}])",
+        R"([{"op":"replace","path":"/examples/0/instruction","value":"mma"}])",
+        R"([{"op":"replace","path":"/parts/0/stretches_done","value":-1}])"})
     EXPECT_THROW(
         static_cast<void>(read_campaign(sealed_again(good.patch(nlohmann::json::parse(change))), "x")),
         InputError)
@@ -182,6 +201,23 @@ std::string part_result(const Schedule& schedule, const Shard& part, std::size_t
   for (std::size_t i = part.index; i < items.size() && done > 0; i += part.of, --done)
     journal.add(items[i], {dots_of(schedule, items[i]), 0, 0.25}, {});
   return campaign_json(schedule, journal.tally(), on_a_gpu(), 1, part);
+}
+
+TEST(CampaignResult, ACompleteOneHasWhatWasAsked) {
+  const Schedule schedule = small_schedule();
+  const auto good = nlohmann::json::parse(part_result(schedule, {}, items_of(schedule).size()));
+  const auto read = [](nlohmann::json result) {
+    result.erase("checksum");
+    result["checksum"] = checksum_of(parse_json(result.dump()));
+    return read_campaign(result.dump(), "x").complete;
+  };
+  EXPECT_TRUE(read(good));
+  nlohmann::json more = good, none = good;
+  more["dots_asked"] = 1'000'000'000'000'000;
+  none["instructions"] = nlohmann::json::array();
+  none["dots"] = none["parts"][0]["dots"] = none["parts"][0]["dots_done"] = 0;
+  EXPECT_THROW(static_cast<void>(read(more)), InputError) << "a thousandth";
+  EXPECT_THROW(static_cast<void>(read(none)), InputError) << "of nothing";
 }
 
 TEST(CampaignParts, TogetherAreTheWhole) {

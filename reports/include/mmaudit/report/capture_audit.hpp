@@ -58,8 +58,16 @@ struct CaptureAudit {
   /// A limit was given, and every layer has a choice; with `output_limit` any layer, since the others are
   /// kept.
   [[nodiscard]] bool passes() const;
-  /// Products with a combination that can't be judged, with or without a limit.
+  /// Products with a combination that can't be judged, with or without a limit; under a limit on the output
+  /// also by a gain of 0.
   [[nodiscard]] std::size_t not_judged() const;
+  [[nodiscard]] bool gain_says_nothing(const CapturedProduct& product) const {
+    return output_limit && product.gain && product.gain->gain == 0;
+  }
+  /// As GemmAudit has it: the same of every product.
+  [[nodiscard]] std::vector<std::string> missing() const {
+    return products.empty() ? std::vector<std::string>{} : products.front().audit.missing;
+  }
 };
 
 /// Under a limit on the estimated error of the output, above 0; each product has a gain.

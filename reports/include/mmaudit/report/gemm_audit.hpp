@@ -103,17 +103,21 @@ struct GemmAudit {
   std::uint64_t m = 0, n = 0, k = 0;
   std::uint64_t rows = 0, columns = 0;  ///< of D that were computed
   std::uint64_t seed = 0;
-  std::optional<double> limit;  ///< on the relative Frobenius error
-  std::string method;           ///< how D was sampled and what the interval is
+  std::optional<double> limit;      ///< on the relative Frobenius error
+  std::optional<double> row_limit;  ///< on the error of each row and of each column of D, beside `limit`
+  std::string method;               ///< how D was sampled and what the interval is
   std::vector<std::string> remarks;
   std::vector<GemmAuditRow> rows_of;
   std::optional<double> reference;  ///< total of BF16, not scaled, on the first architecture that has it
   std::vector<GemmAbsent> absent;
   std::vector<std::string> left_out;  ///< `absent` in words, one line per reason
-  std::string untried;                ///< what was not asked for and could be, in a sentence; empty: nothing
+  /// "hopper has no combination with nvf4": what the request names and a GPU has no row of. Empty: nothing,
+  /// or the request allows it.
+  std::vector<std::string> missing;
+  std::string untried;  ///< what was not asked for and could be, in a sentence; empty: nothing
 
   [[nodiscard]] int count(GemmVerdict verdict) const;
-  /// A limit was given, something was judged, and every row passes.
+  /// A limit was given, something was judged, nothing is missing, and every row passes.
   [[nodiscard]] bool passes() const;
 };
 
@@ -122,7 +126,7 @@ struct GemmAuditRequest {
   GemmOperands operands;                      ///< the sampled rows of A and columns of B
   std::uint64_t whole_m = 0, whole_n = 0;
   std::span<const std::uint64_t> rows, columns;  ///< which of the whole D; empty: the first
-  std::optional<double> limit;
+  std::optional<double> limit, row_limit;
   std::uint64_t seed = 1;
   std::vector<TensorFacts> tensors;  ///< empty: nothing is known about them
 };
@@ -160,7 +164,8 @@ struct TensorAuditRequest {
   std::vector<std::string> dtypes, scales, policies;  ///< empty: the usual ones
   std::string dtype_a, dtype_b;                       ///< a pair of dtypes that differ; both empty: none
   std::string sample = "auto", output, unit;
-  double limit = 0;                     ///< 0: none
+  double limit = 0, row_limit = 0;      ///< 0: none
+  bool allow_missing = false;           ///< names that a GPU has no combination with may be left out
   double largest_a = 0, largest_b = 0;  ///< of what A and B are a sample of; 0: they are whole
   std::vector<InputFacts> inputs;       ///< of the files, by a caller who watches them; empty: they are read
   std::uint64_t seed = 1;

@@ -30,7 +30,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// A row of D: the norm of its error over the norm of the exact row.
+/// A row of D, or a column: the norm of its error over the norm of the exact one.
 struct RowError {
   std::uint64_t row = 0;
   double error = 0;
@@ -61,7 +61,15 @@ struct GemmErrors {
   double worst_exact = 0, worst_result = 0;
   std::vector<RowError> rows;  ///< the 8 largest, that first
   double middle_row = 0;       ///< half of the rows have a larger error
+  RowError column;             ///< of the largest error
+  /// Rows and columns with an exact element other than 0 in which D has zeros, infinities and NaN alone.
+  std::vector<std::uint64_t> lost_rows, lost_columns;
 
+  /// The row or the column of the largest error.
+  [[nodiscard]] RowError largest_line() const {
+    return !rows.empty() && rows[0].error > column.error ? rows[0] : column;
+  }
+  [[nodiscard]] bool loses() const { return !lost_rows.empty() || !lost_columns.empty(); }
   /// Signal to quantization noise of D, in decibels: infinite where nothing differs.
   [[nodiscard]] double sqnr() const;
 };

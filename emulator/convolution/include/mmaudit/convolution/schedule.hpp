@@ -25,13 +25,14 @@ struct Algorithm {
   std::string_view what;
 };
 
-/// Algorithm 3 is here in the direction of the note's Figure 7, with masks. Its printed listing moves the
-/// lanes the other way; the row "printed" is that reading. Every row but the last two gives the same output.
+/// Algorithm 3 is here in the direction of the note's Figure 7, with masks. Its listing moves the lanes the
+/// other way and loads lane 0 (mma_n = 0). The row "reversed" takes the direction alone and loads the last
+/// lane. Every row but the last two gives the same output.
 inline constexpr Algorithm kAlgorithms[] = {
     {"im2col", Loading::each_place, true, true, true, "loads every lane for every place of the filter"},
     {"shift", Loading::last_lanes, true, true, true, "shifts between places, loads the last lanes"},
     {"halo", Loading::ahead, true, true, true, "loads the halo ahead, then shifts alone"},
-    {"printed", Loading::last_lanes, false, true, false, "as the note's Algorithm 3 prints it: lane i - 1"},
+    {"reversed", Loading::last_lanes, false, true, false, "shift the other way: lane i takes lane i - 1's"},
     {"unmasked", Loading::last_lanes, true, false, false, "shift, with no lane left out"},
 };
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "beside.hpp"
+#include "commands.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/refusal.hpp"
 #include "mmaudit/timing/chain.hpp"
@@ -243,7 +245,7 @@ void add_machine_options(Command& command, MachineChoice& options) {
 void add_time(Command& app) {
   auto options = std::make_shared<TimeOptions>();
   Command command =
-      app.command("time", "Cycles of an instruction or a loop on a GPU that you need not have",
+      app.command("time", std::string(bench_text("time")),
                   {"mmaudit time --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32 --warps 8 --ilp 3",
                    "mmaudit time --arch hopper --inst wgmma.m64n256k16.f32.f16.f16 --a registers"});
   add_point_options(command, *options);

@@ -7,6 +7,8 @@
 #include <memory>
 #include <tuple>
 
+#include "beside.hpp"
+#include "commands.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
@@ -353,10 +355,9 @@ void add_products(Command& command) {
 
 void add_sweep(Command& app) {
   auto options = std::make_shared<SweepOptions>();
-  Command command =
-      app.command("sweep", "How fast: latency and throughput of every instruction on the GPU of this machine",
-                  {"mmaudit sweep --list", "mmaudit sweep --inst m16n8k16 --quick",
-                   "mmaudit sweep -a ilp=[1:6:1] --out out"});
+  Command command = app.command("sweep", std::string(bench_text("sweep")),
+                                {"mmaudit sweep --list", "mmaudit sweep --inst m16n8k16 --quick",
+                                 "mmaudit sweep -a ilp=[1:6:1] --out out"});
   command.option("--inst INST", options->instructions, "only those whose name contains one of these")
       .comma_separated();
   command

@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "beside.hpp"
 #include "campaign/ranks.hpp"
+#include "commands.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/screen/values_named.hpp"
@@ -235,9 +237,7 @@ int run(const ScreenOptions& options, const Context& context) {
 void add_screen(Command& app) {
   auto options = std::make_shared<ScreenOptions>();
   Command command = app.command(
-      "screen",
-      "Silent data corruption: every accumulator of chains at full rate against the model, on every "
-      "sub-core; under mpirun on many hosts",
+      "screen", std::string(bench_text("screen")),
       {"mmaudit screen --quick", "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
        "mmaudit screen --coverage --inst m64n256k16.f32"});
   command.section("What runs");

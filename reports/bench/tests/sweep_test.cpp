@@ -6,6 +6,7 @@
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/device/runner.hpp"
 #include "program.hpp"
+#include "sweeps/compare.hpp"
 #include "sweeps/report.hpp"
 
 namespace mmaudit::cli::test {
@@ -67,6 +68,29 @@ TEST_F(Sweep, CompareFailsOnARegressionOnly) {
   const Outcome outcome = run({"sweep", "compare", before, slower});
   EXPECT_EQ(outcome.code, kMismatch);
   EXPECT_NE(outcome.out.find("SLOW"), std::string::npos) << outcome.out;
+}
+
+TEST_F(Sweep, CompareSaysHowMuchOfTheOldItSaw) {
+  sweeps::SweepResult old;
+  for (int i = 0; i < 20; ++i) {
+    sweeps::Point& point = old.points.emplace_back();
+    point.subject = "ldmatrix.x4";
+    point.axes = {{"scope", "sm"}, {"warps", std::to_string(i + 1)}, {"ilp", "1"}};
+    point.summaries = {{sweeps::tag::kCycles, 29}, {sweeps::tag::kCyclesNoise, 0.001}};
+  }
+  sweeps::SweepResult part = old;
+  part.points.resize(18);
+  EXPECT_EQ(report_of(sweeps::compare(old, part)).tone, report::Tone::good);
+  part.points.resize(17);
+  const sweeps::Compared compared = sweeps::compare(old, part);
+  EXPECT_EQ(report_of(compared).tone, report::Tone::bad);
+  EXPECT_NE(report_of(compared).headline.find("17 of 20 points of OLD (85.0%, at least 90% are needed)"),
+            std::string::npos)
+      << report_of(compared).headline;
+  EXPECT_EQ(report_of(compared, 0.85).tone, report::Tone::good);
+  EXPECT_EQ(report_of(sweeps::compare(part, old)).tone, report::Tone::good) << "the new one may have more";
+  old.points.clear();
+  EXPECT_EQ(report_of(sweeps::compare(old, old), 0).tone, report::Tone::bad) << "nothing was compared";
 }
 
 TEST_F(Sweep, GateOfAnotherProgramIsRefused) {
