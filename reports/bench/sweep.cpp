@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "common.hpp"
 #include "interruptible.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
 #include "mmaudit/sweeps/gemm.hpp"
 #include "mmaudit/sweeps/sweep.hpp"
 #include "outputs.hpp"
@@ -145,8 +146,15 @@ int sweep(const SweepOptions& options, const Context& context) {
   return result.interrupted ? kInterrupted : code;
 }
 
+void add_share(Command& command, double& share) {
+  command.option("--min-share", share, "least share of the old points that has to be seen; 50% is 0.5")
+      .positive()
+      .or_percent();
+}
+
 struct SweepGateOptions {
   std::string sweep, sass, out;
+  double share = sweeps::kLeastShare;
   Outputs outputs;
 };
 
@@ -165,6 +173,11 @@ int gate(const SweepGateOptions& options, const Context& context) {
                          [](const sweeps::Point& point) { return point.skipped.empty(); });
   };
   const auto before = measured();
+  const auto timed =
+      std::count_if(result.points.begin(), result.points.end(), [](const sweeps::Point& point) {
+        const sweeps::Benchmark* const of = sweeps::find_benchmark(point.subject);
+        return point.skipped.empty() && of != nullptr && of->kernel;
+      });
   const int read = sweeps::apply_gate(result, code);
   if (read == 0)
     refuse("{}: found no code of a measured point of {}, allowed: cuobjdump -sass of the program that swept",
@@ -173,11 +186,14 @@ int gate(const SweepGateOptions& options, const Context& context) {
   try_outputs(outputs_of(options.outputs, options.out), {{"SWEEP", options.sweep}, {"SASS", options.sass}});
   const auto refused = before - measured();
   result.gate =
-      fmt::format("the code of {} timed kernels was read afterwards, for {} points: {} were refused",
-                  code.size(), read, refused);
+      fmt::format("the code of {} timed kernels was read afterwards, for {}: {} were refused", code.size(),
+                  sweeps::share_text(static_cast<std::uint64_t>(read), static_cast<std::uint64_t>(timed),
+                                     "timed points", options.share),
+                  refused);
   report::Report report = sweeps::report_of(result);
   report.headline = result.gate;
-  report.tone = refused == 0 ? report::Tone::good : report::Tone::bad;
+  const bool seen = read >= options.share * static_cast<double>(timed);
+  report.tone = refused == 0 && seen ? report::Tone::good : report::Tone::bad;
   for (report::Section& section : report.sections) section.shown &= ~report::kOnTerminal;
   return options.outputs.publish(std::move(report), context, files_of(options.out, result));
 }
@@ -192,6 +208,7 @@ void add_gate(Command& command) {
   gate_command.option("SWEEP FILE", options->sweep, "a sweep.json").required();
   gate_command.option("SASS FILE", options->sass, "text of cuobjdump -sass of the program that swept")
       .required();
+  add_share(gate_command, options->share);
   gate_command.option("--out DIR", options->out, "folder for sweep.json, sweep.md, sweep.csv").required();
   options->outputs.add_to(gate_command);
   gate_command.runs([options](const Context& context) { return gate(*options, context); });
@@ -255,17 +272,18 @@ int report_on(const SweepReportOptions& options, const Context& context) {
 
 struct SweepCompareOptions {
   std::string before, after;
+  double share = sweeps::kLeastShare;
   Outputs outputs;
 };
 
 int compare(const SweepCompareOptions& options, const Context& context) {
-  const auto& [before, after, outputs] = options;
+  const auto& [before, after, share, outputs] = options;
   try_outputs(outputs.files(), {{"OLD", before}, {"NEW", after}});
   const sweeps::SweepResult old = sweeps::from_json(text_of_file(before), before);
   const sweeps::Compared compared = sweeps::compare(old, sweeps::from_json(text_of_file(after), after));
   if (compared.points.empty())
     refuse("{}: found no point of {}, allowed: sweeps that share points", after, before);
-  return outputs.publish(sweeps::report_of(compared), context);
+  return outputs.publish(sweeps::report_of(compared, share), context);
 }
 
 void add_compare(Command& command) {
@@ -277,6 +295,7 @@ void add_compare(Command& command) {
        "mmaudit sweep compare driver-570.json driver-580.json"});
   compare_command.option("OLD FILE", options->before, "a sweep.json").required();
   compare_command.option("NEW FILE", options->after, "another").required();
+  add_share(compare_command, options->share);
   options->outputs.add_to(compare_command);
   compare_command.runs([options](const Context& context) { return compare(*options, context); });
 }
