@@ -200,7 +200,9 @@ class LayerRecipes:
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
             given = _json_of(given)
-        if given is None or isinstance(given, (str, Recipe)):
+        if given is None or (isinstance(given, Mapping) and not any(given.get(one) for one in ("default", "layers", "recipe", "arch", "dtype"))):
+            raise refused("plan", "nothing" if given is None else reprlib.repr(dict(given)), f"a default or layers; {KEEP!r} keeps everything")
+        if isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
             raise refused("plan", type(given).__name__, "a recipe, its name, an object or a file of JSON")
