@@ -8,6 +8,7 @@
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/element_bits.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 
@@ -41,6 +42,35 @@ void require_shape(const char* option, const std::string& file, Tensor& tensor, 
          to_string(tensor.shape), allowed, exchanged ? "; with rows and columns exchanged it fits" : "");
 }
 
+/// Refuses blocked scales of a shape that no library gives them: bytes, the padded matrix, or its tiles.
+void require_blocked_shape(const char* option, const std::string& file, const Tensor& tensor,
+                           std::uint64_t count, std::uint64_t rows, std::uint64_t blocks) {
+  const std::uint64_t down = detail::quotient_up(rows, kScaleTileRows),
+                      across = detail::quotient_up(blocks, kScaleTileBlocks);
+  std::vector<std::string> allowed;
+  for (std::vector<std::uint64_t> shape : {std::vector{blocked_scale_bytes(rows, blocks)},
+                                           {down * kScaleTileRows, across * kScaleTileBlocks},
+                                           {down, across, kScaleTileRows * kScaleTileBlocks},
+                                           {down, across, 32, 16}}) {
+    if (count == 1 && tensor.shape == shape) return;
+    shape.insert(shape.begin(), count);
+    if (tensor.shape == shape) return;
+    allowed.push_back(to_string(std::span(shape).subspan(count == 1 ? 1 : 0)));
+  }
+  refuse("{}: {} shape: found {}, allowed: {} (blocked: bytes, or tiles of {} x {})", file, option,
+         to_string(tensor.shape), fmt::format("{}", fmt::join(allowed, ", ")), kScaleTileRows,
+         kScaleTileBlocks);
+}
+
+std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
+  return {reinterpret_cast<const std::uint8_t*>(tensor.data.data()), tensor.data.size()};
+}
+
+std::vector<std::uint8_t> copy_of(const Tensor& tensor) {
+  const auto bytes = bytes_of(tensor);
+  return {bytes.begin(), bytes.end()};
+}
+
 }  // namespace
 
 void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes) {
@@ -67,6 +97,8 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
            is_float ? fmt::format(" (`mmaudit convert --to {}` converts it)", name_of(format.id))
                     : std::string());
   if (!fits_type) convert_elements(tensor, format, *cast);
+  if (const std::string why = why_bad_elements(format, bytes_of(tensor)); !why.empty())
+    throw InputError(fmt::format("{}: {}: {}", file, option, why));
   operand.batched = tensor.shape.size() == 3;
   require_shape(option, file, tensor, wanted);
   return operand;
@@ -98,15 +130,6 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
   return d;
 }
 
-namespace {
-
-std::vector<std::uint8_t> bytes_of(const Tensor& tensor) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(tensor.data.data());
-  return {first, first + tensor.data.size()};
-}
-
-}  // namespace
-
 std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
                                                      const Instruction& instruction, ScaleOwner owner,
                                                      std::uint64_t count, std::uint64_t rows,
@@ -130,14 +153,9 @@ std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const s
     const MatrixShape shape =
         owner == ScaleOwner::a ? MatrixShape{count, rows, blocks} : MatrixShape{count, blocks, rows};
     require_shape(option, file, tensor, shape);
-    return bytes_of(tensor);
+    return copy_of(tensor);
   }
-  const std::uint64_t wanted = count * blocked_scale_bytes(rows, blocks);
-  if (tensor.data.size() != wanted)
-    refuse(
-        "{}: {}: found {} bytes, allowed: {} of the blocked layout ({} rows of {} blocks in tiles of {} x "
-        "{})",
-        file, option, tensor.data.size(), wanted, rows, blocks, kScaleTileRows, kScaleTileBlocks);
+  require_blocked_shape(option, file, tensor, count, rows, blocks);
   return plain_scales(reinterpret_cast<const std::uint8_t*>(tensor.data.data()), owner, count, rows, blocks);
 }
 
@@ -148,7 +166,7 @@ std::vector<std::uint8_t> load_metadata(const std::string& file, const Instructi
            file.empty() ? "none" : "some", name_of(instruction));
   if (file.empty()) return {};
   std::vector<std::uint8_t> metadata =
-      bytes_of(load_operand("--metadata", file, spec_of(Format::u8), shape).tensor);
+      copy_of(load_operand("--metadata", file, spec_of(Format::u8), shape).tensor);
   if (const std::string reason =
           why_bad_metadata(sparsity_of(instruction), metadata, shape.count, shape.rows, shape.columns, of);
       !reason.empty())

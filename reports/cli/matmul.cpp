@@ -284,7 +284,7 @@ void add_matmul(Command& app) {
                "the file of B is (N, K), as the weight of torch.nn.Linear");
   command
       .option("--scale-layout", options->scale_layout,
-              "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take, of any shape")
+              "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take")
       .one_of({"rows", "blocked"});
   command.option("--factor-a FACTOR", options->factor_a,
                  "factor of all of A (NVFP4's second level), a number or a file with one F32: alpha times "

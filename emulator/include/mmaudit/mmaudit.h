@@ -1,10 +1,11 @@
 /* The C interface of mmaudit: which bits a matrix instruction produces, from any language.
  *
  * Arrays are row-major and contiguous, elements raw bits in their format's storage width (little-endian; no
- * alignment is asked for). Every array comes with its size in bytes, and every size is checked before
- * anything is written. Functions return a status; on anything but MMAUDIT_OK, mmaudit_last_error() says why
- * in one line "field: found X, allowed: Y". Any thread may call any function at any time. No C++ exception
- * and no signal handler crosses this interface.
+ * alignment is asked for). Of a format narrower than a byte an element is a byte, its value in the low bits
+ * and above it zeros or an integer's sign: packed bytes are refused. Every array comes with its size in
+ * bytes, and every size is checked before anything is written. Functions return a status; on anything but
+ * MMAUDIT_OK, mmaudit_last_error() says why in one line "field: found X, allowed: Y". Any thread may call any
+ * function at any time. No C++ exception and no signal handler crosses this interface.
  *
  * Structures start with their own size: set them to zero, then `size` to sizeof of the structure, then what
  * is needed. Later versions only add fields at the end; zero there means the behaviour of this version. */
@@ -126,7 +127,7 @@ typedef struct mmaudit_tiles {
   mmaudit_in modifiers; /* (tiles) bytes; null: none */
 } mmaudit_tiles;
 
-/* D = A * B + C for every tile with the bits the hardware produces. Any bit pattern is valid; rounding is the
+/* D = A * B + C for every tile with the bits the hardware produces. Any value is valid; rounding is the
  * instruction's. */
 MMAUDIT_API int mmaudit_emulate(const mmaudit_tiles* work);
 

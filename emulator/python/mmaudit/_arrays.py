@@ -22,8 +22,9 @@ except ImportError:  # optional: without it FP8 and bf16 are raw bits
 _VALUE: "dict[str, np.dtype]" = {name: np.dtype(one.numpy) for name, one in NAMES.items() if one.numpy}
 _ML: "dict[str, np.dtype]" = {name: np.dtype(getattr(_ml, one.ml)) for name, one in NAMES.items() if one.ml and hasattr(_ml, one.ml)}
 _FORMAT_OF = {dtype: name for name, dtype in {**_ML, "f64": _VALUE["f64"], "f32": _VALUE["f32"], "f16": _VALUE["f16"]}.items()}
-#: Formats by dtypes of torch that numpy lacks.
+#: Formats by dtypes of torch that numpy lacks, and by dtypes with two elements per byte.
 _TORCH = {f"torch.{one.torch}": name for name, one in NAMES.items() if one.torch and one.ml}
+_PACKED = {f"torch.{one.ml}_x2": name for name, one in NAMES.items() if _library.format_named(name).value_bits == 4 and one.ml}
 #: Formats by their names in files; a .npy has no type for these: a comment of the header says them.
 _NAMED_IN_FILE = {one.file: name for name, one in NAMES.items() if one.file and one.ml}
 _ROUNDINGS = ("rn", "rz", "rna", "rp")
@@ -57,23 +58,52 @@ def is_tensor(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "torch"
 
 
-def array_of(field: str, x: Any) -> np.ndarray:
-    """`x` as a numpy array: tensors of torch in the dtypes that numpy lacks, too, and what numpy.load() makes of a file of
-    8-bit floats or bf16. ValueError for an array with masked elements, whose mask would be lost."""
-    if np.ma.is_masked(x):
-        raise refused(field, "a masked array", "one without masked elements (x.filled(value))")
-    name = str(getattr(x, "dtype", ""))
-    if is_tensor(x) and name in _TORCH:
+def unpacked(field: str, x: Any) -> Any:
+    """A tensor whose dtype has two elements per byte, the first in the low half, as bytes of one element each; any other
+    as it is. Bytes follow one another along the last axis but in a transposed matrix. Source: torch's float4_e2m1fn_x2."""
+    if str(x.dtype) not in _PACKED:
+        return x
+    strides = x.stride()[-2:]
+    if 1 not in strides:
+        raise refused(f"{field} strides", [*strides], f"1 along an axis of {x.dtype}, which has two elements per byte")
+    axis = -1 if strides[-1] == 1 else -2
+    torch = sys.modules["torch"]
+    raw = x.view(torch.uint8).movedim(axis, -1)
+    return torch.stack((raw & 15, raw >> 4), -1).flatten(-2).movedim(-1, axis)
+
+
+def _array_of_tensor(field: str, x: Any) -> np.ndarray:
+    name = str(x.dtype)
+    try:
+        if name in _PACKED:
+            return _bits_of(unpacked(field, x.detach().cpu()).contiguous().numpy(), _PACKED[name])
+        if name not in _TORCH:
+            return np.asarray(x.detach().cpu())
         ours = raw_dtype(_TORCH[name])
         theirs = {1: "uint8", 2: "int16"}[ours.itemsize]  # an old torch lacks uint16
         raw = x.detach().cpu().contiguous().view(getattr(sys.modules["torch"], theirs)).numpy()
         return _bits_of(raw.view(ours), _TORCH[name])
-    array = np.asarray(x)
-    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype not in _ML.values():
-        if array.dtype.itemsize == 1:
-            return array.view(np.uint8)
+    except (RuntimeError, TypeError):  # quantized, sparse, without numbers, of fewer bits than a byte
+        raise refused(f"{field} dtype", f"{name}, {x.layout}, on {x.device}",
+                      f"strided numbers of a dtype of numpy, {listed([*_TORCH, *_PACKED])}") from None
+
+
+def array_of(field: str, x: Any) -> np.ndarray:
+    """`x` as a numpy array: tensors of torch in the dtypes that numpy lacks, too, and what numpy.load() makes of a file of
+    bf16. ValueError for an array with masked elements, whose mask would be lost, and for one of unknown type."""
+    if np.ma.is_masked(x):
+        raise refused(field, "a masked array", "one without masked elements (x.filled(value))")
+    if is_tensor(x) and hasattr(x, "dtype"):
+        return _array_of_tensor(field, x)
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError):
+        raise refused(field, f"a {type(x).__name__} that is no array", "numbers in rows of one length") from None
+    if array.dtype.type is np.void and array.dtype.names is None:  # what numpy.load() makes of a type that it lacks
         if array.dtype.itemsize == 2:
             return _bits_of(array.view(np.uint16), "bf16")
+        raise refused(f"{field} dtype", f"{array.dtype}, a type that numpy.load() lost",
+                      "x.view() of the type that it is, or of unsigned integers for raw bits")
     return array
 
 
@@ -139,6 +169,8 @@ def operand(field: str, array: Any, name: str, how: Casting, hint: str = "roundi
     it. `hint`: what a refusal of another format ends with."""
     array = array_of(field, array)
     accepted = _accepted(name)
+    if name == "s4" and array.dtype == np.int8 and array.size and array.max() > 7:
+        raise refused(field, array.max(), "-8 to 7 (s4)")  # whose four bits would be another number
     if array.dtype in accepted and _said(array.dtype) in (None, name):
         return np.ascontiguousarray(array)
     source = format_of(array.dtype)
@@ -172,9 +204,26 @@ def filled(work: Work, **fields: Any) -> Work:
     return work
 
 
-def require_shape(field: str, array: np.ndarray, shape: Tuple[int, ...], axes: str) -> None:
-    if array.shape != shape:
-        raise refused(f"{field} shape", list(array.shape), f"{list(shape)} ({axes})")
+def require_shape(field: str, array: Any, shape: Tuple[int, ...], axes: str, *others: Tuple[int, ...]) -> None:
+    """Refuses an array or tensor of any shape but these."""
+    found, shapes = tuple(array.shape), dict.fromkeys((shape, *others))
+    if found not in shapes:
+        exchanged = len(found) > 1 and (*found[:-2], found[-1], found[-2]) in shapes
+        raise refused(f"{field} shape", [*found], f"{' or '.join(str([*one]) for one in shapes)} ({axes})"
+                      f"{'; with its last two axes exchanged it fits' if exchanged else ''}")
+
+
+def side_shapes(batch: int, rows: int, columns: int, *natural: Tuple[int, ...]) -> "list[Tuple[int, ...]]":
+    """Shapes of scales, metadata or factors of an operand: with a batch axis, of one matrix without it too, and
+    `natural`, with the axes that the operand has."""
+    return [(batch, rows, columns), *([(rows, columns)] if batch == 1 else []), *natural]
+
+
+def blocked_shapes(batch: int, rows: int, blocks: int) -> "list[Tuple[int, ...]]":
+    """Shapes that libraries give blocked scales: bytes, the padded matrix, or its tiles of 128 rows x 4 blocks."""
+    down, across = -(-rows // 128), -(-blocks // 4)
+    shapes = [(down * across * 512,), (down * 128, across * 4), (down, across, 512), (down, across, 32, 16)]
+    return [(batch, *one) for one in shapes] + (shapes if batch == 1 else [])
 
 
 def flattened(field: str, array: np.ndarray) -> np.ndarray:
@@ -210,27 +259,23 @@ def three_axes(field: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def side_bytes(field: str, array: Optional[Any], shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+def side_bytes(field: str, array: Optional[Any], shapes: "list[Tuple[int, ...]]", axes: str,
+               form: Optional[str] = None) -> Optional[np.ndarray]:
+    """Bytes of one of these shapes: uint8, or of the type of format `form`."""
     if array is None:
         return None
     array = array_of(field, array)
-    if array.dtype.itemsize != 1 or (array.dtype != np.uint8 and not is_ml(array)):
-        raise refused(f"{field} dtype", array.dtype, "uint8")
-    if array.ndim == len(shape) - 1:
-        array = array[np.newaxis]
-    require_shape(field, array, shape, axes)
+    said = "e4m3" if form == "ue4m3" else form  # without a sign, and files of checkpoints call it that
+    if array.dtype != np.uint8 and array.dtype != _ML.get(said or "") or _said(array.dtype) not in (None, said):
+        raise refused(f"{field} dtype", _said(array.dtype) or array.dtype, listed(dict.fromkeys(("uint8", _ML.get(said or "", "uint8")))))
+    if form == "ue4m3" and array.dtype != np.uint8 and (array.view(np.uint8) > 127).any():
+        raise refused(field, "a negative scale", "scales from 0 (ue4m3)")
+    require_shape(field, array, shapes[0], axes, *shapes[1:])
     return np.ascontiguousarray(array)
 
 
-def scales(field: str, array: Optional[Any], spec: Instruction, shape: Tuple[int, ...], axes: str) -> Optional[np.ndarray]:
+def scales(field: str, array: Optional[Any], spec: Instruction, shapes: "list[Tuple[int, ...]]",
+           axes: str) -> Optional[np.ndarray]:
     if array is not None and not spec.scale:
         raise refused(field, f"with {spec.name}", "with block-scaled instructions only (kind_mx...)")
-    return side_bytes(field, array, shape, axes)
-
-
-def blocked_scales(field: str, array: Optional[Any], spec: Instruction) -> Optional[np.ndarray]:
-    """As bytes of any shape."""
-    if array is None:
-        return None
-    array = array_of(field, array)
-    return scales(field, array.reshape(1, array.size), spec, (1, array.size), "1, bytes")
+    return side_bytes(field, array, shapes, axes, spec.scale)

@@ -90,14 +90,9 @@ def _tensor(raw: bytes, name: str, shape: Tuple[int, ...], device: Optional[str]
 
 
 def _bits(d: Any, name: str, shape: Tuple[int, ...]) -> bytes:
-    array = _arrays.array_of("D", d.detach().cpu() if _arrays.is_tensor(d) else d)
-    if array.shape != shape:
-        raise refused("D shape", list(array.shape), list(shape))
-    size = _arrays.raw_dtype(name).itemsize
-    known = _arrays.format_of(array.dtype)
-    if array.dtype.itemsize != size or (known is not None and known != name):
-        raise refused("D dtype", known or array.dtype, name)
-    return np.ascontiguousarray(array).tobytes()
+    array = _arrays.operand("D", d, name, _arrays.Casting())
+    _arrays.require_shape("D", array, shape, "as A B")
+    return array.tobytes()
 
 
 def reveal(

@@ -43,7 +43,8 @@ class Batch:
     def __init__(self, spec: _library.Instruction, backend: Backend, operands: Dict[str, np.ndarray]) -> None:
         self._spec, self._backend, self._operands = spec, backend, operands
         self.inst: str = spec.name
-        d = np.ascontiguousarray(backend(self.inst, operands))
+        d = _arrays.operand("d", backend(self.inst, operands), spec.d, _arrays.Casting())
+        _arrays.require_shape("d", d, (len(operands["a"]), spec.m, spec.n), "tiles, m, n")
         self.d: np.ndarray = d.view(_arrays.value_dtype(spec.d, False))
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -123,6 +124,9 @@ def _raw(rng: np.random.Generator, form: _library.Format, shape: Tuple[int, ...]
         else rng.integers(0, 1 << 64, shape, np.uint64)
     if form.storage_bits > form.value_bits and form.storage_bits == 8:
         any_bits &= np.uint64((1 << form.value_bits) - 1)
+    if form.is_integer and form.is_signed and form.value_bits < form.storage_bits:  # s4: the sign fills the byte
+        sign = np.uint64(1 << (form.value_bits - 1))
+        any_bits = ((any_bits ^ sign) - sign) & np.uint64(255)
     if form.is_integer or kind == 0:
         return (np.where(rng.random(shape) < 0.7, 0, any_bits) if kind == 2 else any_bits).astype(dtype)
     low = form.storage_bits - form.value_bits if form.storage_bits > 8 else 0  # bits that tf32 ignores
@@ -196,7 +200,7 @@ class Law:
             own = on
 
             def by_own(_inst: str, operands: Dict[str, np.ndarray]) -> np.ndarray:
-                return np.asarray(own(**operands))
+                return _arrays.array_of("d", own(**operands))
 
             backend: Backend = by_own
         elif on == "hardware":

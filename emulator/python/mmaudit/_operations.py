@@ -77,9 +77,9 @@ def emulate(
         c = _arrays.three_axes("c", _arrays.operand("c", c, spec.c, how))
         _arrays.require_shape("c", c, (tiles, m, n), "tiles, m, n")
     blocks = spec.blocks(k)
-    scale_a = _arrays.scales("scale_a", scale_a, spec, (tiles, m, blocks), "tiles, m, k / block")
-    scale_b = _arrays.scales("scale_b", scale_b, spec, (tiles, blocks, n), "tiles, k / block, n")
-    metadata = _arrays.side_bytes("metadata", metadata, (tiles, m, stored), "tiles, m, k / 2")
+    scale_a = _arrays.scales("scale_a", scale_a, spec, _arrays.side_shapes(tiles, m, blocks), "tiles, m, k / block")
+    scale_b = _arrays.scales("scale_b", scale_b, spec, _arrays.side_shapes(tiles, blocks, n), "tiles, k / block, n")
+    metadata = _arrays.side_bytes("metadata", metadata, _arrays.side_shapes(tiles, m, stored), "tiles, m, k / 2")
     bits = _modifiers(scale_d, negate_a, negate_b)
     modifiers = np.full(tiles, bits, np.uint8) if bits else None
     d = np.empty((tiles, m, n), _arrays.value_dtype(spec.d, with_ml))
@@ -148,7 +148,11 @@ def cvt(opcode: str, operands: Sequence[Union[int, float]], rbits: int = 0) -> i
         rbits: the random bits of ".rs".
     Range and rounding: docs/numerics.md, "Conversions". Raises: ValueError, in one line "field: found X, allowed Y".
     """
-    bits = [x if isinstance(x, int) else int(np.float32(x).view(np.uint32)) for x in operands]
+    bits = []
+    for x in operands:
+        if not isinstance(x, (int, float, np.integer, np.floating)):
+            raise refused("operands", repr(x), "floats, or whole numbers for the bits of registers")
+        bits.append(int(x) if isinstance(x, (int, np.integer)) else int(np.float32(x).view(np.uint32)))
     if any(not 0 <= x < 2**32 for x in (*bits, rbits)):
         raise refused("operands", "bits beyond 32", "0 to 2**32 - 1")
     given, result = (c_uint32 * max(len(bits), 1))(*bits), c_uint32()
@@ -162,6 +166,8 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
     if x is None:
         return raw
     array = np.atleast_1d(_arrays.array_of(field, x))
+    if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x) and array.dtype.kind not in "biuf":
+        raise refused(field, f"values of {array.dtype}", "numbers")
     if array.ndim != 1 or array.size > count:
         raise refused(field, f"{array.size} values", f"at most {count} (the depth of the instruction)")
     if not isinstance(x, np.ndarray) and not _arrays.is_tensor(x):
@@ -178,6 +184,8 @@ def _exactly(field: str, x: Optional[Values], name: str, count: int, how: Castin
 def _positions(metadata: Union[np.ndarray, Sequence[int]]) -> np.ndarray:
     """The positions of one row as bytes; numbers that a byte does not hold are refused."""
     found = _arrays.array_of("metadata", metadata)
+    if found.ndim > 1:
+        raise refused("metadata shape", [*found.shape], "one dimension: the positions of a row")
     if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() > 255):
         raise refused("metadata", found.ravel()[:8].tolist(), "positions inside a group, whole numbers from 0")
     return np.ascontiguousarray(found, dtype=np.uint8)
@@ -217,7 +225,7 @@ def explain(
         blocks, name = spec.blocks(spec.k), spec.scale
         scales = _exactly(field, [1.0] * blocks, name, blocks, how)
         some = _exactly(field, given, name, blocks, how)
-        count = np.atleast_1d(np.asanyarray(given)).size
+        count = np.atleast_1d(_arrays.array_of(field, given)).size
         scales[:count] = some[:count]
         kept[field] = scales
     if metadata is not None:

@@ -57,7 +57,9 @@ def _product(
     """A product structure without D, with this _epilogue(), the arrays it points to, and the shape of D."""
     promote = _whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
     split_k = _whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
-    a, b, shape = _arrays.together(_arrays.operand("a", a, spec.a, how), _arrays.operand("b", b, spec.b, how))
+    a, b = _arrays.operand("a", a, spec.a, how), _arrays.operand("b", b, spec.b, how)
+    lead, lead_b = a.shape[:-1], b.shape[:-2]
+    a, b, shape = _arrays.together(a, b)
     batch, m, stored = a.shape
     k, n = (2 * stored if spec.sparse else stored), b.shape[2]
     _arrays.require_shape("b", b, (batch, k, n), "batch, k, n")
@@ -65,12 +67,16 @@ def _product(
         c = _arrays.operand("c", c, ending["d_format"] or spec.d, how)
         _arrays.require_shape("c", c, shape, "as D")
     blocks = spec.blocks(k)
-    if scale_layout == "blocked":  # of any shape: the library counts the bytes
-        scale_a, scale_b = (_arrays.blocked_scales(f, x, spec) for f, x in (("scale_a", scale_a), ("scale_b", scale_b)))
+    if scale_layout == "blocked":
+        scale_a = _arrays.scales("scale_a", scale_a, spec, _arrays.blocked_shapes(batch, m, blocks), "blocked")
+        scale_b = _arrays.scales("scale_b", scale_b, spec, _arrays.blocked_shapes(batch, n, blocks), "blocked")
     else:
-        scale_a = _arrays.scales("scale_a", scale_a, spec, (batch, m, blocks), "batch, m, k / block")
-        scale_b = _arrays.scales("scale_b", scale_b, spec, (batch, blocks, n), "batch, k / block, n")
-    metadata = _arrays.side_bytes("metadata", metadata, (batch, m, stored), "batch, m, k / 2")
+        of_a = _arrays.side_shapes(batch, m, blocks, (*lead, blocks))
+        of_b = _arrays.side_shapes(batch, blocks, n, (*lead_b, blocks, n))
+        scale_a = _arrays.scales("scale_a", scale_a, spec, of_a, "batch, m, k / block")
+        scale_b = _arrays.scales("scale_b", scale_b, spec, of_b, "batch, k / block, n")
+    of_a = _arrays.side_shapes(batch, m, stored, (*lead, stored))
+    metadata = _arrays.side_bytes("metadata", metadata, of_a, "batch, m, k / 2")
     arrays = {"a": a, "b": b, "c": c, "scale_a": scale_a, "scale_b": scale_b, "metadata": metadata}
     work = _arrays.filled(_library.Product(), arch=arch, inst=inst, batch=batch, m=m, n=n, k=k, promote=promote,
                           split_k=split_k, scale_layout=scale_layout, **ending, **arrays)

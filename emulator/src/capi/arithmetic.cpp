@@ -36,6 +36,8 @@ void require_sides(const Instruction& inst, const Sides& x, std::uint64_t tiles,
   const char* depth = is_sparse(inst.op) ? "k / 2" : "k";
   require("a", x.a, {{"tiles", tiles}, {"m", m}, {depth, stored}}, spec_of(inst.a));
   require("b", x.b, {{"tiles", tiles}, {"k", k}, {"n", n}}, spec_of(inst.b));
+  require_unpacked("a", x.a, spec_of(inst.a));
+  require_unpacked("b", x.b, spec_of(inst.b));
   const auto scales = [&](const char* field, mmaudit_in bytes, std::initializer_list<Axis> axes) {
     if (!given(bytes)) return;
     if (inst.scale == Format::none)

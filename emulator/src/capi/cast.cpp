@@ -21,6 +21,7 @@ void run_cast(const mmaudit_cast& work) {
     refuse("source: found null, allowed: elements of {}", name_of(from.id));
   if (work.source.bytes % from.storage_bytes() != 0)
     refuse("source: found {} bytes, allowed: a multiple of {}", work.source.bytes, from.storage_bytes());
+  require_unpacked("source", work.source, from);
   require("result", work.result, {{"elements", elements}}, to);
   require_apart("source", work.result, work.source, true);
   mmaudit_cast_counts counts{};

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 
+#include "mmaudit/element_bits.hpp"
 #include "mmaudit/names.hpp"
 
 namespace mmaudit::capi {
@@ -96,6 +97,11 @@ void require_bytes(std::string_view field, const void* data, std::size_t bytes,
   if (bytes == wanted && (data != nullptr || wanted == 0)) return;
   const std::string found = data == nullptr ? "null" : std::to_string(bytes) + " bytes";
   refuse("{}: found {}, allowed: {} bytes, {}", field, found, wanted, shape_text(axes, format));
+}
+
+void require_unpacked(std::string_view field, mmaudit_in x, const FormatSpec& format) {
+  const std::string why = why_bad_elements(format, {bytes_at(x), x.bytes});
+  if (!why.empty()) throw InputError(std::string(field) + ": " + why);
 }
 
 void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same) {

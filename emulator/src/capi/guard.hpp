@@ -87,6 +87,8 @@ void require_if_given(std::string_view field, const Array& array, std::initializ
                       const FormatSpec& format) {
   if (given(array)) require(field, array, axes, format);
 }
+/// Refuses bytes that hold several elements of a format narrower than a byte.
+void require_unpacked(std::string_view field, mmaudit_in x, const FormatSpec& format);
 /// Refuses d that shares bytes with `x`; with `same` the whole of it may be x.
 void require_apart(std::string_view field, mmaudit_out d, mmaudit_in x, bool same = false);
 

@@ -124,9 +124,16 @@ void take_operands(const mmaudit_product& work, Product& x, bool d) {
 
 namespace {
 
+/// take_operands() of memory of the host, whose bytes can be looked at.
+void take_host_operands(const mmaudit_product& work, Product& x, bool d) {
+  take_operands(work, x, d);
+  require_unpacked("a", work.a, spec_of(x.inst.a));
+  require_unpacked("b", work.b, spec_of(x.inst.b));
+}
+
 void run_product(const mmaudit_product& work) {
   Product x = product_of(work);
-  take_operands(work, x, true);
+  take_host_operands(work, x, true);
   require_apart("a", work.d, work.a);
   require_apart("b", work.d, work.b);
   require_apart("c", work.d, work.c, true);
@@ -141,7 +148,7 @@ Product toleranced(const mmaudit_product& work, bool d) {
   if (x.factors.any()) refuse("factor_a: found with a tolerance, allowed: without one");
   if (const std::string why = why_no_tolerance(x.inst, x.datapath->datapath, x.problem); !why.empty())
     throw InputError(why + " with " + name_of(x.inst));
-  take_operands(work, x, d);
+  take_host_operands(work, x, d);
   return x;
 }
 

@@ -47,7 +47,7 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
 
 /// What: the bytes of the scales of `owner` for `instruction`, in the layout of Matmul and TileView: count x
 /// rows x blocks (A) or count x blocks x rows (B, whose rows here are columns). nullopt without a file.
-/// `blocked`: the file has the layout of scale_layout.hpp, in any shape.
+/// `blocked`: the file has the layout of scale_layout.hpp.
 /// Errors: InputError that names file, option, what was found and what is allowed.
 std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
                                                      const Instruction& instruction, ScaleOwner owner,

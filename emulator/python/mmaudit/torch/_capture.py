@@ -14,6 +14,7 @@ from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._emulate import Seen, emulate
 from ._operator import largest_finite
+from ._recipes import KEEP
 
 SCHEMA = "mmaudit.capture/1"
 
@@ -99,7 +100,7 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
             scale = size * seen.factor * torch.nan_to_num(norm_of(exact) / norm_of(error), posinf=0.0)
             seen.d.add_((error * scale).reshape(seen.d.shape).to(seen.d.dtype))
 
-        with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=disturb):
+        with unchanged(module, seed), torch.no_grad(), emulate(module, KEEP, watch=disturb):
             return logits_of(called(module, batch)).clone()
 
     exact, out = run((), 0, 0), {}
@@ -169,7 +170,7 @@ def capture(
                 "largest_a": largest[0], "largest_b": largest[1]})
             multiplications[name] = batches / len(kept) * m * n * k
 
-    with unchanged(module, seed), torch.no_grad(), emulate(module, None, watch=keep):
+    with unchanged(module, seed), torch.no_grad(), emulate(module, KEEP, watch=keep):
         called(module, batch)
     if not products:
         raise ValueError(NO_PRODUCTS)

@@ -1,6 +1,6 @@
 """The same batch through the same module under several plans: how errors grow from layer to layer, logits, loss."""
 import json
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -26,11 +26,22 @@ def called(module: nn.Module, batch: Any) -> Any:
     return module(batch)
 
 
+def tensor_of(output: Any) -> Tuple[Any, str, bool]:
+    """The tensor of an output: itself, its field or entry `logits`, or the first of a tuple or mapping; which one that
+    is, "" for the only one; and whether its last axis may be logits, which no named field but `logits` is."""
+    if not isinstance(output, Tensor) and getattr(output, "logits", None) is not None:
+        return output.logits, "logits", True
+    if isinstance(output, Mapping):
+        name = "logits" if "logits" in output else next(iter(output), "")
+        return output.get(name, output), str(name), name == "logits"
+    if isinstance(output, (tuple, list)) and output:
+        return output[0], "" if len(output) == 1 else f"the first of {len(output)}", True
+    return output, "", True
+
+
 def logits_of(output: Any) -> Tensor:
-    """The tensor of an output: itself, its field or entry `logits`, or the first of a tuple or mapping."""
-    found = getattr(output, "logits", output)
-    if isinstance(found, Mapping):
-        found = found["logits"] if "logits" in found else list(found.values())
+    """That tensor, with real numbers in it."""
+    found = tensor_of(output)[0]
     found = found[0] if isinstance(found, (tuple, list)) and found else found
     if isinstance(found, Tensor) and found.is_meta:
         raise refused("module", "an output on the device meta", "one with numbers")
@@ -46,6 +57,11 @@ def relative_error(x: Tensor, reference: Tensor) -> float:
     """Norm of x - reference over the norm of reference, Frobenius, in binary64."""
     exact = reference.double()
     return float((x.double() - exact).norm() / exact.norm())
+
+
+def same_largest(x: Tensor, reference: Tensor) -> Tensor:
+    """Where the largest numbers of the last axis are at one place; NaN is no number, so none is the largest then."""
+    return (x.argmax(-1) == reference.argmax(-1)) & ~(x.isnan().any(-1) | reference.isnan().any(-1))
 
 
 class Comparison(_report.Drawn, Dict[str, Any]):
@@ -127,13 +143,14 @@ def compare(
         plans: names of recipes, or plans by a name of your own.
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
-    Returns: {"schema", "seed", "loss", "layers": names of modules that run products, in that order, "plans": {name:
+    Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of modules that run products, in that order, "plans": {name:
         {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
         decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
         computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
         that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
         is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
-        same largest logit; both over the last axis of the output, computed in binary64.
+        same largest logit (none where one is NaN); both over the last axis of the output, computed in binary64, and None
+        for a field of the output that is not called logits: hidden states are no logits.
     Raises: ValueError for a plan that is none, and for a module that runs no matrix product.
     """
     _checked.module(module)
@@ -148,13 +165,13 @@ def compare(
         if seen.site.layer not in layers:
             layers.append(seen.site.layer)
 
-    exact, _ = _run(module, batch, None, seed, note, reference, None)
+    exact, _ = _run(module, batch, LayerRecipes(), seed, note, reference, None)
     if not layers:
         raise ValueError(NO_PRODUCTS)
-    logits = logits_of(exact)
+    logits, (_, measured, is_logits) = logits_of(exact), tensor_of(exact)
     log_p = F.log_softmax(logits.double(), -1)
     of_loss = None if loss is None else _checked.number("loss", loss(exact))
-    result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, layers=layers, plans={})
+    result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, measured=measured, layers=layers, plans={})
     result.date = _report.now()
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
@@ -181,8 +198,8 @@ def compare(
             "estimated_error": plan.estimate,
             "limit": plan.limit,
             "exceeds_limit": None if plan.limit is None else not error <= plan.limit,
-            "kl": float((log_p.exp() * (log_p - log_q)).sum(-1).mean()),
-            "top1": float((mine.argmax(-1) == logits.argmax(-1)).double().mean()),
+            "kl": float(F.kl_div(log_q, log_p, reduction="none", log_target=True).where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None,
+            "top1": float(same_largest(mine, logits).double().mean()) if is_logits else None,
             "loss": None if loss is None else float(loss(found)),
         }
     return result

@@ -71,7 +71,7 @@ def _output(found: Mapping[str, Any]) -> Dict[str, Any]:
                      _number(row["loss"], ".4f"),
                      _number(None if found["loss"] is None else row["loss"] - found["loss"], "+.5f")])
     said = [at for at, column in enumerate(columns)
-            if column not in ("Estimated", "GPU", "Loss", "Loss - as it is") or any(row[at] != "-" for row in rows)]
+            if column not in ("Estimated", "GPU", "KL, nats", "Same largest logit", "Loss", "Loss - as it is") or any(row[at] != "-" for row in rows)]
     table = _report.table([columns[at] for at in said], [[row[at] for at in said] for row in rows], columns[2:])
     notes = [] if found["loss"] is None else [f"Loss of the module as it is: {found['loss']:.4f}"]
     return {"title": "The output", "tables": [table], "notes": notes + _remarks(plans)}
@@ -93,6 +93,8 @@ def report(found: Mapping[str, Any], date: str) -> Dict[str, Any]:
     plans: Dict[str, Any] = found["plans"]
     where = sorted({arch for row in plans.values() for arch in row.get("architectures", [])})
     lead = ["One batch went through the module as it is and under every plan. Errors are relative to the module as it is."]
+    if found.get("measured"):
+        lead.append(f"Of the output one tensor is compared: {found['measured']}.")
     if where:
         lead.append(f"Bits of the GPU architecture{'' if len(where) == 1 else 's'} {', '.join(where)}.")
     return {"title": "A module under several plans", **_verdict(plans), "lead": lead, "warnings": _warnings(plans),

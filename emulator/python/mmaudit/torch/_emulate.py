@@ -254,6 +254,16 @@ class Emulation:
         return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
                        scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
 
+    def _saw_scaled(self, site: Site, func: Any, given: Dict[str, Any], d: Tensor, recipe: Optional[Recipe]) -> None:
+        """Counts a product of elements that come with their scales, and shows the numbers that these are."""
+        self.products["kept" if recipe is None else "emulated"] += 1
+        scales = given["scale_a"], given["scale_b"]
+        if self._watch is None or any(one.dtype != torch.float32 for one in scales):
+            return
+        with _disable_current_modes():
+            a, b = (x.to(torch.float32) * scale for x, scale in zip((given["self"], given["mat2"]), scales))
+        self._watch(Seen(site, str(func), a.unsqueeze(0), b.unsqueeze(0), d.unsqueeze(0), recipe))
+
     def _delayed(self, site: Site, role: str, length: int, x: Tensor) -> Tensor:
         """The largest of the tensors before, of this one where there is none yet; this one joins them."""
         size = largest_finite(x)
@@ -317,6 +327,8 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
     decides, recipe = self._chosen(site)
     if not decides or recipe is None or kept:
         result: Tensor = func(*args, **kwargs)
+        if decides or kept:
+            self._saw_scaled(site, func, given, result, None)
         return result
     formats = {torch.float8_e4m3fn: "e4m3", torch.float8_e5m2: "e5m2"}
     if a.dtype not in formats or b.dtype not in formats or of_a.dtype != torch.float32 or of_b.dtype != torch.float32:
@@ -335,7 +347,7 @@ def _scaled_mm(self: Emulation, func: Any, args: Any, kwargs: Dict[str, Any]) ->
                factor_b=of_b.reshape(-1), factor_order=path.factor_order)
     if given.get("bias") is not None:
         d = (d + given["bias"].to(torch.float32)).to(out)
-    self.products["emulated"] += 1
+    self._saw_scaled(site, func, given, d, recipe)
     return d
 
 

@@ -2,18 +2,18 @@
 import math
 from ctypes import byref
 from functools import cache
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .. import _library
+from .. import _arrays, _library
 from .._library import Instruction, lib
 from .._refuse import listed, refused
 from . import _checked, _cuda
 from ._checked import whole
-from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, require_shape, taken, written
+from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, taken, written
 
 MOST_THREADS = 4096  #: as mmaudit.matmul() has it
 
@@ -63,11 +63,39 @@ def _shape(a: Tensor, b: Tensor, spec: Instruction) -> List[int]:
         raise refused("b shape", list(b.shape), f"{[*a.shape[:-2], a.shape[-1]]} and n, or k and n")
     k = a.shape[-1] * (2 if spec.sparse else 1)
     if b.shape[-2] != k:
-        raise refused("b shape", list(b.shape), f"{k} rows, as A has columns")
+        hint = "; with its last two axes exchanged it fits" if b.shape[-1] == k else ""
+        raise refused("b shape", list(b.shape), f"{k} rows, as A has columns{hint}")
     return [*a.shape[:-1], b.shape[-1]]
 
 
-def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Tensor, b: Tensor,
+def _require_sides(spec: Instruction, blocked: bool, factor_block: int, a: Tensor, b: Tensor,
+                   x: Dict[str, Optional[Tensor]]) -> None:
+    """Scales, factors and metadata by their shapes: as many elements of another shape are others."""
+    batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
+    m, (k, n) = math.prod(a.shape[:-1]) if b.dim() == 2 else a.shape[-2], b.shape[-2:]
+    lead, blocks, shapes = tuple(a.shape[:-1]), spec.blocks(k), _arrays.side_shapes
+    if blocked:
+        allowed = {"scale_a": (_arrays.blocked_shapes(batch, m, blocks), "blocked"),
+                   "scale_b": (_arrays.blocked_shapes(batch, n, blocks), "blocked")}
+    else:
+        allowed = {"scale_a": (shapes(batch, m, blocks, (*lead, blocks)), "batch, m, k / block"),
+                   "scale_b": (shapes(batch, blocks, n, (*b.shape[:-2], blocks, n)), "batch, k / block, n")}
+    allowed["metadata"] = (shapes(batch, m, a.shape[-1], tuple(a.shape)), "batch, m, k / 2")
+    parts = -(-k // factor_block) if factor_block else 1
+    for field, lanes, own in (("factor_a", m, lead), ("factor_b", n, (*b.shape[:-2], n))):
+        found = shapes(batch, lanes, parts, (*own, parts))
+        if not factor_block:
+            found += [(batch, lanes), own, *([(lanes,)] if batch == 1 else []), (), (1,), (1, 1), (1, 1, 1)]
+        allowed[field] = found, f"batch, {'m' if field == 'factor_a' else 'n'}, blocks"
+    for field, (some, axes) in allowed.items():
+        one = x[field]
+        if one is not None:
+            _arrays.require_shape(field, one, some[0], axes, *some[1:])
+    if x["metadata"] is not None and x["metadata"].dtype != torch.uint8:
+        raise refused("metadata dtype", x["metadata"].dtype, "torch.uint8")
+
+
+def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, factor_block: int, a: Tensor, b: Tensor,
             **others: Optional[Tensor]) -> Tensor:
     """D without its numbers; ValueError for places of the tensors that nothing computes in."""
     place = require_place(a=a, b=b, **others)
@@ -75,7 +103,9 @@ def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, a: Te
         raise refused("inst", f"the sparse {spec.name} on {place}", "a dense one, or tensors on the CPU")
     if place.type == "cuda" and scale_layout == "blocked":
         raise refused("scale_layout", f"blocked on {place}", "rows, or tensors on the CPU")
-    return torch.empty(_shape(a, b, spec), dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
+    shape = _shape(a, b, spec)
+    _require_sides(spec, scale_layout == "blocked", factor_block, a, b, others)
+    return torch.empty(shape, dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
 @torch.library.custom_op("mmaudit::matmul", mutates_args=())
@@ -86,7 +116,7 @@ def _matmul(
     factor_block: int, threads: int, factor_order: str = "product",
 ) -> Tensor:
     spec = formats_of(arch, inst)
-    d = _result(spec, d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
+    d = _result(spec, d_format, scale_layout, factor_block, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
                 factor_b=factor_b, metadata=metadata)
     batch = 1 if b.dim() == 2 else math.prod(a.shape[:-2])
     n, k = b.shape[-1], b.shape[-2]
@@ -95,7 +125,7 @@ def _matmul(
     work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
     work.batch, work.m, work.n, work.k = batch, m, n, k
     if c is not None:
-        require_shape("c", c, tuple(d.shape), "as D")
+        _arrays.require_shape("c", c, tuple(d.shape), "as D")
         require_dtype("c", c, d_format if d_format is not None else spec.d)
     for field, scale in (("scale_a", scale_a), ("scale_b", scale_b)):
         if scale is None:
@@ -128,7 +158,7 @@ def _(
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
     factor_block: int, threads: int, factor_order: str = "product",
 ) -> Tensor:
-    return _result(formats_of(arch, inst), d_format, scale_layout, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
+    return _result(formats_of(arch, inst), d_format, scale_layout, factor_block, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
                    factor_a=factor_a, factor_b=factor_b, metadata=metadata)
 
 
@@ -144,7 +174,8 @@ def matmul(
     Args:
         a: (..., M, K); b: (K, N), or (..., K, N) with the leading dimensions of A; c: (..., M, N) in D's dtype, or None
             for +0. dtypes: of the instruction's formats (bfloat16, float8_e4m3fn, float8_e5m2, float16, float32
-            for f32 and tf32, int8), or uint8 with one element per byte for e2m1, e2m3, e3m2, u8 and raw bits. Nothing
+            for f32 and tf32, int8), or uint8 with one element per byte for e2m1, e2m3, e3m2, u8 and raw bits; of
+            float4_e2m1fn_x2 two per byte, along the axis of stride 1. Nothing
             is converted: quantize() does that. Contiguous tensors are not copied.
         inst, arch, promote, split_k, alpha, beta, d_format, scale_a, scale_b, scale_layout, metadata: as in
             mmaudit.matmul(); scales as float8_e8m0fnu, or uint8.
@@ -160,6 +191,7 @@ def matmul(
     for field, x in (("a", a), ("b", b), ("c", c), ("scale_a", scale_a), ("scale_b", scale_b), ("metadata", metadata)):
         if x is not None or field in ("a", "b"):
             _checked.tensor(field, x)
+    a, b = (_arrays.unpacked(field, x) if x.dim() > 1 else x for field, x in (("a", a), ("b", b)))
     for field, text in (("inst", inst), ("arch", arch), ("d_format", d_format or ""), ("scale_layout", scale_layout),
                         ("factor_order", factor_order)):
         _checked.of_kind(field, text, str, "a str")

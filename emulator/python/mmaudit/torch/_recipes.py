@@ -200,10 +200,11 @@ class LayerRecipes:
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
             given = _json_of(given)
-        if given is None or isinstance(given, (str, Recipe)):
+        if isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
-            raise refused("plan", type(given).__name__, "a recipe, its name, an object or a file of JSON")
+            kind = "nothing" if given is None else type(given).__name__
+            raise refused("plan", kind, f"a recipe, its name, an object or a file of JSON; {KEEP!r} keeps everything")
         allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
@@ -213,6 +214,8 @@ class LayerRecipes:
         if given.get("schema", SCHEMA) != SCHEMA:
             raise refused("plan schema", repr(given['schema']), SCHEMA)
         layers = _layers_of("plan layers", given.get("layers", {}))
+        if not layers and given.get("default") is None:
+            raise refused("plan", "no default and no layers", f"one of them; {KEEP!r} keeps everything")
         keeps = given.get("keep_first_last", False)
         if not isinstance(keeps, bool):
             raise refused("plan keep_first_last", reprlib.repr(keeps), "true, false")

@@ -1,6 +1,6 @@
 """Tensors as the library takes them: the dtypes of every format, pointers, and the device that computes."""
 from functools import cache
-from typing import Optional, Tuple
+from typing import Optional
 
 import torch
 from torch import Tensor
@@ -36,11 +36,6 @@ def require_dtype(field: str, x: Tensor, name: str) -> None:
         names = ", ".join(str(one) for one in allowed)
         hint = "; quantize() converts" if x.dtype in NUMBERS else ""
         raise refused(f"{field} dtype", x.dtype, f"{names} (elements of {name}{hint})")
-
-
-def require_shape(field: str, x: Tensor, shape: Tuple[int, ...], axes: str) -> None:
-    if tuple(x.shape) != shape:
-        raise refused(f"{field} shape", list(x.shape), f"{list(shape)} ({axes})")
 
 
 def require_place(**tensors: Optional[Tensor]) -> torch.device:
