@@ -113,13 +113,13 @@ function next_code(hex, f, step) {
     const fits = f.signed ? BigInt.asIntN(Number(width), moved) === moved : moved >= 0n && moved < 1n << width;
     return fits ? BigInt.asUintN(Number(width), moved).toString(16) : hex;
   }
-  const sign = f.signed ? 1n << (width - 1n) : 0n;
+  const sign = f.signed ? 1n << (width - 1n) : 0n, most = sign || 1n << width;
   const place = (code & sign) !== 0n ? -(code ^ sign) : code; // codes of one sign ascend with the magnitude
   const moved = place + BigInt(step);
-  if (moved < 0n && !f.signed) return hex;
+  if ((moved < 0n && !f.signed) || moved >= most || -moved >= most) return hex;
   code = moved < 0n ? -moved | sign : moved;
   const next = (code * unit).toString(16);
-  return decoded(next, f).kind === "nan" || code >= 1n << width ? hex : next;
+  return decoded(next, f).kind === "nan" ? hex : next;
 }
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

@@ -2,13 +2,15 @@
 """Plants the bugs of bugs.txt in a copy of the sources and counts how many of them the tests kill.
 
 One build holds every bug: in the copy, each place becomes a choice between the old and the new text at run
-time, and MMAUDIT_PLANTED=NUMBER makes one choice the new one. Without it the copy is the program as it is.
+time, and MMAUDIT_PLANTED=NUMBER makes one choice the new one, in C++, Python and JavaScript alike. Without it the copy
+is the program as it is. Tests are those of ctest, and files of emulator/python/torch_tests where --python has torch.
 The tests of a bug run first, all others only if the bug survives them. Exit codes: 0 enough were killed; 1 the
 mutation score is below 95%, a bug that the list calls required survived, or the copy fails without a bug; 2 the
 list does not fit the sources; 3 the copy does not build.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -96,9 +98,18 @@ def only_match(text, source):
     return found[0].span() if len(found) == 1 else len(found)
 
 
+#: Whether a bug is on, in a language without the header.
+PYTHON_ON = '__import__("os").environ.get("MMAUDIT_PLANTED") == "{}"'
+SCRIPT_ON = '(globalThis.process?.env.MMAUDIT_PLANTED === "{}")'
+
+
 def choice(bug, old):
     """The old text or the new one: statements where the old text ends in a semicolon, else expressions."""
     number, new = bug['number'], bug['new']
+    if bug['file'].endswith('.py'):
+        return f'(({new}) if {PYTHON_ON.format(number)} else ({old}))'
+    if bug['file'].endswith('.js'):
+        return f'({SCRIPT_ON.format(number)} ? ({new}) : ({old}))'
     if not old.endswith(';'):
         return f'(mmaudit_planted({number}) ? ({new}) : ({old}))'
     if not new:
@@ -106,10 +117,12 @@ def choice(bug, old):
     return f'{{ if (mmaudit_planted({number})) {{ {new} }} else {{ {old} }} }}'
 
 
-def why_no_choice(text):
+def why_no_choice(text, file):
     """What keeps `text` from being one side of a choice(); empty: nothing. The copy would not build."""
     if re.match(r'(const|constexpr|static|auto|using)\b', text.lstrip()):
         return 'found a declaration, which a choice would hide, allowed: its expression'
+    if file.endswith(('.py', '.js')) and (text.endswith(';') or not text):
+        return 'found a statement, allowed: an expression in Python and JavaScript'
     if not text.endswith(';') and re.search(r'[-+*/%&|^=<>?:,]$', text):
         return 'found half of an expression, allowed: all of it'
     return ''
@@ -119,7 +132,7 @@ def place_of(bug, source):
     """(first, last) of the text of a bug, or what is wrong with it."""
     begin, end = 0, len(source)
     for text in (bug['old'], bug['new']):
-        if why := why_no_choice(text):
+        if why := why_no_choice(text, bug['file']):
             return f'{why}: {text}'
     if 'in' in bug:
         context = only_match(bug['in'], source)
@@ -150,7 +163,8 @@ def planted_sources(bugs, root):
         for (first, last), bug in reversed(places):
             source = source[:first] + choice(bug, source[first:last]) + source[last:]
         up = '../' * file.count('/')
-        texts[file] = f'#include "{up}mmaudit_planted.hpp"\n#line 1\n' + source
+        header = '' if file.endswith(('.py', '.js')) else f'#include "{up}mmaudit_planted.hpp"\n#line 1\n'
+        texts[file] = header + source
     if errors:
         fail(2, '\nplant.py: '.join(errors))
     return texts
@@ -173,6 +187,10 @@ def write_if_changed(path, content):
     path.write_bytes(content)
 
 
+def torch_in(python):
+    return subprocess.run([python, '-c', 'import torch'], capture_output=True).returncode == 0
+
+
 def make_copy(bugs, copy):
     texts = planted_sources(bugs, ROOT)
     wanted = {'mmaudit_planted.hpp': HEADER.encode()}
@@ -188,24 +206,62 @@ def make_copy(bugs, copy):
             path.unlink()
 
 
-def build(copy, options, jobs):
-    folder = copy / 'build' / 'planted'
+def tests_of(folder, names):
+    """What ctest knows of its tests whose names match."""
+    listed = subprocess.run(['ctest', '--test-dir', folder, '--show-only=json-v1', '-R', names], capture_output=True, text=True)
+    return json.loads(listed.stdout)['tests']
+
+
+def targets_of(folder, names):
+    """What ninja has to make for some tests: what their commands and environments name of the folder."""
+    known = subprocess.run(['ninja', '-C', folder, '-t', 'targets', 'all'], capture_output=True, text=True).stdout
+    known = {line.partition(': ')[0] for line in known.splitlines()}
+    text = json.dumps(tests_of(folder, names))
+    found = re.findall(re.escape(str(folder)) + r'/([^\s";:]+)', text)
+    return sorted(known.intersection(found) | {'lib/libmmaudit.so', 'bin/mmaudit'} & known)
+
+
+def build(copy, options, jobs, names):
+    """Builds the copy: all of it, or what the tests with these names run."""
+    folder = copy / 'build'
     configure = ['cmake', '-S', copy, '-B', folder, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release',
                  '-DCMAKE_CXX_FLAGS_RELEASE=-O1', '-DMMAUDIT_CUDA=OFF', *options]
-    for command in (configure, ['cmake', '--build', folder, '-j', str(jobs)]):
+    for step in ('configure', 'build'):
+        targets = targets_of(folder, names) if step == 'build' and names else []
+        command = configure if step == 'configure' else ['ninja', '-C', folder, '-j', str(jobs), *targets]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             fail(3, 'the copy does not build:\n' + done.stdout[-8000:])
     return folder
 
 
+def environment_of(number):
+    environment = dict(os.environ)
+    environment.pop('MMAUDIT_PLANTED', None)
+    return dict(environment, MMAUDIT_PLANTED=str(number)) if number else environment
+
+
+def run_torch_tests(folder, number, python, files):
+    """The same of files of torch_tests; all of them where none is named."""
+    package = folder.parent / 'emulator' / 'python'
+    environment = dict(environment_of(number), PYTHONPATH=str(package), PYTHONDONTWRITEBYTECODE='1', OMP_NUM_THREADS='1',
+                       MMAUDIT_LIBRARY=str(folder / 'lib' / 'libmmaudit.so'), MMAUDIT_TOOL=str(folder / 'bin' / 'mmaudit'))
+    command = [python, '-m', 'pytest', '-x', '-q', '-p', 'no:cacheprovider', *(files or ['.'])]
+    try:
+        done = subprocess.run(command, cwd=package / 'torch_tests', env=environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors='replace', timeout=3600)
+    except subprocess.TimeoutExpired:
+        return 'torch_tests (Timeout)'
+    failed = re.search(r'^(?:FAILED|ERROR) (\S+)', done.stdout, re.M)
+    if done.returncode not in (0, 1) and not failed:
+        fail(3, 'pytest ran no test:\n' + done.stdout[-4000:])
+    return None if done.returncode == 0 else failed[1] if failed else 'torch_tests'
+
+
 def run_tests(folder, number, jobs, selection):
     """None when all pass, else the first test that failed, with its case where it is one of GoogleTest.
     Several can run at once: each has a folder of its own for the files that tests write."""
-    environment = dict(os.environ, GTEST_FAIL_FAST='1', GTEST_BRIEF='1')
-    environment.pop('MMAUDIT_PLANTED', None)
-    if number:
-        environment['MMAUDIT_PLANTED'] = str(number)
+    environment = dict(environment_of(number), GTEST_FAIL_FAST='1', GTEST_BRIEF='1')
     with tempfile.TemporaryDirectory() as scratch:
         environment.update(TMPDIR=scratch, TEST_TMPDIR=scratch)
         done = subprocess.run(['ctest', '--test-dir', folder, '-j', str(jobs), '-LE', NOT_RUN,
@@ -225,7 +281,9 @@ def run_tests(folder, number, jobs, selection):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--check', action='store_true', help='only whether every bug still has its place')
-    parser.add_argument('--only', metavar='REGEX', default='', help='bugs whose name matches; their tests alone')
+    parser.add_argument('--only', metavar='REGEX', default='',
+                        help='plant the bugs whose name matches alone, build and run their tests alone')
+    parser.add_argument('--python', default=sys.executable, help='a Python that has torch, for torch_tests')
     parser.add_argument('--work', type=pathlib.Path, default=ROOT / 'build' / 'planted', help='folder of the copy')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes at once')
     parser.add_argument('cmake', nargs='*', help='options for cmake, after --')
@@ -236,19 +294,30 @@ def main():
         print(f'{len(bugs)} planted bugs have their place')
         return 0
     started = time.monotonic()
-    make_copy(bugs, options.work.resolve())
-    folder = build(options.work.resolve(), options.cmake, options.jobs)
-    print(f'built in {time.monotonic() - started:.0f} s')
     chosen = [bug for bug in bugs if re.search(options.only, bug['bug'])]
     judged = [bug for bug in chosen if 'equivalent' not in bug]
-    own = '^(' + '|'.join(sorted({bug['tests'] for bug in judged})) + ')$'
-    if failed := run_tests(folder, 0, options.jobs, ['-R', own] if options.only else []):
+    if not torch_in(options.python):
+        judged = [bug for bug in judged if not bug['file'].endswith('.py')]
+    make_copy(chosen, options.work.resolve())
+    compiled = [bug for bug in judged if not bug['file'].endswith('.py')]
+    own = '^(' + '|'.join(sorted({bug['tests'].replace(' ', '|') for bug in compiled})) + ')$'
+    folder = build(options.work.resolve(), options.cmake, options.jobs, own if options.only else '')
+    print(f'built in {time.monotonic() - started:.0f} s', flush=True)
+    if compiled and (failed := run_tests(folder, 0, options.jobs, ['-R', own] if options.only else [])):
+        fail(1, f'without a bug the copy fails: {failed}')
+    files = sorted({file for bug in judged if bug not in compiled for file in bug['tests'].split()})
+    if files and (failed := run_torch_tests(folder, 0, options.python, files)):
         fail(1, f'without a bug the copy fails: {failed}')
     print(f'no bug: all tests pass ({time.monotonic() - started:.0f} s)', flush=True)
     survived = []
 
     def judge(bug):
-        tests = f'^({bug["tests"]})$'
+        if bug not in compiled:
+            killer = run_torch_tests(folder, bug['number'], options.python, bug['tests'].split())
+            if killer is None and not options.only:
+                killer = run_torch_tests(folder, bug['number'], options.python, [])
+            return killer
+        tests = f'^({bug["tests"].replace(" ", "|")})$'
         killer = run_tests(folder, bug['number'], 1, ['-R', tests])
         if killer is None and not options.only:
             killer = run_tests(folder, bug['number'], 1, ['-E', tests])
@@ -260,13 +329,14 @@ def main():
                 survived.append(bug)
             print(f'{"killed" if killer else "SURVIVED":8} {bug["bug"]:34} {killer or bug["file"]}', flush=True)
     for bug in chosen:
-        if 'equivalent' in bug:
-            print(f'{"-":8} {bug["bug"]:34} equivalent: {bug["equivalent"]}')
+        if bug not in judged:
+            why = f'equivalent: {bug["equivalent"]}' if 'equivalent' in bug else f'not run: {options.python} has no torch'
+            print(f'{"-":8} {bug["bug"]:34} {why}')
     required = [bug['bug'] for bug in survived if 'required' in bug]
     killed = len(judged) - len(survived)
     score = killed / len(judged) if judged else 0
     print(f'{len(chosen)} planted bugs: {killed} killed, {len(survived)} survived, '
-          f'{len(chosen) - len(judged)} equivalent; mutation score {100 * score:.1f}% '
+          f'{len(chosen) - len(judged)} not judged; mutation score {100 * score:.1f}% '
           f'({time.monotonic() - started:.0f} s)')
     if required:
         print('required, and survived: ' + ', '.join(required))
