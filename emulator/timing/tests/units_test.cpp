@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/tensor_cores.hpp"
 #include "mmaudit/sass/opcode.hpp"
@@ -55,10 +56,7 @@ const std::vector<Made>& made_by_ptxas() {
 bool of_types(const std::string& opcode, const Instruction& inst) {
   const auto found = sass::matrix_instruction(opcode);
   if (!found) return false;
-  Instruction types = inst;  // of kind::f8f6f4 QMMA says no kind
-  types.kind = MmaKind::none;
-  const auto type = core_type_of(inst);
-  return core_type_of(*found) == type || (type == CoreType::fp8 && opcode[0] == 'Q');
+  return core_type_of(*found) == core_type_of(inst);
 }
 
 TEST(Units, AreWhatPtxasMakes) {
@@ -144,13 +142,14 @@ TEST(Units, DepthOfACoreIsTheStepOfTheDatapath) {
   for (const Architecture& architecture : architectures())
     for (const Instruction& inst : kInstructions) {
       const auto depth = core_depth(architecture, inst);
-      if (!depth || inst.unit == units::mma_884 || spec_of(inst.a).integer() || inst.a == Format::b1)
+      if (!depth || inst.op == Op::wmma || inst.unit == units::mma_884 || spec_of(inst.a).integer() ||
+          inst.a == Format::b1)
         continue;
       const int step = products_per_step_of(inst, find_datapath(architecture, inst)->datapath);
-      if (architecture.name == "turing")
-        EXPECT_EQ(step, 2 * *depth) << name_of(inst);
-      else if (step < inst.k)
-        EXPECT_EQ(step, *depth) << name_of(inst) << " on " << architecture.name;
+      const int clocks = architecture.name == "turing" ? 2 : 1;
+      if (step < inst.k || clocks == 2) {
+        EXPECT_EQ(step, clocks * *depth) << name_of(inst) << " on " << architecture.name;
+      }
       ++compared;
     }
   EXPECT_GT(compared, 50);
@@ -175,9 +174,9 @@ TEST(Units, TimeIsGivenWhereTheUnitIsAndANumberAndNowhereElse) {
         if (ceiling == 0) continue;
         Launch launch;
         launch.warps = 8;
-        launch.trips = 40;
+        launch.trips = 60;  // the fill and drain of so few are in the tolerance
         EXPECT_LE(simulate(machine, *program, launch).work_per_cycle,
-                  1.005 * ceiling * (is_sparse(inst.op) ? 2 : 1))
+                  1.015 * ceiling * (is_sparse(inst.op) ? 2 : 1))
             << what;
       } catch (const InputError& error) {
         EXPECT_TRUE(native) << what;
