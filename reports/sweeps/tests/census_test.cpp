@@ -168,7 +168,9 @@ TEST(Census, AStepIsAFewInstructionsOnEveryTarget) {
 }
 
 TEST(Census, SeesTheIntegersThatBitsBecome) {
-  CensusRow row{.target = "sm_100a", .copies = 16, .type = CoreType::b1};
+  CensusRow row;
+  row.copies = 16;
+  row.type = CoreType::b1;
   row.opcodes = {{"CALL.REL.NOINC", 16}, {"IMAD.MOV.U32", 432}, {"IMMA.16832.U8.U8", 128}};
   EXPECT_EQ(row.matrix(), "8 x IMMA.16832.U8.U8");
   EXPECT_EQ(row.verdict(), "converted");
