@@ -186,7 +186,11 @@ TEST(Census, SeesTheIntegersThatBitsBecome) {
 TEST(Census, HasWholeInstructionsAlone) {
   for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
     for (const auto& [subject, matrix] : shipped(target))
-      EXPECT_EQ(matrix.find('.') < matrix.find(" x "), false) << target << ' ' << subject << ' ' << matrix;
+      for (std::size_t at = matrix.find(" x "); at != std::string::npos; at = matrix.find(" x ", at + 1))
+        EXPECT_EQ(matrix.substr(0, at).rfind('.') == std::string::npos ||
+                      matrix.substr(0, at).rfind('.') < matrix.substr(0, at).rfind(' '),
+                  true)
+            << target << ' ' << subject << ' ' << matrix;
 }
 
 /// The census, the table that the timing model and `list` read, and what a benchmark expects.
