@@ -11,6 +11,7 @@
 
 #include "mmaudit/json.hpp"
 #include "mmaudit/model/ocp.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -24,13 +25,15 @@ std::string type_of(Format format) {
   return fmt::format("fp{}{}", bits, spec.specials == Specials::nan_at_minus_zero ? " fnuz" : "");
 }
 
-using Key = std::pair<std::string, std::string>;  ///< types, interface
-using Cell = std::map<std::string, Evidence>;     ///< format of D, and how it is known
+using Key = std::pair<std::string, std::string>;          ///< types, interface
+using Cell = std::map<std::string, Evidence>;             ///< format of D, and how it is known
+using Paths = std::map<const Architecture*, MatrixPath>;  ///< of several instructions the most native
 
 struct Line {
   bool asynchronous = false;
   std::set<Ocp> ocp;  ///< of the instructions, without Ocp::none
   std::map<const Architecture*, Cell> cells;
+  Paths paths;
 };
 
 struct Matrix {
@@ -51,6 +54,10 @@ Matrix matrix_of(std::span<const Architecture* const> architectures) {
         Evidence& known =
             line.cells[architecture].try_emplace(std::string(name_of(inst.d)), entry->evidence).first->second;
         known = std::min(known, entry->evidence);
+        if (const auto path = path_of(*architecture, inst)) {
+          MatrixPath& best = line.paths.try_emplace(architecture, *path).first->second;
+          if (path->use < best.use) best = *path;
+        }
       }
   }
   return out;
@@ -130,7 +137,9 @@ report::Table table_of(const Matrix& matrix, std::span<const Architecture* const
           text += (text.empty() ? "" : " ") + format;
           papers = papers && evidence == Evidence::literature;
         }
-      row.emplace_back(text.empty() ? "-" : text + (papers ? " ?" : ""));
+      const auto path = line.paths.find(one);
+      const bool converted = path != line.paths.end() && path->second.use == UnitUse::converted;
+      row.emplace_back(text.empty() ? "-" : text + (converted ? " ~" : "") + (papers ? " ?" : ""));
     }
   }
   return table;
@@ -147,14 +156,13 @@ std::string json_of(const Matrix& matrix) {
   Json out = {{"schema", "mmaudit.capabilities/1"}, {"rows", Json::array()}};
   for (const Key& key : matrix.keys) {
     const Line& line = matrix.lines.at(key);
-    Json row = {{"types", key.first},
-                {"instruction", key.second},
-                {"asynchronous", line.asynchronous},
-                {"ocp", ocp_names(line)},
-                {"results", Json::object()}};
+    Json row = {{"types", key.first},     {"instruction", key.second}, {"asynchronous", line.asynchronous},
+                {"ocp", ocp_names(line)}, {"results", Json::object()}, {"units", Json::object()}};
     for (const auto& [architecture, cell] : line.cells)
       for (const auto& [format, evidence] : cell)
         row["results"][std::string(architecture->name)][format] = name_of(evidence);
+    for (const auto& [architecture, path] : line.paths)
+      row["units"][std::string(architecture->name)] = fmt::format("{} {}", name_of(path.use), path.opcode);
     out["rows"].push_back(row);
   }
   return document(out);
@@ -162,6 +170,7 @@ std::string json_of(const Matrix& matrix) {
 
 constexpr std::array kLegend = {
     "D's formats. ?: known from papers alone. fp8: e4m3, e5m2; fp6: e3m2, e2m3; fp4: e2m1.",
+    "~: converted for a tensor core of other types. mma.m8n8k4 of f16 is code without one from Ampere on.",
     "A and B of one type, or any two of those named.",
     "async: the program goes on and waits for D later.",
     "OCP: what the Open Compute Project specifies. OFP8: the formats. MX: formats, scales and blocks of 32.",

@@ -1,9 +1,9 @@
-// What one tensor core of each generation multiplies per clock, type by type; k comes from the rows of the
-// architectures, the rest from model/tensor_cores.hpp.
+// What the tensor cores of each generation multiply per clock, type by type, from model/tensor_cores.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 
 #include "capabilities.hpp"
@@ -17,64 +17,53 @@ namespace {
 /// One generation, one pair of types.
 struct CoreLine {
   const TensorCores* cores = nullptr;
-  std::string types;  ///< as in the table of capabilities
-  Instruction inst;   ///< one that reaches k
-  int k = 0;
-  int fma = 0;        ///< per clock per SM
-  double to_f16 = 0;  ///< fma over the fma of f16
-  double to_before =
-      0;  ///< fma over the fma of the widest of the types in the generation before; 0: it lacks it
+  const CorePeak* peak = nullptr;
+  std::string types;     ///< as in the table of capabilities
+  Instruction inst;      ///< the first of them
+  int k = 0;             ///< 0: not known
+  double to_f16 = 0;     ///< over the most of f16
+  double to_before = 0;  ///< over the widest of the types in the generation before; 0: it lacks it
 };
 
+double most_of(const std::vector<CoreLine>& lines, std::string_view type) {
+  int most = 0;
+  for (const CoreLine& line : lines)
+    if (line.types.substr(0, line.types.find(',')) == type) most = std::max(most, line.peak->fma);
+  return most;
+}
+
+/// To two digits after the point.
+double ratio(int fma, double to) { return to == 0 ? 0 : std::round(100 * fma / to) / 100; }
+
+/// A line per types and kind of instruction that the tensor cores have, where a peak is known.
 std::vector<CoreLine> lines_of(const Architecture& architecture) {
-  const TensorCores* const cores = find_tensor_cores(architecture.name);
   std::vector<CoreLine> lines;
-  if (cores == nullptr) return lines;
-  const bool asynchronous =
-      std::any_of(std::begin(kInstructions), std::end(kInstructions), [&](const Instruction& inst) {
-        return is_asynchronous(inst.op) && find_datapath(architecture, inst) != nullptr;
-      });
   for (const Instruction& inst : kInstructions) {
-    if (is_asynchronous(inst.op) != asynchronous) continue;
-    const std::optional<int> k = core_depth(architecture, inst);
-    if (!k) continue;
-    const std::string types = types_of(inst);
-    auto line = std::find_if(lines.begin(), lines.end(), [&](const CoreLine& one) {
-      return one.types == types && one.inst.scale == inst.scale && one.inst.scale_block == inst.scale_block;
-    });
-    if (line == lines.end()) line = lines.insert(lines.end(), CoreLine{cores, types, inst});
-    if (*k > line->k) {
-      line->inst = inst;
-      line->k = *k;
-    }
+    const std::optional<MatrixPath> path = path_of(architecture, inst);
+    if (!path || path->use != UnitUse::native || is_sparse(inst.op) || inst.op == Op::wmma) continue;
+    const CorePeak* const peak = find_peak(architecture.name, *core_type_of(inst), is_asynchronous(inst.op));
+    if (peak == nullptr) continue;
+    const std::string types = types_of(inst), interface = interface_of(inst);
+    if (std::none_of(lines.begin(), lines.end(), [&](const CoreLine& one) {
+          return one.types == types && interface_of(one.inst) == interface;
+        }))
+      lines.push_back({find_tensor_cores(architecture.name), peak, types, inst,
+                       core_depth(architecture, inst).value_or(0)});
   }
-  const auto f16 =
-      std::find_if(lines.begin(), lines.end(), [](const CoreLine& one) { return one.types == "f16"; });
-  for (CoreLine& line : lines) {
-    line.fma = fma_per_clock(*cores, line.k);
-    if (f16 != lines.end()) line.to_f16 = static_cast<double>(line.k) / f16->k;
-  }
+  for (CoreLine& line : lines) line.to_f16 = ratio(line.peak->fma, most_of(lines, "f16"));
   return lines;
 }
 
 constexpr std::array kLegend = {
-    "A tensor core multiplies A (m x k) by B (k x n) per clock. FMA/clk/SM: cores * m * n * k.",
-    "k: products per step of the datapath; of int8 twice the k of f16, because exact sums show no steps.",
-    "x f16: ratio to f16. x before: ratio to the first of the types on the generation before.",
-    "blackwell is sm_100. sm_103 (B300) lacks kind::i8: the int8 row is of sm_100 alone.",
-    "The other architectures have no published sizes that fit their datapaths."};
+    "FMA/clk/SM: dense multiply-adds that a source gives, or the most that was measured where none does.",
+    "A tensor core multiplies A (m x k) by B (k x n) per clock: k is FMA/clk/SM over cores * m * n.",
+    "x f16: ratio to the most of f16. x before: to the most of the first of the types on the generation "
+    "before.",
+    "Numbers are of sm_70, 75, 80, 86, 89, 90, 100 and 120. sm_103 (B300) lacks kind::i8, Orin (sm_87) has "
+    "others.",
+    "A type without a line: converted, without a tensor core (list --capabilities), or no source gives its "
+    "rate."};
 
-/// "fp8" of "fp8, fp6, fp4".
-std::string widest_type(const CoreLine& line) { return line.types.substr(0, line.types.find(',')); }
-
-double ratio_to(const CoreLine& line, const std::vector<CoreLine>& before) {
-  const auto same = std::find_if(before.begin(), before.end(),
-                                 [&](const CoreLine& one) { return widest_type(one) == widest_type(line); });
-  return same == before.end() ? 0 : static_cast<double>(line.fma) / same->fma;
-}
-
-/// A line per generation with published sizes and per types. Of several instructions the one with the largest
-/// k counts; where a generation has asynchronous ones, these alone, because Hopper's mma reaches less.
 std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectures) {
   std::vector<CoreLine> all;
   for (const Architecture* architecture : architectures) {
@@ -82,7 +71,8 @@ std::vector<CoreLine> core_lines(std::span<const Architecture* const> architectu
     if (lines.empty()) continue;
     const Architecture* const older = find_architecture(lines.front().cores->before);
     const std::vector<CoreLine> before = older == nullptr ? std::vector<CoreLine>() : lines_of(*older);
-    for (CoreLine& line : lines) line.to_before = ratio_to(line, before);
+    for (CoreLine& line : lines)
+      line.to_before = ratio(line.peak->fma, most_of(before, line.types.substr(0, line.types.find(','))));
     all.insert(all.end(), lines.begin(), lines.end());
   }
   return all;
@@ -95,10 +85,10 @@ report::Report core_report(std::span<const Architecture* const> architectures) {
   if (lines.empty()) {
     std::vector<std::string> known;
     for (const TensorCores& one : kTensorCores) known.emplace_back(one.architecture);
-    refuse("--cores: found {}, whose tensor cores have no published sizes that fit, allowed: {}",
+    refuse("--cores: found {}, whose tensor cores have no published rates, allowed: {}",
            architectures.front()->name, known);
   }
-  const auto ratio = [](double value) { return value == 0 ? Json() : Json(value); };
+  const auto known = [](auto value) { return value == 0 ? Json() : Json(value); };
   Json rows = Json::array();
   std::vector<std::string> sources;
   for (const CoreLine& line : lines) {
@@ -106,16 +96,22 @@ report::Report core_report(std::span<const Architecture* const> architectures) {
                     {"types", line.types},
                     {"instruction", interface_of(line.inst)},
                     {"cores_per_sm", line.cores->per_sm},
-                    {"m", line.cores->m},
-                    {"n", line.cores->n},
-                    {"k", line.k},
-                    {"fma_per_clock_per_sm", line.fma},
-                    {"ratio_to_f16", ratio(line.to_f16)},
+                    {"m", known(line.k == 0 ? 0 : line.cores->m)},
+                    {"n", known(line.k == 0 ? 0 : line.cores->n)},
+                    {"k", known(line.k)},
+                    {"fma_per_clock_per_sm", line.peak->fma},
+                    {"known", line.peak->measured ? "measured" : "published"},
+                    {"ratio_to_f16", known(line.to_f16)},
                     {"before", line.cores->before.empty() ? Json() : Json(line.cores->before)},
-                    {"ratio_to_before", ratio(line.to_before)},
-                    {"source", line.cores->source}});
-    std::string source = fmt::format("{}: {}.", line.cores->architecture, line.cores->source);
-    if (sources.empty() || sources.back() != source) sources.push_back(std::move(source));
+                    {"ratio_to_before", known(line.to_before)},
+                    {"source", line.peak->source},
+                    {"size_source", line.k == 0 ? Json() : Json(line.cores->source)}});
+    std::vector<std::string_view> of_line = {line.peak->source};
+    if (line.k > 0) of_line.push_back(line.cores->source);
+    for (const std::string_view one : of_line)
+      if (std::string source = fmt::format("{}: {}.", line.cores->architecture, one);
+          std::find(sources.begin(), sources.end(), source) == sources.end())
+        sources.push_back(std::move(source));
   }
   report::Report out{.title = "What a tensor core multiplies per clock"};
   out.sections.push_back({.tables = {table_of("", rows,
@@ -127,10 +123,11 @@ report::Report core_report(std::span<const Architecture* const> architectures) {
                                                {"n", {"n", true}},
                                                {"k", {"k", true}},
                                                {"fma_per_clock_per_sm", {"FMA/clk/SM", true}},
+                                               {"known", {"known"}},
                                                {"ratio_to_f16", {"x f16", true}},
                                                {"ratio_to_before", {"x before", true}}})}});
   out.sections.push_back({.title = "Legend", .lines = {kLegend.begin(), kLegend.end()}});
-  out.sections.push_back({.title = "Sources of cores, m and n", .lines = sources});
+  out.sections.push_back({.title = "Sources", .lines = sources});
   out.json = [rows] { return document({{"schema", "mmaudit.cores/1"}, {"rows", rows}}); };
   return out;
 }

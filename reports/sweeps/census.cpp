@@ -16,8 +16,9 @@ namespace {
 /// A timed kernel that the census knows.
 struct CensusKernel {
   std::string subject;
-  std::vector<std::string_view> units;
+  std::vector<std::string_view> expected;
   bool dpx = false;
+  std::optional<CoreType> type = {};
 };
 
 /// What benchmarks/mma.cu instantiates for the census alone.
@@ -25,11 +26,15 @@ constexpr std::pair<std::string_view, std::string_view> kUntimed[] = {
     {"Mma<Mma_m8n8k4_f32_f16_f16_f32>, 1, 16", "mma.m8n8k4.f32.f16.f16.f32"},
     {"Mma<Mma_m8n8k4_f16_f16_f16_f16>, 1, 16", "mma.m8n8k4.f16.f16.f16.f16"}};
 
+std::optional<CoreType> type_of(const Benchmark& benchmark) {
+  return benchmark.instruction ? core_type_of(*benchmark.instruction) : std::nullopt;
+}
+
 /// Kernels with one chain by the template arguments of their symbol.
 std::map<std::string, CensusKernel> known_kernels() {
   std::map<std::string, CensusKernel> known;
   for (const auto& [symbol, subject] : kUntimed)
-    known.try_emplace(std::string(symbol), CensusKernel{std::string(subject), {"HMMA"}});
+    known.try_emplace(std::string(symbol), CensusKernel{std::string(subject), {}, false, CoreType::f16});
   const std::vector<Axis> axes = resolve_axes({"warps=[1,4]", "ilp=1", "init=zero", "group=[1,8]"}, false);
   for (const Benchmark& benchmark : benchmarks())
     for (const Point& point : points_of(benchmark, axes)) {
@@ -37,7 +42,7 @@ std::map<std::string, CensusKernel> known_kernels() {
       constexpr std::string_view kSame[] = {"scope", "init", "warps", "ilp"};
       if (symbol.empty()) continue;
       known.try_emplace(symbol, CensusKernel{point.key(kSame), benchmark.sass.opcodes,
-                                             benchmark.family.starts_with("DPX")});
+                                             benchmark.family.starts_with("DPX"), type_of(benchmark)});
     }
   return known;
 }
@@ -45,6 +50,10 @@ std::map<std::string, CensusKernel> known_kernels() {
 /// "2 x " for 8 in 4 copies, "0.5 x " for 2 in 4.
 std::string each(int count, int copies) {
   return count == copies ? std::string() : fmt::format("{:.3g} x ", static_cast<double>(count) / copies);
+}
+
+bool does_the_work(const CensusRow& row, std::string_view opcode) {
+  return row.type ? sass::opcode_of(opcode).kind == sass::Kind::matrix : matches(opcode, row.expected);
 }
 
 }  // namespace
@@ -59,7 +68,7 @@ std::string CensusRow::matrix() const {
     return text;
   }
   for (const auto& [opcode, count] : opcodes)
-    if (matches(opcode, matrix_units)) text += (text.empty() ? "" : " + ") + each(count, copies) + opcode;
+    if (does_the_work(*this, opcode)) text += (text.empty() ? "" : " + ") + each(count, copies) + opcode;
   if (!text.empty()) return text;
   // The opcode that there is most of does the work.
   const auto most = std::max_element(opcodes.begin(), opcodes.end(),
@@ -74,15 +83,18 @@ std::string_view CensusRow::verdict() const {
     });
     return unit ? "native" : "software";
   }
-  bool matrix = false, converts = false;
+  bool works = false, converts = false;
   for (const auto& [opcode, count] : opcodes) {
-    matrix = matrix || matches(opcode, matrix_units);
-    // A function that is called spells the instruction out, with instructions of another type among others.
+    // A function that is called spells the instruction out.
     const sass::Opcode row = sass::opcode_of(opcode);
     converts =
         converts || ((row.trait == sass::Trait::converts || row.kind == sass::Kind::call) && count >= copies);
+    if (!does_the_work(*this, opcode)) continue;
+    works = true;
+    const auto of = sass::matrix_instruction(opcode);
+    converts = converts || (type && of && core_type_of(*of) != type);
   }
-  return !matrix ? "no tensor core" : converts ? "converted" : "native";
+  return name_of(!works ? UnitUse::code : converts ? UnitUse::converted : UnitUse::native);
 }
 
 std::vector<CensusRow> census_of(std::string_view sass) {
@@ -99,8 +111,9 @@ std::vector<CensusRow> census_of(std::string_view sass) {
                     .subject = at->second.subject,
                     .copies = loop == nullptr ? kernel.copies : loop->steps,
                     .opcodes = loop == nullptr ? kernel.between : loop->opcodes,
-                    .matrix_units = at->second.units,
-                    .dpx = at->second.dpx});
+                    .expected = at->second.expected,
+                    .dpx = at->second.dpx,
+                    .type = at->second.type});
   }
   return rows;
 }

@@ -2,10 +2,12 @@
 // Which SASS instructions a step becomes: read off the disassembly of the timed kernels, between the two
 // readings of the clock.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "mmaudit/model/tensor_cores.hpp"
 #include "mmaudit/report/table.hpp"
 
 namespace mmaudit::sweeps {
@@ -17,14 +19,15 @@ struct CensusRow {
   int copies = 0;       ///< steps per turn of the loop, as ptxas unrolled it
   std::map<std::string, int> opcodes;  ///< of a turn and of the functions it calls, modifiers included; loop
                                        ///< and address arithmetic too
-  std::vector<std::string_view> matrix_units;  ///< opcodes that the benchmark expects
-  bool dpx = false;                            ///< a function of DPX, no matrix instruction
+  std::vector<std::string_view> expected;  ///< opcodes, of a load or a store
+  bool dpx = false;                        ///< a function of DPX, no matrix instruction
+  std::optional<CoreType> type = {};       ///< of a matrix instruction
 
-  /// The expected opcodes with their number per step: "HMMA.16816.F32", "4 x IMMA.8816.S8.S8"; of a function
-  /// of DPX every opcode that each step has, the chain's own included.
+  /// The opcodes of the tensor core, or those expected, with their number per step: "HMMA.16816.F32",
+  /// "4 x IMMA.8816.S8.S8"; of a function of DPX every opcode that each step has, the chain's own included.
   [[nodiscard]] std::string matrix() const;
-  /// "native", "converted" (a matrix instruction of another type, with conversions), or "no tensor core".
-  /// Of a function of DPX "native" (an instruction of the DPX unit) or "software".
+  /// The name of a UnitUse: converted is where ptxas calls a function, or takes an opcode of other types. Of
+  /// a function of DPX "native" (an instruction of the DPX unit) or "software".
   [[nodiscard]] std::string_view verdict() const;
 };
 

@@ -64,6 +64,7 @@ Report report_of(const TimedProgram& timed) {
                  (loop ? "" : fmt::format(", {} chains each", timed.ilp)),
              headline);
   out.lead = {"Bound by: " + timing.bound()};
+  if (!timed.program.alone.empty()) out.lead.push_back("One alone: " + timed.program.alone);
   if (loop)
     out.lead.push_back(fmt::format("Loop of {} instructions, its counter moves by {}",
                                    timed.program.ops.size(), timed.program.steps));

@@ -48,6 +48,10 @@ struct LoadFragment {
       device::wmma_load<Wide::LoadA, device::RowMajor>(r, address, kLineElements);
     else
       device::wmma_load<Wide::LoadB, device::ColumnMajor>(r, address, kLineElements);
+#if __CUDA_ARCH__ < 800  // two LDSM: ptxas drops the one that the next address does not need
+#pragma unroll
+    for (int i = 1; i < kRegisters; ++i) r[0] &= r[i];
+#endif
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/fragment.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -11,17 +12,7 @@ namespace {
 constexpr double kMostElements = 16 * 8;
 
 SassRule sass_of(const Instruction& is) {
-  const FormatSpec a = spec_of(is.a);
-  const bool fp8 = is.a == Format::e4m3 || is.a == Format::e5m2;
-  if (is_wgmma(is.op))
-    return {{is.a == Format::b1 ? "BGMMA" : a.integer() ? "IGMMA" : fp8 ? "QGMMA" : "HGMMA"}, 1};
-  const double several = std::max(1.0, is.m * is.n / kMostElements);
-  if (fp8) return {{"QMMA", "HMMA"}, several};
-  return {{is.a == Format::b1    ? "BMMA"
-           : a.integer()         ? "IMMA"
-           : is.a == Format::f64 ? "DMMA"
-                                 : "HMMA"},
-          several};
+  return {opcodes_of(is), is_wgmma(is.op) ? 1 : std::max(1.0, is.m * is.n / kMostElements)};
 }
 
 std::string why_not(const Instruction& is, const device::DeviceInfo& device, const Point& point) {
@@ -33,6 +24,12 @@ std::string why_not(const Instruction& is, const device::DeviceInfo& device, con
 }
 
 }  // namespace
+
+double peak_fma(int compute_capability, const Instruction& instruction) {
+  const auto type = core_type_of(instruction);
+  const int dense = type ? core_ceiling(compute_capability, *type) : 0;
+  return is_sparse(instruction.op) ? 2 * dense : dense;
+}
 
 Instruction instruction_at(Instruction instruction, const Point& point) {
   if (instruction.n == 0) instruction.n = static_cast<std::int16_t>(point.number("n"));

@@ -70,8 +70,10 @@ std::optional<Instruction> matrix_instruction(std::string_view opcode) {
       if (holds(opcode, ".XOR")) inst.multiply = Multiply::xor_popc;
       break;
     case 'Q':
-    case 'O':
       inst.a = Format::e4m3;
+      break;
+    case 'O':
+      inst.a = Format::e2m1;
       break;
     default:
       inst.a = holds(opcode, ".TF32") ? Format::tf32 : Format::f16;

@@ -6,10 +6,11 @@ namespace mmaudit::timing::rows {
 inline constexpr std::string_view kGa100Aliases[] = {"a100"};
 inline constexpr std::string_view kGa100Words = "control words that ptxas 13.0 writes for sm_80";
 inline constexpr Number kGa100Numbers[] = {
-    {Parameter::rate_f16_f16, 256, Known::published, "Sun III, note: 1024 FMA/clk/SM"},
-    {Parameter::rate_f16_f32, 256, Known::published, "Sun III, note: 1024 FMA/clk/SM"},
-    {Parameter::rate_tf32, 128, Known::published, "Sun III, note: 512 FMA/clk/SM"},
-    {Parameter::rate_int8, 512, Known::published, "Sun III, note: 2048 FMA/clk/SM"},
+    documented(Parameter::rate_f16_f16, "ampere", CoreType::f16),
+    documented(Parameter::rate_f16_f32, "ampere", CoreType::f16),
+    documented(Parameter::rate_tf32, "ampere", CoreType::tf32),
+    documented(Parameter::rate_int8, "ampere", CoreType::int8),
+    documented(Parameter::rate_f64, "ampere", CoreType::f64),
     {Parameter::rate_int4, 910.25, Known::fitted,
      "Sun III, m16n8k64 INT4 (8,2): 8/9 of the 1024 of its note; the paper does not say why"},
     {Parameter::rate_bits, 3641, Known::fitted, "Sun III, m16n8k256 (8,2): 8/9 of the 4096 of its note"},

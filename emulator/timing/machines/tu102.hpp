@@ -9,6 +9,7 @@ inline constexpr Number kTu102Numbers[] = {
     {Parameter::rate_f16_f16, 128, Known::fitted, "Sun V, m16n8k8 FP16 to FP16 (8,1)"},
     {Parameter::rate_f16_f32, 64, Known::fitted, "Sun V, m16n8k8 FP16 to FP32 (8,1)"},
     {Parameter::rate_int8, 256, Known::fitted, "Sun V, m8n8k16 INT8 (8,2)"},
+    documented(Parameter::rate_int4, "turing", CoreType::int4),
     {Parameter::latency_tiny, 10, Known::compiler, kTu102Words},
     {Parameter::latency_narrow, 14, Known::compiler, kTu102Words},
     {Parameter::turnaround, 1, Known::fitted, "as GA104"},

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "mmaudit/model/instruction.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
+#include "mmaudit/timing/wmma_steps.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -66,38 +68,55 @@ Program wgmma_program(const Instruction& inst, const MatrixCost& cost, bool a_fr
   return program;
 }
 
-/// The instruction of one SASS instruction, and how many of them make `inst`.
-Instruction part_of(const Instruction& inst, int& parts) {
-  parts = 1;
-  if (inst.op != Op::wmma || inst.a == Format::f64) return inst;
-  // wmma is as many mma of half the size or more: HMMA.16816, .1688 for TF32 (docs/sweep.md, census).
-  Instruction part = inst;
-  part.op = Op::mma;
-  part.m = 16;
-  part.n = 8;
-  parts = inst.m * inst.n / (16 * 8);
-  return part;
+/// What a paper measured of one wmma.
+std::string alone(const Machine& machine, const Instruction& inst) {
+  const std::vector<double> sets = turing_set_clocks(inst);
+  if (machine.architecture().name != "turing" || sets.empty()) return {};
+  return std::to_string(static_cast<int>(sets.back())) +
+         " cycles until the result of the last set is there, with what comes before the first (fitted to "
+         "Raihan et "
+         "al. 2019, Table I, RTX 2080)";
 }
 
 }  // namespace
 
+MmaParts parts_of(const Architecture& architecture, const Instruction& inst) {
+  if (inst.op != Op::wmma || inst.a == Format::f64) return {inst};
+  const bool turing = architecture.compute_capability < 80, half = core_type_of(inst) == CoreType::f16;
+  Instruction part = inst;
+  part.op = Op::mma;
+  part.m = inst.m * inst.n < 16 * 8 || (turing && !half) ? 8 : 16;
+  part.n = 8;
+  if (inst.a == Format::tf32 || (turing && half)) part.k = static_cast<std::int16_t>(inst.k / 2);
+  return {part, inst.m * inst.n / (part.m * part.n), inst.k / part.k};
+}
+
 std::optional<Program> chain_program(const Machine& machine, const Instruction& inst, int ilp,
                                      const Loop& loop, bool a_from_registers) {
   if (find_datapath(machine.architecture(), inst) == nullptr) return std::nullopt;
-  int parts = 1;
-  const Instruction part = part_of(inst, parts);
+  const MatrixPath path = path_of(machine.architecture(), inst).value();
+  if (path.use != UnitUse::native || ilp < 1 || ilp > 16) return std::nullopt;
+  const MmaParts parts = parts_of(machine.architecture(), inst);
+  const Instruction& part = parts.part;
   const std::optional<MatrixCost> cost = cost_of(machine, part, a_from_registers);
-  if (!cost || ilp < 1 || ilp > 16) return std::nullopt;
+  if (!cost) {
+    const std::string_view missing = missing_number(machine, part);
+    throw InputError(
+        "--inst: found " + name_of(inst) + ", which the tensor cores of " + std::string(machine.name) +
+        " compute (" + std::string(path.opcode) + ") in a time that no source gives, allowed: " +
+        (missing.empty() ? "instructions that were timed" : "--machine with " + std::string(missing)));
+  }
   if (is_wgmma(inst.op)) return wgmma_program(inst, *cost, a_from_registers);
   Program program;
   program.name = name_of(inst);
+  program.alone = alone(machine, inst);
   program.steps = loop.unroll;
   program.work = static_cast<double>(inst.m) * inst.n * inst.k * ilp * loop.unroll;
   TimedOp op;
   op.unit = Unit::tensor;
   op.interval2 = static_cast<std::uint32_t>(cost->interval2);
   op.latency = static_cast<std::uint32_t>(cost->latency);
-  const int chains = ilp * parts, total = chains * loop.unroll;
+  const int chains = ilp * parts.side_by_side, total = chains * parts.in_a_row * loop.unroll;
   const int slack = std::max(0, cost->latency - chains * cost->gap);
   for (int i = 0; i < total; ++i) {
     const int chain = i % chains, width = cost->d_registers;

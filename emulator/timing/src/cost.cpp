@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mmaudit/model/tensor_cores.hpp"
 #include "mmaudit/timing/machine.hpp"
 
 namespace mmaudit::timing {
@@ -12,27 +13,31 @@ int registers_of(int elements, int bits, int lanes) {
   return std::max(1, elements * bits / (lanes * kRegisterBits));
 }
 
-/// Multiply-adds per cycle of a sub-core; 0 where it has no unit for the formats.
-double rate_of(const Machine& machine, const Instruction& inst) {
+/// Multiply-adds per cycle of a sub-core; nothing where no machine has a number.
+std::optional<Parameter> rate_of(const Instruction& inst) {
   using enum Parameter;
-  switch (inst.a) {
-    case Format::f16:
-    case Format::bf16:
-      return machine[inst.d == Format::f16 ? rate_f16_f16 : rate_f16_f32];
-    case Format::tf32:
-      return machine[rate_tf32];
-    case Format::s8:
-    case Format::u8:
-      return machine[rate_int8];
-    case Format::s4:
-    case Format::u4:
-      return machine[rate_int4];
-    case Format::b1:
-      return machine[inst.multiply == Multiply::xor_popc ? rate_bits_xor : rate_bits];
-    case Format::f64:
-      return machine[rate_f64];
+  const std::optional<CoreType> type = core_type_of(inst);
+  // Four threadgroups do a product of 8 x 8 x 4 each; only wmma, which is made of it, was ever timed.
+  if (!type || inst.kind != MmaKind::none || (inst.m == 8 && inst.k == 4 && inst.a == Format::f16))
+    return std::nullopt;
+  const bool short_sums = inst.d == Format::f16;
+  switch (*type) {
+    case CoreType::f16:
+      return short_sums ? rate_f16_f16 : rate_f16_f32;
+    case CoreType::tf32:
+      return rate_tf32;
+    case CoreType::fp8:
+      return short_sums ? rate_fp8_f16 : rate_fp8_f32;
+    case CoreType::int8:
+      return rate_int8;
+    case CoreType::int4:
+      return rate_int4;
+    case CoreType::b1:
+      return inst.multiply == Multiply::xor_popc ? rate_bits_xor : rate_bits;
+    case CoreType::f64:
+      return rate_f64;
     default:
-      return 0;
+      return std::nullopt;
   }
 }
 
@@ -76,13 +81,22 @@ std::optional<MatrixCost> wgmma_cost(const Machine& machine, const Instruction& 
 
 }  // namespace
 
+std::string_view missing_number(const Machine& machine, const Instruction& inst) {
+  using enum Parameter;
+  const std::optional<Parameter> rate = is_wgmma(inst.op) ? wgmma_rate : rate_of(inst);
+  if (!rate) return {};
+  for (const Parameter needed : {*rate, inst.a == Format::f64 ? latency_f64 : *rate})
+    if (machine[needed] == 0) return parameter_texts()[static_cast<std::size_t>(needed)].name;
+  return {};
+}
+
 std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& inst, bool a_from_registers) {
   using enum Parameter;
   if (is_wgmma(inst.op)) return wgmma_cost(machine, inst, a_from_registers);
-  if (is_tcgen05(inst.op) || inst.kind != MmaKind::none) return std::nullopt;
+  const std::optional<Parameter> of_types = rate_of(inst);
+  if (is_tcgen05(inst.op) || !of_types || !missing_number(machine, inst).empty()) return std::nullopt;
   const bool sparse = is_sparse(inst.op);
-  const double rate = rate_of(machine, inst) * (sparse ? 2 : 1);
-  if (rate == 0) return std::nullopt;
+  const double rate = machine[*of_types] * (sparse ? 2 : 1);
   const int bits_ab = bits_of(inst.a);
   MatrixCost cost;
   cost.a_registers = registers_of(inst.m * inst.stored_k(), bits_ab, kLanes);

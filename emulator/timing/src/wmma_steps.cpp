@@ -56,6 +56,10 @@ Program volta_program(const Machine& machine, Format sum) {
     program.add(op, "HMMA.884 set " + std::to_string(one.set + 1) + " step " + std::to_string(one.step));
   }
   program.work = 16.0 * 16 * 16;
+  const int steps = static_cast<int>(program.ops.size());
+  program.alone = std::to_string((steps - 1) * interval + static_cast<int>(program.ops.back().latency)) +
+                  " cycles until the last result (fitted to Raihan et al. 2019, " +
+                  (is_wide(sum) ? "figure 9a)" : "section III-C1)");
   return program;
 }
 

@@ -25,9 +25,19 @@ inline constexpr Loop kSweepLoop = {4, -1};
 /// 1024 instructions in a row (Luo et al., section 6.2).
 inline constexpr Loop kStraight = {64, 0};
 
+/// What ptxas 13.0 makes of a wmma: so many mma beside one another, so many that add to the D of the one
+/// before.
+struct MmaParts {
+  Instruction part;
+  int side_by_side = 1, in_a_row = 1;
+};
+/// Range: a wmma that the GPU computes natively; any other instruction is its own part.
+MmaParts parts_of(const Architecture& architecture, const Instruction& instruction);
+
 /// What: `ilp` chains of one matrix instruction in each warp, with the control words a compiler would write.
 /// wgmma: one instruction per trip and warpgroup, four warps each; ilp is not used. Range: ilp 1 to 16.
-/// Errors: nullopt where the machine has no unit for the instruction, or its architecture no datapath.
+/// Errors: nullopt where the machine has no unit for the instruction, or its architecture no datapath;
+/// InputError where it has one and no number says how long it takes.
 std::optional<Program> chain_program(const Machine& machine, const Instruction& instruction, int ilp,
                                      const Loop& loop, bool a_from_registers = false);
 

@@ -11,6 +11,7 @@
 
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
 
 namespace mmaudit::timing {
 
@@ -21,6 +22,8 @@ namespace mmaudit::timing {
   X(rate_f16_f32, "tensor.rate.f16_f32", "FMA/clk/sub-core",                                                 \
     "multiply-adds of 16-bit operands, sums of 32 bits")                                                     \
   X(rate_tf32, "tensor.rate.tf32", "FMA/clk/sub-core", "multiply-adds of TF32")                              \
+  X(rate_fp8_f16, "tensor.rate.fp8_f16", "FMA/clk/sub-core", "multiply-adds of FP8 by mma, sums of 16 bits") \
+  X(rate_fp8_f32, "tensor.rate.fp8_f32", "FMA/clk/sub-core", "the same, sums of 32 bits")                    \
   X(rate_int8, "tensor.rate.int8", "FMA/clk/sub-core", "multiply-adds of 8-bit operands")                    \
   X(rate_int4, "tensor.rate.int4", "FMA/clk/sub-core", "multiply-adds of 4-bit operands")                    \
   X(rate_bits, "tensor.rate.bits", "FMA/clk/sub-core", "multiply-adds of single bits")                       \
@@ -147,6 +150,13 @@ struct Number {
   std::string_view source;
 };
 
+/// A sub-core's share of what a document says of the four of a multiprocessor.
+constexpr Number documented(Parameter parameter, std::string_view architecture, CoreType type,
+                            bool asynchronous = false) {
+  const CorePeak& peak = *find_peak(architecture, type, asynchronous);
+  return {parameter, peak.fma / 4.0, peak.measured ? Known::measured : Known::published, peak.source};
+}
+
 /// Who sees to it that an instruction waits for another one's result.
 enum class Dependences : std::uint8_t {
   control_words,  ///< the compiler: stall counts and barriers in each instruction
@@ -189,5 +199,8 @@ struct MatrixCost {
 /// in. Errors: nullopt where the machine has no unit for it.
 std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& instruction,
                                   bool a_from_registers = false);
+
+/// The name of the number that cost_of() lacks on this machine; empty where no number would do.
+std::string_view missing_number(const Machine& machine, const Instruction& instruction);
 
 }  // namespace mmaudit::timing

@@ -68,6 +68,7 @@ struct Program {
   std::vector<std::string> text;   ///< of each op, for drawings
   int steps = 1;                   ///< instructions of each chain per trip of the loop
   double work = 0;                 ///< multiply-adds (or bytes) of one warp per trip
+  std::string alone = {};          ///< how long one by itself takes, with its source; empty: not known
   std::vector<std::string> notes;  ///< what was assumed when it was made
 
   void add(const TimedOp& op, std::string words) {
