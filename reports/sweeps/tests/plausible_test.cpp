@@ -53,7 +53,9 @@ TEST(Plausible, PowerAboveTheEnforcedLimitIsNamed) {
   };
   EXPECT_TRUE(warned_at(700).empty());
   ASSERT_EQ(warned_at(741).size(), 1U);
-  EXPECT_EQ(warned_at(741)[0].rfind("1 points have a power above the enforced limit, up to 741 W of 700 W (", 0), 0U);
+  EXPECT_EQ(
+      warned_at(741)[0].rfind("1 points have a power above the enforced limit, up to 741 W of 700 W (", 0),
+      0U);
 }
 
 TEST(Plausible, ValuesThatAnAxisLacksAreRefused) {
