@@ -102,6 +102,12 @@ void refuse_options_of_others(const CLI::App& program) {
   }
 }
 
+/// What a program that is not ours gets: all but the name of the command.
+std::vector<std::string> words_behind(CommandLine line) {
+  line.words.erase(std::find(line.words.begin(), line.words.end(), line.command));
+  return line.words;
+}
+
 /// What is wrong with `word`, which no command or option of `at` is; empty: a command is missing.
 Refusal refuse_word(const CLI::App& at, const std::string& word) {
   const bool of_options = word.starts_with('-');
@@ -348,7 +354,7 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
     if (!context.quiet) std::fputs(line.note.c_str(), stderr);
   };
   if (const std::filesystem::path other = text.elsewhere(line.command); !other.empty())
-    return become(other, line.words);
+    return become(other, bench_text(line.command).empty() ? words_behind(line) : line.words);
   std::reverse(line.words.begin(), line.words.end());  // as CLI11 takes them
   try {
     app->parse(std::move(line.words));

@@ -24,7 +24,8 @@ RAW = (np.uint8, np.uint16, np.uint32, np.uint64)
 
 
 def every_dtype():
-    names = [np.dtype(one) for one in np.typecodes["All"] if one not in "SUVO"] + [np.dtype(one) for one in ("S1", "U1", "V1", "V4", "O", ">f2", ">f4")]
+    names = [np.dtype(one) for one in np.typecodes["All"] if one not in "SUVO"]
+    names += [np.dtype(one) for one in ("S1", "U1", "V1", "V4", "O", ">f2", ">f4")]
     for name in dir(ml_dtypes) if ml_dtypes else ():
         kind = getattr(ml_dtypes, name)
         if isinstance(kind, type) and issubclass(kind, np.generic):
@@ -74,7 +75,8 @@ class Types(unittest.TestCase):
         arch, inst = INSTRUCTIONS["s4"]
         self.refused("^b: found the byte 0x88", mmaudit.matmul, np.full((1, 64), 255, np.uint8), np.full((64, 1), 0x88, np.uint8),
                      inst=inst, arch=arch)
-        self.refused("^a: found 9, allowed: -8 to 7", mmaudit.matmul, np.full((1, 64), 9, np.int8), np.ones((64, 1), np.int8), inst=inst, arch=arch)
+        self.refused("^a: found 9, allowed: -8 to 7", mmaudit.matmul, np.full((1, 64), 9, np.int8), np.ones((64, 1), np.int8),
+                     inst=inst, arch=arch)
         minus = mmaudit.matmul(np.full((1, 64), -8, np.int8), np.ones((64, 1), np.int8), inst=inst, arch=arch)
         self.assertEqual(minus[0, 0], -512)
 

@@ -58,7 +58,7 @@ TEST(LastElement, OfSharedMemory) {
 TEST(LastElement, OfAGlobalThatIsStored) {
   EXPECT_EQ(stored("mov.u32 %r2, %r1;\n").back(), 127U);
   EXPECT_TRUE(refuses(storing("mov.u32 %r2, 5;\n", "[%rd9+4]"), "elements of this width"));
-  EXPECT_TRUE(refuses(storing("mov.u32 %r2, 5;\n", "[%rd9-4]"), "elements of this width"));
+  EXPECT_TRUE(refuses(storing("mov.u32 %r2, 5;\n", "[%rd9+-4]"), "elements of this width"));
 }
 
 TEST(LastElement, OfAGlobalThatIsLoaded) {

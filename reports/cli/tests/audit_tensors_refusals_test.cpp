@@ -52,7 +52,7 @@ TEST_F(AuditTensors, RefusesInOneLine) {
   refused(run({"audit", "--dtype", "bf16"}), {"without tensors"});
   refused(audit({}, "A.npy", "A.npy"), {"K = 96", "10"});
   refused(audit({"--dtype", "e9m9"}), {"--dtype: found e9m9", "e4m3"});
-  refused(audit({"--scale", "big"}), {"--scale: found big", "1x128"});
+  refused(audit({"--scale", "big"}), {"--scale: found big", "allowed: row"});
   refused(audit({"--policy", "promote:x"}), {"--policy: found promote:x", "split-k:S"});
   refused(audit({"--sample", "0"}), {"--sample: found 0"});
   refused(audit({"--d-format", "e4m3"}), {"--d-format"});

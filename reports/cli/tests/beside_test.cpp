@@ -71,7 +71,7 @@ TEST_F(Beside, WithoutItOneLineSaysHowToGetIt) {
   EXPECT_EQ(shell(alone() + " completions bash").code, kAllGood);
   script("mmaudit-bench", "echo found on PATH: $*");
   EXPECT_EQ(shell(alone() + " -q sweep x").out, "found on PATH: -q sweep x\n");
-  EXPECT_NE(shell(alone() + " doctor").out.find("another version: found on PATH"), std::string::npos);
+  EXPECT_NE(shell(alone() + " doctor --json").out.find("another version: found on PATH"), std::string::npos);
 }
 
 TEST_F(Beside, AnyProgramOnPathIsACommand) {

@@ -24,7 +24,9 @@ class GemmCommand : public Folder {
     corpus::write_npy(path("b.npy"), corpus::make_tensor<std::uint16_t>("b", corpus::DType::f16, {16, 1}, b));
     write("problem.json", R"({"type": "f16", "d": "f32", "m": 1, "n": 1, "k": 16})");
     write("plan.json", R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32"})");
-    write("call.json", R"({"algorithm": {}, "kernels": [{"name": "cutlass_80_tensorop_s16816gemm_f16"}]})");
+    write(
+        "call.json",
+        R"({"algorithm": {}, "kernels": [{"name": "cutlass_80_tensorop_s16816gemm_f16_64x64_32x6_tn_align8"}]})");
   }
   void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text << '\n'; }
   Outcome predict(const char* option, const char* file, std::vector<std::string> more = {}) {

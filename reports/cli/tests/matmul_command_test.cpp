@@ -141,7 +141,7 @@ TEST_F(MatmulCommand, BlockScalesInBothLayoutsAndFactors) {
   corpus::write_npy(path("SAB.npy"),
                     corpus::make_tensor<std::uint8_t>("x", DType::u8, {blocked.size()}, blocked));
   corpus::write_npy(path("SBB.npy"), corpus::make_tensor<std::uint8_t>(
-                                         "x", DType::u8, {2, 512}, std::vector<std::uint8_t>(1024, 0x38)));
+                                         "x", DType::u8, {1, 2, 512}, std::vector<std::uint8_t>(1024, 0x38)));
   const auto expect = [&](const std::vector<std::string>& more, float row0, float row1) {
     std::vector<std::string> all = {"--arch", "blackwell", "--scale-a", path("SA.npy")};
     all.insert(all.end(), more.begin(), more.end());
@@ -177,7 +177,7 @@ TEST_F(MatmulCommand, RefusesScalesAndMetadataInOneLine) {
   refused(scaled({"--scale-a", path("S4.npy")}), {"--scale-a shape", "[1, 3, 4]", "[1, 3, 5]"});
   refused(scaled({"--scale-a", path("C.npy")}), {"--scale-a dtype", "F32", "U8", "F8_E4M3"});
   refused(scaled({"--scale-b", path("S4.npy"), "--scale-layout", "blocked"}),
-          {"--scale-b", "12 bytes", "1024", "128 x 4"});
+          {"--scale-b shape", "[3, 4]", "[1024]", "128 x 4"});
   refused(scaled({"--scale-layout", "tiled"}), {"--scale-layout", "tiled", "blocked"});
   refused(scaled({"--factor-a", "x"}), {"x"});
   refused(scaled({"--factor-a", path("A.npy")}), {"--factor-a", "F16", "one F32"});

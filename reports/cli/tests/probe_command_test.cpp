@@ -73,7 +73,7 @@ TEST_F(ProbeCommand, the_place_of_c_and_its_factor_are_printed) {
   EXPECT_EQ(outcome.code, kAllGood) << outcome.err;
   for (const char* const part : {"  C                      added last, to the finished sum\n",
                                  "  factors                alpha 1, beta 0.5\n",
-                                 "  random products and C  576 elements compared, 0 mismatches"})
+                                 "  random products and C  896 elements compared, 0 mismatches"})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << outcome.out;
 }
 

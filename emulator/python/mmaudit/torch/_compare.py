@@ -143,7 +143,8 @@ def compare(
         plans: names of recipes, or plans by a name of your own.
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
-    Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of modules that run products, in that order, "plans": {name:
+    Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of
+    modules that run products, in that order, "plans": {name:
         {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
         decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
         computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
@@ -187,6 +188,7 @@ def compare(
         found, emulation = _run(module, batch, plan, seed, note_dtype, outputs, layers)
         mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
+        divergence = F.kl_div(log_q, log_p, reduction="none", log_target=True)
         error = relative_error(mine, logits)
         result["plans"][name] = {
             "products": emulation.products,
@@ -198,7 +200,7 @@ def compare(
             "estimated_error": plan.estimate,
             "limit": plan.limit,
             "exceeds_limit": None if plan.limit is None else not error <= plan.limit,
-            "kl": float(F.kl_div(log_q, log_p, reduction="none", log_target=True).where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None,
+            "kl": float(divergence.where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None,
             "top1": float(same_largest(mine, logits).double().mean()) if is_logits else None,
             "loss": None if loss is None else float(loss(found)),
         }

@@ -71,7 +71,8 @@ def _output(found: Mapping[str, Any]) -> Dict[str, Any]:
                      _number(row["loss"], ".4f"),
                      _number(None if found["loss"] is None else row["loss"] - found["loss"], "+.5f")])
     said = [at for at, column in enumerate(columns)
-            if column not in ("Estimated", "GPU", "KL, nats", "Same largest logit", "Loss", "Loss - as it is") or any(row[at] != "-" for row in rows)]
+            if column not in ("Estimated", "GPU", "KL, nats", "Same largest logit", "Loss", "Loss - as it is")
+            or any(row[at] != "-" for row in rows)]
     table = _report.table([columns[at] for at in said], [[row[at] for at in said] for row in rows], columns[2:])
     notes = [] if found["loss"] is None else [f"Loss of the module as it is: {found['loss']:.4f}"]
     return {"title": "The output", "tables": [table], "notes": notes + _remarks(plans)}
