@@ -55,7 +55,7 @@ def write_array(path, tensors):
             count *= extent
         code = {"f2": "H", "f4": "f", "u1": "B", "u2": "H"}[dtype]
         # 1, 1.5 or 2 as binary16, else the numbers 1 to 3 (as raw bits of a narrow format: small numbers).
-        value = {"f2": lambda i: 0x3C00 + 0x200 * (i % 3), "f4": lambda i: 1.0 + i % 3}.get(dtype, lambda i: 0x38 + i % 3)
+        value = {"f2": lambda i: 0x3C00 + 0x200 * (i % 3), "f4": lambda i: 1.0 + i % 3}.get(dtype, lambda i: 1 + i % 3)
         content[name] = array.array(code, [value(i * 7 + i // 5) for i in range(count)]).tobytes()
     if path.suffix == ".npy":
         ((dtype, shape),) = tensors.values()

@@ -111,7 +111,7 @@ def loss_of(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def train(
-    model: GPT, text: Tensor, steps: int, count: int, length: int, seconds: float, plan: Any = None,
+    model: GPT, text: Tensor, steps: int, count: int, length: int, seconds: float, plan: Any = "keep",
 ) -> List[float]:
     """Losses of every step; stops after so many seconds."""
     optimizer = torch.optim.AdamW(model.parameters(), 2e-3, (0.9, 0.95), weight_decay=0.1)
@@ -192,7 +192,7 @@ def main() -> None:
         torch.manual_seed(1)
         again = GPT(width, depth, heads, length).to(place)
         begin = time.monotonic()
-        curves[name] = train(again, known, how.steps, count, length, 1e9, _DELAYED.get(name, PLANS.get(name)))
+        curves[name] = train(again, known, how.steps, count, length, 1e9, _DELAYED.get(name, PLANS.get(name, "keep")))
         print(f"{name}: {how.steps} steps, {time.monotonic() - begin:.1f} s, loss {mean(curves[name][-10:]):.4f}")
 
     how.out.mkdir(parents=True, exist_ok=True)

@@ -134,14 +134,15 @@ def test_what_kernels_can_not_take_is_refused_before_they_are_asked():
             f"inst: found the sparse {SPARSE} on cuda:0, allowed: a dense one, or tensors on the CPU")
         path = _operator.find_path("blackwell", "mxf8", "mx-ceil", "plain")
         a, b = (torch.empty(*shape, dtype=torch.float8_e4m3fn, device=GPU) for shape in ((128, 64), (64, 8)))
-        scales = [torch.empty(512, dtype=torch.uint8, device=GPU) for _ in "ab"]
+        scales = [torch.empty(*shape, dtype=torch.uint8, device=GPU) for shape in ((128, 2), (2, 8))]
         how = {"inst": path.inst, "arch": "blackwell", "scale_a": scales[0], "scale_b": scales[1]}
         with pytest.raises(ValueError) as found:
-            mt.matmul(a, b, scale_layout="blocked", **how)
+            blocked = {one: torch.empty(512, dtype=torch.uint8, device=GPU) for one in ("scale_a", "scale_b")}
+            mt.matmul(a, b, scale_layout="blocked", **{**how, **blocked})
         assert str(found.value) == "scale_layout: found blocked on cuda:0, allowed: rows, or tensors on the CPU"
         assert mt.matmul(a, b, **how).shape == (128, 8)
         with pytest.raises(ValueError) as found:
-            mt.matmul(a, b, **{**how, "scale_b": torch.empty(512, dtype=torch.uint8)})
+            mt.matmul(a, b, **{**how, "scale_b": torch.empty(2, 8, dtype=torch.uint8)})
         assert str(found.value) == "scale_b device: found cpu, allowed: cuda:0, where a is"
 
 

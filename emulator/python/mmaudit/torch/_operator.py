@@ -89,7 +89,7 @@ def _require_sides(spec: Instruction, blocked: bool, factor_block: int, a: Tenso
         allowed[field] = found, f"batch, {'m' if field == 'factor_a' else 'n'}, blocks"
     for field, (some, axes) in allowed.items():
         one = x[field]
-        if one is not None:
+        if one is not None and (spec.scale_block or not field.startswith("scale")):  # the library refuses scales of the rest
             _arrays.require_shape(field, one, some[0], axes, *some[1:])
     if x["metadata"] is not None and x["metadata"].dtype != torch.uint8:
         raise refused("metadata dtype", x["metadata"].dtype, "torch.uint8")
