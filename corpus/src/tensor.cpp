@@ -158,7 +158,7 @@ std::vector<std::string> float_dtype_names() {
 }
 
 std::string type_text(const Tensor& tensor) {
-  const std::string name(safetensors_name(tensor.dtype));
+  std::string name(safetensors_name(tensor.dtype));
   if (format_of(tensor) != format_of(tensor.dtype)) return fmt::format("{} ({})", name, name_of(tensor.said));
   if (!tensor.untyped) return name;
   const auto may_be = [&](const NamedFormat& row) {

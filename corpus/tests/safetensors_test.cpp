@@ -208,8 +208,9 @@ TEST(Safetensors, ATensorNobodyAskedForClosesNoOther) {
            "found the key twice"},
           {R"("__metadata__":{"a":[1],"b":"2"},"t":null)", "header key 't': found null"}})
     for (const bool first : {true, false}) {
-      put(path, safetensors_bytes(first ? "{" + good + "," + other + "}" : "{" + other + "," + good + "}",
-                                  "abcdefgh"));
+      std::string entries = first ? good : other;
+      entries.append(",").append(first ? other : good);
+      put(path, safetensors_bytes("{" + entries + "}", "abcdefgh"));
       const Tensor tensor = read_safetensors_tensor(path, "good");
       EXPECT_EQ(tensor.as<std::uint16_t>()[1], 'c' | 'd' << 8) << other;
       expect_refused([&] { read_safetensors_tensor(path, "t"); }, says);

@@ -149,9 +149,9 @@ TEST(Closeness, ErrorsThatAreTooSmallAreCaught) {
 TEST(Closeness, OneElementOffByALastPlaceInTheModelsOrderIsCaught) {
   TrialProduct one("ampere", "mma.m16n8k16.f32.f16.f16.f32", kDepth);
   float value = 0;
-  std::memcpy(&value, one.d.data() + 4 * 100, 4);
+  std::memcpy(&value, one.d.data() + 400, 4);
   value = std::nextafter(value, 0.0F);
-  std::memcpy(one.d.data() + 4 * 100, &value, 4);
+  std::memcpy(one.d.data() + 400, &value, 4);
   const GemmCloseness found = one.check();
   EXPECT_EQ(found.beyond, 0U);
   EXPECT_TRUE(found.follows) << found.explanation();
@@ -163,9 +163,9 @@ TEST(Closeness, OneElementOffInAnotherOrderIsCaughtAndNamed) {
   one.shuffle(32);  // D stays that of the order before
   ASSERT_TRUE(one.check().close()) << one.check().explanation();
   float value = 0;
-  std::memcpy(&value, one.d.data() + 4 * (48 * 5 + 7), 4);
+  std::memcpy(&value, one.d.data() + std::size_t{4} * (48 * 5 + 7), 4);
   value *= 1 + 0x1p-6F;
-  std::memcpy(one.d.data() + 4 * (48 * 5 + 7), &value, 4);
+  std::memcpy(one.d.data() + std::size_t{4} * (48 * 5 + 7), &value, 4);
   const GemmCloseness found = one.check();
   EXPECT_EQ(found.beyond, 1U) << found.explanation();
   EXPECT_EQ(found.worst_row, 5U);
@@ -230,8 +230,8 @@ TEST(Closeness, JudgesEveryFormatOfAnEpilogue) {
       const FormatSpec d = spec_of(output);
       std::vector<std::byte> c;
       one.problem.epilogue = Epilogue{0.5F, 2, output};
-      one.fill(c, d, 48 * 48, [](std::uint64_t) { return 0; });
-      one.d.resize(48 * 48 * d.storage_bytes());
+      one.fill(c, d, std::uint64_t{48} * 48, [](std::uint64_t) { return 0; });
+      one.d.resize(std::size_t{48} * 48 * d.storage_bytes());
       one.problem.c = c.data(), one.problem.d = one.d.data();
       one.compute();
       EXPECT_GEMM_CLOSE(one.instruction, one.datapath, one.problem);

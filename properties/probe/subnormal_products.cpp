@@ -62,7 +62,8 @@ class Maker {
   Number number(const FormatSpec& format, int exponent, bool both = true) {
     return [this, format, exponent, both] {
       const std::uint64_t fraction = draws_.next() & ((std::uint64_t{1} << format.fraction_bits) - 1),
-                          field = static_cast<std::uint64_t>(exponent + format.bias);
+                          field =
+                              static_cast<std::uint64_t>(exponent) + static_cast<std::uint64_t>(format.bias);
       return (both ? sign(format) : 0) | (field << format.fraction_bits | fraction)
                                              << format.ignored_low_bits;
     };

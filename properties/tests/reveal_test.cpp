@@ -200,7 +200,7 @@ void expect_lanes(const Lanes& lanes) {
     EXPECT_EQ(text_of(*found.plan), text_of(plan));
   }
   EXPECT_EQ(found.mismatches, 0U);
-  EXPECT_EQ(found.verified, elements(8 * 8, found));
+  EXPECT_EQ(found.verified, elements(64, found));
 }
 
 TEST(Reveal, lanes_of_a_kernel_without_an_instruction) {
@@ -311,7 +311,7 @@ TEST(Reveal, the_place_of_c) {
   EXPECT_EQ(last.plan->c_place, CPlace::epilogue);
   for (const GemmFinding* const found : {&first, &last}) {
     EXPECT_TRUE(found->random_c);
-    EXPECT_EQ(found->verified, elements(16 * 16, *found));
+    EXPECT_EQ(found->verified, elements(256, *found));
   }
 }
 
@@ -347,7 +347,7 @@ TEST(Reveal, c_and_its_factor_in_an_epilogue) {
     EXPECT_EQ(found.plan->c_place, CPlace::epilogue);
     EXPECT_EQ(found.c_place, "added last, to the finished sum");
     EXPECT_TRUE(found.random_c);
-    EXPECT_EQ(found.verified, elements(8 * 8, found));
+    EXPECT_EQ(found.verified, elements(64, found));
   };
   constexpr float kAlpha = 1.7F, kBeta = -0.3F;
   expect(1, 1, EpilogueRule::fused_sum, [](float sum, float c) { return sum + c; });
@@ -369,7 +369,7 @@ TEST(Reveal, c_starts_a_chain_or_a_total) {
     ASSERT_TRUE(found.plan) << found.why_no_plan;
     EXPECT_TRUE(found.random_c);
     EXPECT_EQ(found.plan->c_place, place);
-    EXPECT_EQ(found.verified, elements(8 * 8, found));
+    EXPECT_EQ(found.verified, elements(64, found));
   };
   expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 48); });
   expect(CPlace::chain, [](const Chain& chain, float c) { return chain(c, 0, 24) + chain(0, 24, 48); });
@@ -513,7 +513,7 @@ TEST(Reveal, chains_of_fma_that_are_rounded_to_a_short_format) {
     ASSERT_TRUE(found.plan) << words << ": " << found.why_no_tree << found.why_no_plan;
     EXPECT_EQ(text_of(*found.plan), words);
     EXPECT_EQ(found.mismatches, 0U);
-    EXPECT_EQ(found.verified, elements(8 * 8, found));
+    EXPECT_EQ(found.verified, elements(64, found));
   };
   expect({}, "fma of f16 and f16, scalar, running f16, output f16");
   expect({.format = Format::bf16, .d = Format::bf16},
@@ -712,7 +712,7 @@ TEST(Reveal, subnormals_of_short_formats_count) {
     const auto exact = gemm.run;
     gemm.run = [=](const void* a, const void* b, const void* c, void* d) {
       std::vector<std::uint16_t> copy(static_cast<const std::uint16_t*>(a),
-                                      static_cast<const std::uint16_t*>(a) + 8 * 64);
+                                      static_cast<const std::uint16_t*>(a) + 512);
       for (std::uint16_t& x : copy)
         if (flushes && (x & 0x7C00) == 0) x &= 0x8000;
       exact(copy.data(), b, c, d);

@@ -12,7 +12,7 @@ namespace detail {
 /// a call.
 template <typename Use>
 auto with_width(std::size_t bytes, const Use& use) {
-  switch (bytes) {
+  switch (bytes) {  // NOLINT(bugprone-branch-clone): the types differ
     case 1:
       return use(std::integral_constant<std::size_t, 1>());
     case 2:

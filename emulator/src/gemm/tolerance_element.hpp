@@ -259,7 +259,8 @@ class ElementTolerance {
     // What all products have in common when a step has another unit; the most has it already.
     orders.square += shared * shared;
     if (spec_.grouped) {  // a group may hold other products in another order, and have another sign
-      const double groups = spec_.k / spec_.datapath.group, of_group = beyond(unit, kNoExponent);
+      const int count = spec_.k / spec_.datapath.group;
+      const double groups = count, of_group = beyond(unit, kNoExponent);
       orders.add(2 * of_group, groups), lost = groups * of_group;
     }
     // Toward zero, two sums of one sign lose on one side; to nearest, half a unit on either.

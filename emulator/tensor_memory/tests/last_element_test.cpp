@@ -43,12 +43,14 @@ TEST(LastElement, OfSharedMemory) {
   const std::string keeps = "mov.u32 %r2, 5;\nmov.u32 %r3, 6;\n";
   for (const auto& [type, bytes] : {std::pair{"b8", 1}, {"b16", 2}, {"b32", 4}}) {
     const std::string suffix = std::string(".shared.") + type + " ";
+    // NOLINTBEGIN(performance-inefficient-string-concatenation): a test
     EXPECT_EQ(stored_by_first("mov.u32 %r3, 6;\nst" + suffix + at(kEnd - bytes) + ", %r3;\nld" + suffix +
                               "%r2, " + at(kEnd - bytes) + ";\n"),
               6U)
         << type;
     EXPECT_TRUE(refuses(storing(keeps + "st" + suffix + at(kEnd) + ", %r3;\n"), std::to_string(kEnd)));
     EXPECT_TRUE(refuses(storing(keeps + "ld" + suffix + "%r4, " + at(kEnd) + ";\n"), std::to_string(kEnd)));
+    // NOLINTEND(performance-inefficient-string-concatenation)
   }
   // The second half of a vector.
   EXPECT_TRUE(refuses(storing(keeps + "st.shared.v2.b32 " + at(kEnd) + ", {%r2, %r3};\n"), "found"));
