@@ -17,7 +17,7 @@ package=$(find "$scratch" -maxdepth 1 -name 'mmaudit_*.deb')
 dpkg-deb --info "$package"
 dpkg-deb --contents "$package" >"$scratch/contents"
 grep -v corpus "$scratch/contents"
-for wanted in usr/bin/mmaudit 'libmmaudit\.so\.0 ->' 'libmmaudit\.so\.0\.[0-9.]*$' include/mmaudit/mmaudit.h \
+for wanted in usr/bin/mmaudit usr/bin/mmaudit-bench 'libmmaudit\.so\.0 ->' 'libmmaudit\.so\.0\.[0-9.]*$' include/mmaudit/mmaudit.h \
   cmake/mmaudit/mmauditConfig.cmake pkgconfig/mmaudit.pc share/mmaudit/corpus/data/ doc/mmaudit/LICENSE; do
   grep -qE "$wanted" "$scratch/contents" || { echo "not in the package: $wanted" >&2; exit 1; }
 done

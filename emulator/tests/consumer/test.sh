@@ -45,6 +45,7 @@ if needed=$(readelf -d "$library" | grep NEEDED | grep -vE '\[(libc|libm|libstdc
   echo "needs more than the run time: $needed" >&2
   exit 1
 fi
+"$prefix"/bin/mmaudit sweep --list >"$scratch/sweeps" # of the second program, beside the first
 "$prefix"/bin/mmaudit list --arch hopper >"$scratch/list"
 grep -q recorded "$scratch/list"
 for installed in man/man1/mmaudit.1 man/man1/mmaudit-sweep-gemm.1 bash-completion/completions/mmaudit \
