@@ -1,5 +1,5 @@
 #pragma once
-// Commands of other programs: those of mmaudit-bench, and any mmaudit-NAME that stands on PATH.
+// Commands of other programs: mmaudit-bench, and any mmaudit-NAME that stands on PATH.
 #include <filesystem>
 #include <string>
 #include <string_view>

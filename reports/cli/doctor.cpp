@@ -47,13 +47,15 @@ std::string memory_text() {
 }
 
 /// Where mmaudit-bench is, and its version where that is not ours.
-std::string bench_text_here() {
+std::string bench_text_here(std::vector<std::string>& notes) {
   const std::string file = bench_file().string(), version = version_of_bench();
+  if (version == own_version()) return file;
+  notes.emplace_back("mmaudit-bench is not here in this version: sweep, time and screen need it.");
   if (file.empty()) return "not installed: no sweep, time, screen (./run install builds it)";
-  return version == own_version() ? file : fmt::format("{}, another version: {}", file, version);
+  return fmt::format("{}, another version: {}", file, version);
 }
 
-Section program_section() {
+Section program_section(std::vector<std::string>& notes) {
   return {"program",
           "This program",
           {{"version", kVersion},
@@ -62,7 +64,7 @@ Section program_section() {
            {"build type", MMAUDIT_BUILD_TYPE},
            {"device code", device::built_with_cuda() ? "yes" : "no (built without nvcc)"},
            {"several hosts (MPI)", MMAUDIT_BUILT_WITH_MPI ? "yes" : "no"},
-           {"mmaudit-bench", bench_text_here()},
+           {"mmaudit-bench", bench_text_here(notes)},
            {"options", std::string(MMAUDIT_BUILD_OPTIONS).empty() ? "none" : MMAUDIT_BUILD_OPTIONS}}};
 }
 
@@ -131,7 +133,7 @@ report::Report doctor() {
   report::Report out{.title = "What is here"};
   out.warnings.title = "Notes";
   std::vector<std::string>& notes = out.warnings.lines;
-  std::vector<Section> sections = {program_section(), machine_section(), gpu_section(gpus),
+  std::vector<Section> sections = {program_section(notes), machine_section(), gpu_section(gpus),
                                    library_section()};
   if (!device::built_with_cuda())
     notes.emplace_back(
@@ -148,8 +150,6 @@ report::Report doctor() {
   if (std::string_view(MMAUDIT_BUILD_TYPE) != "Release")
     notes.emplace_back("Not a Release build: slower than it could be.");
   sections.push_back(data_section(notes));
-  if (bench_file().empty() || version_of_bench() != own_version())
-    notes.emplace_back("mmaudit-bench is not here in this version: sweep, time and screen need it.");
   out.headline = notes.empty() ? "Everything works here." : "What does not work here, or is slow:";
   out.tone = notes.empty() ? report::Tone::good : report::Tone::note;
   Json json = {{"schema", "mmaudit.doctor/1"}};

@@ -1,4 +1,4 @@
-"""An input is what its dtype and shape say, or it is refused in one line. Meanings are those of numpy and ml_dtypes."""
+"""An input is what its dtype and shape say, or it is refused in one line. What a dtype means, numpy and ml_dtypes say."""
 import unittest
 
 import numpy as np

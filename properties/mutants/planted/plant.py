@@ -3,7 +3,7 @@
 
 One build holds every bug: in the copy, each place becomes a choice between the old and the new text at run
 time, and MMAUDIT_PLANTED=NUMBER makes one choice the new one, in C++, Python and JavaScript alike. Without it the copy
-is the program as it is. Tests are those of ctest, and files of emulator/python/torch_tests where --python has torch.
+is the program as it is. Tests are ctest's, and files of emulator/python/torch_tests where --python has torch.
 The tests of a bug run first, all others only if the bug survives them. Exit codes: 0 enough were killed; 1 the
 mutation score is below 95%, a bug that the list calls required survived, or the copy fails without a bug; 2 the
 list does not fit the sources; 3 the copy does not build.

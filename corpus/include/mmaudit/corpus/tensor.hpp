@@ -71,7 +71,7 @@ struct Tensor {
   DType dtype = DType::u8;
   std::vector<std::uint64_t> shape;
   std::vector<std::byte> data;
-  /// Numbers of a format that the file does not name, as those of ml_dtypes in a .npy: raw bits until
+  /// Numbers of a format that the file does not name, such as of ml_dtypes in a .npy: raw bits until
   /// take_as().
   bool untyped = false;
   Format said = Format::none;  ///< what take_as() was told
