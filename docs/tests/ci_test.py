@@ -225,7 +225,7 @@ def steps(folder, release):
     real.write_text(f'#!/bin/sh\ncase "$*" in *record*) set -- "$@" --model {at.folder}/after.json ;; esac\n'
                     f'exec {real.with_name("real")} "$@"\n')
     real.chmod(0o755)
-    done = at.run(f".mmaudit/bin/real -q baseline record --on model --model before.json --inst {INST} --out {kept}")
+    done = at.run(f"{real.with_name('real')} -q baseline record --on model --model before.json --inst {INST} --out {kept}")
     check("another baseline", done.returncode == 0, done.stderr)
     at.step("other bits", "baseline", 1, "1 of 1 instructions changed")
     check("other bits: no new baseline", not new.exists() and "1 of 1 instructions changed" in at.text(), at.text())

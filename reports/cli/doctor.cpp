@@ -48,7 +48,8 @@ std::string memory_text() {
 
 /// Where mmaudit-bench is, and its version where that is not ours.
 std::string bench_text_here(std::vector<std::string>& notes) {
-  const std::string file = bench_file().string(), version = version_of_bench();
+  const std::string version = version_of_bench();
+  std::string file = bench_file().string();
   if (version == own_version()) return file;
   notes.emplace_back("mmaudit-bench is not here in this version: sweep, time and screen need it.");
   if (file.empty()) return "not installed: no sweep, time, screen (./run install builds it)";
