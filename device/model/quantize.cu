@@ -35,9 +35,9 @@ __device__ unsigned magnitude_of(const QuantizeRule& rule, double x) {
   return rule.counts(size) ? __float_as_uint(static_cast<float>(size)) : 0;
 }
 
-/// Lanes that share a factor of their own.
+/// Lanes that share a factor of their own, or a scale.
 __device__ std::uint64_t together_of(const QuantizeRule& rule) {
-  return rule.factor_per_lane() ? rule.covers.lanes : 1;
+  return rule.factor_per_lane() || rule.scaled() ? rule.covers.lanes : 1;
 }
 
 /// Largest magnitudes of what factors cover, in the place of those factors, which are zero; of lanes that
@@ -114,8 +114,10 @@ __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work
     if (work.largest != nullptr) {
       largest = __float_as_uint(work.largest[row * blocks + i]);
     } else {
-      for (std::uint64_t k = i * block; k < (i + 1) * block && k < work.k; ++k)
-        largest = max(largest, magnitude_of(work.rule, number(work, matrix, lane, k)));
+      const std::uint64_t together = together_of(work.rule), first = lane / together * together;
+      for (std::uint64_t l = first; l < first + together && l < work.lanes; ++l)
+        for (std::uint64_t k = i * block; k < (i + 1) * block && k < work.k; ++k)
+          largest = max(largest, magnitude_of(work.rule, number(work, matrix, l, k)));
     }
     work.scales[work.scale_at(row, i)] =
         scale_byte(work.rule, static_cast<double>(__uint_as_float(largest)), of_tensor);
@@ -143,7 +145,7 @@ __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization wo
     const double scaled =
         work.rule.division == Division::exact
             ? scaled_down(x, by, static_cast<double>(factor))
-            : static_cast<double>(static_cast<float>(x) * multiplier(work.rule, by, factor));
+            : multiplied(work.rule, x, multiplier(work.rule, by, factor));
     store(work.elements, bytes, at, encode_value(scaled, work.rule.element, work.rule.cast));
   });
 }
@@ -164,8 +166,8 @@ void launch_quantize(const Quantization& work, Stream stream) {
   if (work.rule.scaled() && count != 0)
     scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
   if (count != 0) element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
-  if (work.rule.one_factor() && work.rule.division == Division::inverse)
-    finish_kernel<<<1, 1, 0, stream>>>(work);
+  if (factors != 0 && work.rule.finishes())
+    finish_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
   cuda_check(cudaGetLastError(), "launching the quantization");
 }
 

@@ -186,7 +186,7 @@ std::string untried_by(const TensorAuditRequest& request, const std::vector<Gemm
   std::vector<std::string> parts, dtypes, scales;
   const auto is_tried = [&](const auto& same) { return std::any_of(tried.begin(), tried.end(), same); };
   for (const GemmDtype& dtype : gemm_dtypes())
-    if (names_no_dtype(request) && can_be_computed(request, dtype) &&
+    if (names_no_dtype(request) && (!dtype.of_recipe || dtype.integer()) && can_be_computed(request, dtype) &&
         !is_tried([&](const GemmCombination& one) { return one.dtype.name == dtype.name; }))
       dtypes.emplace_back(dtype.name);
   if (!dtypes.empty()) parts.push_back(fmt::format("--dtype {}", fmt::join(dtypes, ",")));

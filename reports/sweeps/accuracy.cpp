@@ -81,6 +81,7 @@ std::vector<AccuracyRow> accuracy_rows(const SweepResult& result) {
   const std::vector<double> exact = report::exact_product(operands);
   for (const GemmDtype& dtype : gemm_dtypes())
     for (const Accumulation& accumulation : accumulations_of(dtype)) {
+      if (dtype.of_recipe && !dtype.integer()) continue;
       GemmCombination combination;
       combination.architecture = architecture;
       combination.dtype = dtype;

@@ -22,6 +22,9 @@ struct QuantizeRule {
   Counted counted = Counted::finite;
   float least = 0;  ///< as Scaling
   double most = 0;  ///< what a largest magnitude becomes
+  PowerRule power;
+  float zero_scale = 0;
+  bool plain_zero = false, power_factor = false, bare = false;
 
   [[nodiscard]] MMAUDIT_HD constexpr bool scaled() const { return scale.id != Format::none; }
   [[nodiscard]] MMAUDIT_HD constexpr bool factor_per_lane() const {
@@ -33,6 +36,10 @@ struct QuantizeRule {
   [[nodiscard]] MMAUDIT_HD constexpr bool counts(double size) const {
     return size != size ? counted == Counted::all : counted != Counted::finite || size < INFINITY;
   }
+  /// Whether the factor as products take it is the reciprocal of the one that elements are made with.
+  [[nodiscard]] MMAUDIT_HD constexpr bool finishes() const {
+    return division == Division::inverse || division == Division::of_inverse;
+  }
   /// Elements of k per scale; 0: there are none.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t scale_block() const { return scaled() ? covers.k : 0; }
   /// Elements of k per factor; 0: all of them.
@@ -42,15 +49,25 @@ struct QuantizeRule {
 inline constexpr float kLargestFloat = 0x1.fffffep127F;
 
 /// The factor that brings `largest` to `to`: a normal binary32 number, 1 where `largest` is zero; the other
-/// divisions as their frameworks do. Division::inverse: its reciprocal, which is rounded first.
+/// divisions as their frameworks do. Where the rule finishes(): its reciprocal, which is rounded first.
 MMAUDIT_HD inline float factor_for(const QuantizeRule& rule, double largest, double to) {
   const float size = static_cast<float>(largest), most = static_cast<float>(to);
-  if (rule.division == Division::reciprocal) {
+  if (rule.division == Division::reciprocal || rule.division == Division::quotient) {
     if (size != size) return __builtin_bit_cast(float, 0x7FFFFFFFU);  // the NaN of a GPU
     return (!rule.scaled() && size < rule.least ? rule.least : size) / most;
   }
+  if (rule.division == Division::of_inverse) {
+    const float times = most / (size < 0x1p-126F ? 0x1p-126F : size);
+    return times <= kLargestFloat ? times : 1.0F;
+  }
+  if (rule.bare) return size > 0 ? most / size : 1.0F;
   if (largest == 0) return 1;
-  if (rule.division == Division::inverse) return size < INFINITY ? fminf(most / size, kLargestFloat) : 1.0F;
+  if (rule.division == Division::inverse) {
+    const float times = size < INFINITY ? fminf(most / size, kLargestFloat) : 1.0F;
+    return rule.power_factor
+               ? __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, times) & 0x7F800000U)
+               : times;
+  }
   constexpr double kLeast = 0x1p-126, kMost = kLargestFloat;
   const double factor = largest / to;
   return static_cast<float>(factor < kLeast ? kLeast : factor > kMost ? kMost : factor);
@@ -64,21 +81,46 @@ MMAUDIT_HD inline float factor_of_tensor(const QuantizeRule& rule, double larges
 
 /// The factor as the product takes it, of what factor_for() gave.
 MMAUDIT_HD inline float finished_factor(const QuantizeRule& rule, float factor) {
-  return rule.division == Division::inverse ? 1.0F / factor : factor;
+  return rule.finishes() ? 1.0F / factor : factor;
+}
+
+/// The byte of a power of two that is not of exact arithmetic: see PowerRule.
+MMAUDIT_HD inline std::uint8_t power_byte(const QuantizeRule& rule, double largest) {
+  const PowerRule& power = rule.power;
+  const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
+  if (size != size) return power.nan;
+  if (size == INFINITY && power.infinite >= 0) return static_cast<std::uint8_t>(power.infinite);
+  const auto bits = __builtin_bit_cast(std::uint32_t, power.of == PowerRule::Of::size       ? size
+                                                      : power.of == PowerRule::Of::quotient ? size / most
+                                                                                            : size * (1.0F / most));
+  if (bits <= power.nothing) return 0;
+  int byte = static_cast<int>((bits + power.added) >> 23);
+  if (power.of == PowerRule::Of::size) byte -= rule.element.max_exponent();
+  return static_cast<std::uint8_t>(byte < 0 ? 0 : byte > 254 ? 254 : byte);
+}
+
+/// A scale that is a number, of a block of this largest magnitude, under a factor as factor_for() gave it.
+MMAUDIT_HD inline std::uint8_t number_byte(const QuantizeRule& rule, double largest, float factor) {
+  const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
+  const float wanted = rule.division == Division::inverse      ? size * (factor * (1.0F / most))
+                       : rule.division == Division::reciprocal ? size / most / factor
+                       : rule.division == Division::quotient   ? size / (most * factor)
+                                                               : factor * (size / most);
+  const auto byte_of = [&](float x) {
+    return static_cast<std::uint8_t>(encode_nearest_even(static_cast<double>(x), rule.scale, true));
+  };
+  const std::uint8_t byte = byte_of(wanted < rule.least ? rule.least : wanted);
+  return rule.zero_scale != 0 && (wanted == 0 || byte == 0) ? byte_of(rule.zero_scale) : byte;
 }
 
 /// The scale that the instruction applies to a block of this largest magnitude: a power of two, or where
 /// there is a factor, as factor_for() gave it, a number. Source: docs/audit.md.
 MMAUDIT_HD inline std::uint8_t scale_byte(const QuantizeRule& rule, double largest, float factor) {
   const FormatSpec& scale = rule.scale;
-  if (rule.division != Division::exact) {
-    const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
-    const float byte =
-        rule.division == Division::inverse ? size * (factor * (1.0F / most)) : size / most / factor;
-    return static_cast<std::uint8_t>(
-        encode_nearest_even(static_cast<double>(byte < rule.least ? rule.least : byte), scale, true));
-  }
+  if (rule.power.of != PowerRule::Of::exact) return power_byte(rule, largest);
+  if (rule.division != Division::exact) return number_byte(rule, largest, factor);
   if (largest == 0) return static_cast<std::uint8_t>(encode_nearest_even(1, scale));
+  if (!(largest < INFINITY)) return 255;  // NaN: an element may have none
   int exponent = ilogb(largest) - rule.element.max_exponent();
   if (rule.rounding == ScaleRounding::up && ldexp(largest, -exponent) > rule.most) ++exponent;
   if (exponent < scale.min_exponent()) exponent = scale.min_exponent();
@@ -93,12 +135,24 @@ MMAUDIT_HD inline double scaled_down(double x, double by, double factor) {
   return by == 0 ? copysign(0.0, x) : whole == 1 ? x : x / whole;
 }
 
-/// What numbers under this scale and factor are multiplied by, in binary32, unless the division is exact;
-/// `factor` as factor_for() gave it.
+/// What numbers under this scale and factor are multiplied by or, by quotient and of_inverse, divided by, in
+/// binary32, unless the division is exact; `factor` as factor_for() gave it.
 MMAUDIT_HD inline float multiplier(const QuantizeRule& rule, double scale, float factor) {
   const float by = static_cast<float>(scale);
+  if (rule.power.of != PowerRule::Of::exact)
+    return by != by ? rule.power.times_nan : by <= 0x1p-127F ? rule.power.times_least : 1.0F / by;
+  if (rule.division == Division::quotient) return by * factor;
+  if (rule.division == Division::of_inverse) return by / factor;
   if (rule.division == Division::reciprocal) return rule.scaled() ? 1.0F / factor / by : 1.0F / factor;
   return rule.scaled() ? fminf(1.0F / (by * (1.0F / factor)), kLargestFloat) : factor;
+}
+
+/// x as it is rounded to an element, by what multiplier() gave.
+MMAUDIT_HD inline double multiplied(const QuantizeRule& rule, double x, float by) {
+  const auto number = static_cast<float>(x);
+  const bool divides = rule.division == Division::quotient || rule.division == Division::of_inverse;
+  const float scaled = divides ? number / by : number * by;
+  return rule.plain_zero && scaled == 0 ? 0.0 : static_cast<double>(scaled);
 }
 
 /// `of_b`: of a pair of dtypes B has the other.

@@ -47,13 +47,32 @@ enum class FactorOrder : std::uint8_t {
 enum class Division : std::uint8_t {
   exact,       ///< divided by all of them, in binary64
   reciprocal,  ///< binary32, every operation rounded: times the reciprocal of the factor
-  inverse      ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
+  inverse,     ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
+  quotient,    ///< binary32: divided by scale times factor
+  of_inverse   ///< the same, but by scale over the multiplier of the tensor, whose factor is its reciprocal
 };
 /// Which numbers count for a largest magnitude.
 enum class Counted : std::uint8_t {
   finite,
   infinite,  ///< and infinities
   all        ///< and NaN, which is then the largest
+};
+
+/// How a power of two comes of a block's largest magnitude.
+struct PowerRule {
+  /// Of what the exponent is; but for `exact` of binary32, whose bits make the byte.
+  enum class Of : std::uint8_t {
+    exact,     ///< as ScaleRounding says, of a block of zeros 1
+    size,      ///< of the magnitude; the element's largest exponent comes off
+    quotient,  ///< of the magnitude over the element's largest number
+    product    ///< the same by that number's reciprocal
+  } of = Of::exact;
+  std::uint32_t added = 0;     ///< to the bits, before the fraction is dropped
+  std::uint32_t nothing = 0;   ///< up to these bits the scale's byte is 0
+  std::int16_t infinite = -1;  ///< byte of a block with an infinity and no NaN; -1: as its bits give, at most 254
+  std::uint8_t nan = 255;      ///< byte of a block with a NaN, where NaN counts
+  float times_least = 0x1p127F, times_nan = 0;  ///< what numbers under bytes 0 and 255 are multiplied by
+  constexpr bool operator==(const PowerRule&) const = default;
 };
 
 /// As listings and the C interface have them; each ends with a null byte.
@@ -69,7 +88,7 @@ std::optional<FactorOrder> find_factor_order(std::string_view name);
 struct Scaling {
   std::string_view name;  ///< as --scale and the C interface take it
   ScaledBy by = ScaledBy::nobody;
-  Granularity a = {}, b = {};  ///< of factors of software
+  Granularity a = {}, b = {};  ///< of factors of software; b.lanes: of scales of the instruction too
   ScaleRounding rounding = ScaleRounding::nearest_even;
   bool second_level = false;  ///< above the scales of the instruction one binary32 factor of the tensor
   FactorOrder order = FactorOrder::product;
@@ -78,6 +97,11 @@ struct Scaling {
   Counted counted = Counted::finite;
   float least = 0;               ///< least of a largest magnitude, of two levels of a scale
   double most = 0;               ///< what a largest magnitude becomes; 0: the element's largest number
+  PowerRule power = {};
+  float zero_scale = 0;     ///< of two levels: the scale in the place of one that is zero
+  bool plain_zero = false;  ///< what is zero before it is rounded loses its sign
+  bool power_factor = false;  ///< Division::inverse: the multiplier is cut to a power of two
+  bool bare = false;        ///< Division::inverse: 1 for zero and NaN, without limits else
   std::string_view source = {};  ///< whose scales these are
 
   [[nodiscard]] constexpr bool by_software() const {
@@ -120,10 +144,12 @@ inline constexpr Scaling mx_reciprocal{
     .name = "mx-reciprocal", .by = ScaledBy::instruction, .second_level = true, .division = Division::reciprocal,
     .counted = Counted::all, .least = 0x1p-6F,
     .source = "torchao 0.18.0, prototype/mx_formats/nvfp4_tensor.py:772 (nvfp4_quantize with a per-tensor scale)"};
-inline constexpr Scaling mx_floor{.name = "mx-floor", .by = ScaledBy::instruction, .rounding = ScaleRounding::down,
-                                  .source = "OCP Microscaling 1.0, section 6.3"};
-inline constexpr Scaling mx_ceil{.name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up,
-                                 .source = "PTX ISA 9.0, cvt.rp.satfinite.ue8m0x2.f32"};
+inline constexpr Scaling mx_floor{
+    .name = "mx-floor", .by = ScaledBy::instruction, .rounding = ScaleRounding::down, .counted = Counted::all,
+    .power = {.infinite = 255}, .source = "OCP Microscaling 1.0, section 6.3"};
+inline constexpr Scaling mx_ceil{
+    .name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up, .counted = Counted::all,
+    .power = {.infinite = 255}, .source = "PTX ISA 9.0, cvt.rp.satfinite.ue8m0x2.f32, of finite numbers"};
 // clang-format on
 // NOLINTEND(readability-identifier-naming)
 }  // namespace scalings
@@ -148,6 +174,7 @@ struct GemmDtype {
   bool scalable = false;                   ///< so few exponents that software scales, in any way
   const Scaling* other_usual = nullptr;    ///< beside `usual`, where there is another rule
   Format other = Format::none;             ///< of B where it has another type than A
+  bool of_recipe = false;                  ///< only recipes have it: studies of types leave it out
 
   [[nodiscard]] constexpr Format element_b() const { return other == Format::none ? element : other; }
   [[nodiscard]] constexpr bool integer() const { return spec_of(element).integer(); }
@@ -172,6 +199,7 @@ struct Recipe {
   std::string_view gradient = {};  ///< dtype of gradients in backward products; empty: as the other operands
   int history = 0;                 ///< the factor of a tensor is from the largest of so many tensors before
   std::string_view source = {};    ///< who runs it so
+  std::string_view bytes_of = {};  ///< the packages, with versions, whose bytes it gives; empty: none's
 };
 /// What a file of src/quantize/recipes/ has: recipes, and the dtypes that only they use.
 struct RecipeFile {

@@ -40,6 +40,8 @@ GemmDtype dtype_of(const char* name) {
 /// `name` null: the usual one of these operands.
 Scaling scaling_of(const char* name, const GemmDtype& dtype) {
   if (name == nullptr) return *dtype.usual;
+  for (const Scaling& own : usual_scalings(dtype))  // perhaps by a name that others have too
+    if (own.name == name) return own;
   const std::vector<Scaling> found = find_scalings(name);
   if (found.empty()) refuse_name("scaling", name, scaling_names());
   return found[0];
@@ -113,6 +115,7 @@ std::string recipes_json() {
     out.field("arithmetic", scaling.division == Division::exact ? "f64" : "f32");
     out.field("division", name_of(scaling.division)).field("counted", name_of(scaling.counted));
     text("scale_source", scaling.source);
+    text("bytes_of", each.bytes_of);
     out.end_object();
   }
   return out.end_array().end_object().text();

@@ -78,7 +78,7 @@ constexpr Scaling kScalings[] = {
 constexpr std::string_view kScaledBy[] = {"nobody", "epilogue", "totals", "instruction"};
 constexpr std::string_view kRoundings[] = {"nearest-even", "down", "up"};
 constexpr std::string_view kOrders[] = {"product", "a-first", "b-first"};
-constexpr std::string_view kDivisions[] = {"exact", "reciprocal", "inverse"};
+constexpr std::string_view kDivisions[] = {"exact", "reciprocal", "inverse", "quotient", "of-inverse"};
 constexpr std::string_view kCounted[] = {"finite", "infinite", "all"};
 
 constexpr RecipeFile kFiles[] = {
@@ -103,8 +103,12 @@ constexpr std::size_t count_of(std::span<const Row> RecipeFile::*part) {
 
 constexpr auto kRecipes =
     joined<count_of(&RecipeFile::recipes)>(std::array<Recipe, 0>{}, &RecipeFile::recipes);
-constexpr auto kFiledDtypes = joined<std::size(kOwnDtypes) + count_of(&RecipeFile::dtypes)>(
-    std::to_array(kOwnDtypes), &RecipeFile::dtypes);
+constexpr auto kFiledDtypes = [] {
+  auto all = joined<std::size(kOwnDtypes) + count_of(&RecipeFile::dtypes)>(std::to_array(kOwnDtypes),
+                                                                           &RecipeFile::dtypes);
+  for (std::size_t i = std::size(kOwnDtypes); i < all.size(); ++i) all[i].of_recipe = true;
+  return all;
+}();
 
 /// A narrow float that an instruction takes and no row above has: software scales it.
 constexpr bool is_further(const NamedFormat& format) {

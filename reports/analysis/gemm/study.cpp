@@ -48,6 +48,7 @@ std::vector<Group> groups_of(const Architecture& architecture, GemmStudy& study)
   for (const GemmDtype& dtype : gemm_dtypes()) {
     if (dtype.cast.rounding == CastRounding::toward_zero) continue;  // TF32 again, but for the conversion
     if (dtype.integer()) continue;                                   // sums are exact
+    if (dtype.of_recipe) continue;                                   // a type again, with others' scales
     GemmCombination plainest = settled({&architecture, dtype, scalings::none, {}, Format::none, {}});
     if (const std::string why = find_path(plainest).why_not; !why.empty()) {
       study.left_out.push_back(fmt::format("{}: {}", dtype.title, why));

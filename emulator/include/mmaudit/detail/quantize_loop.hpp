@@ -149,7 +149,7 @@ class QuantizeLoop {
             e.scale = decode_value(work_.scales[work_.scale_at(e.row, e.k / scale_block)], rule.scale);
           if (rule.factor_per_lane() && (e.k == piece || (factor_block != 0 && e.k % factor_block == 0))) {
             factor = work_.factors[e.row * factor_blocks + (factor_block == 0 ? 0 : e.k / factor_block)];
-            e.factor = static_cast<double>(factor);
+            e.factor = static_cast<double>(finished_factor(rule, factor));
           }
           e.x = number(matrix, lane, e.k);
           if (rule.division == Division::exact) {
@@ -158,7 +158,7 @@ class QuantizeLoop {
             if (e.k == piece || (factor_block != 0 && e.k % factor_block == 0) ||
                 (scale_block != 0 && e.k % scale_block == 0))
               times = multiplier(rule, e.scale, factor);
-            e.scaled = static_cast<double>(static_cast<float>(e.x) * times);
+            e.scaled = multiplied(rule, e.x, times);
           }
           e.bits = cast_(e.scaled);
           e.at = work_.k_outside ? (matrix * work_.k + e.k) * work_.lanes + lane : e.row * work_.k + e.k;
@@ -166,6 +166,10 @@ class QuantizeLoop {
           each(e);
         }
       }
+    if (rule.factor_per_lane() && rule.finishes())
+      for (std::uint64_t i = (matrix * work_.lanes + first) * factor_blocks;
+           i < (matrix * work_.lanes + last) * factor_blocks; ++i)
+        work_.factors[i] = finished_factor(rule, work_.factors[i]);
   }
 
   void store(std::uint64_t at, std::uint64_t bits) const {

@@ -18,7 +18,8 @@ inline constexpr GemmDtype kInt8Dtypes[] = {
 };
 inline constexpr Recipe kInt8Rows[] = {
     {.name = "int8-w8a8", .arch = "ampere", .dtype = "int8-w8a8",
-     .source = "activations per token, weights per channel (torchao Int8DynamicActivationInt8Weight)"},
+     .source = "activations per token, weights per channel (torchao Int8DynamicActivationInt8Weight)",
+     .bytes_of = "torchao 0.18.0"},
 };
 // clang-format on
 inline constexpr RecipeFile kInt8W8a8{kInt8Rows, kInt8Dtypes};
