@@ -57,10 +57,10 @@ MMAUDIT_HD inline float factor_for(const QuantizeRule& rule, double largest, dou
     return (!rule.scaled() && size < rule.least ? rule.least : size) / most;
   }
   if (rule.division == Division::of_inverse) {
-    const float times = most / (size < 0x1p-126F ? 0x1p-126F : size);
+    const float times = 1.0F / (size < 0x1p-126F ? 0x1p-126F : size) * most;
     return times <= kLargestFloat ? times : 1.0F;
   }
-  if (rule.bare) return size > 0 ? most / size : 1.0F;
+  if (rule.bare) return size > 0 ? 1.0F / size * most : 1.0F;
   if (largest == 0) return 1;
   if (rule.division == Division::inverse) {
     const float times = size < INFINITY ? fminf(most / size, kLargestFloat) : 1.0F;
@@ -89,10 +89,11 @@ MMAUDIT_HD inline std::uint8_t power_byte(const QuantizeRule& rule, double large
   const PowerRule& power = rule.power;
   const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
   if (size != size) return power.nan;
-  if (size == INFINITY && power.infinite >= 0) return static_cast<std::uint8_t>(power.infinite);
   const auto bits = __builtin_bit_cast(std::uint32_t, power.of == PowerRule::Of::size       ? size
                                                       : power.of == PowerRule::Of::quotient ? size / most
                                                                                             : size * (1.0F / most));
+  if (bits + power.added >= 0x7F800000U && power.infinite >= 0)
+    return static_cast<std::uint8_t>(power.infinite);
   if (bits <= power.nothing) return 0;
   int byte = static_cast<int>((bits + power.added) >> 23);
   if (power.of == PowerRule::Of::size) byte -= rule.element.max_exponent();

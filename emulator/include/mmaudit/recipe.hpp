@@ -49,7 +49,7 @@ enum class Division : std::uint8_t {
   reciprocal,  ///< binary32, every operation rounded: times the reciprocal of the factor
   inverse,     ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
   quotient,    ///< binary32: divided by scale times factor
-  of_inverse   ///< the same, but by scale over the multiplier of the tensor, whose factor is its reciprocal
+  of_inverse   ///< the same, but by scale over a multiplier: most times a reciprocal; the factor is its reciprocal
 };
 /// Which numbers count for a largest magnitude.
 enum class Counted : std::uint8_t {
@@ -69,7 +69,7 @@ struct PowerRule {
   } of = Of::exact;
   std::uint32_t added = 0;     ///< to the bits, before the fraction is dropped
   std::uint32_t nothing = 0;   ///< up to these bits the scale's byte is 0
-  std::int16_t infinite = -1;  ///< byte of a block with an infinity and no NaN; -1: as its bits give, at most 254
+  std::int16_t infinite = -1;  ///< byte where those are an infinity's; -1: as they give, at most 254
   std::uint8_t nan = 255;      ///< byte of a block with a NaN, where NaN counts
   float times_least = 0x1p127F, times_nan = 0;  ///< what numbers under bytes 0 and 255 are multiplied by
   constexpr bool operator==(const PowerRule&) const = default;
@@ -101,7 +101,7 @@ struct Scaling {
   float zero_scale = 0;     ///< of two levels: the scale in the place of one that is zero
   bool plain_zero = false;  ///< what is zero before it is rounded loses its sign
   bool power_factor = false;  ///< Division::inverse: the multiplier is cut to a power of two
-  bool bare = false;        ///< Division::inverse: 1 for zero and NaN, without limits else
+  bool bare = false;        ///< Division::inverse: most times a reciprocal, 1 for zero and NaN, without limits else
   std::string_view source = {};  ///< whose scales these are
 
   [[nodiscard]] constexpr bool by_software() const {

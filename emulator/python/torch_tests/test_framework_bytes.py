@@ -140,7 +140,7 @@ def ours(x, recipe, dtype=None, scaling=None, of_b=False):
     turn = (lambda y: np.moveaxis(y, -1, -2)) if of_b else (lambda y: y)
     elements = turn(found.elements.view(torch.uint8).numpy())
     scales = None if found.scales is None else turn(found.scales.view(torch.uint8).numpy()[0])
-    return elements, scales, found.factors.numpy()
+    return elements, scales, None if found.factors is None else found.factors.numpy()
 
 
 def same(found, expected, what):

@@ -30,6 +30,6 @@ inline constexpr Recipe kCompressedRows[] = {
      .bytes_of = "compressed-tensors 0.20.0"},
 };
 // clang-format on
-inline constexpr RecipeFile kCompressedTensors{kCompressedRows, kCompressedDtypes};
+inline constexpr RecipeFile kLlmCompressor{kCompressedRows, kCompressedDtypes};
 
 }  // namespace mmaudit::recipes_of
