@@ -40,6 +40,10 @@ struct QuantizeRule {
   [[nodiscard]] MMAUDIT_HD constexpr bool finishes() const {
     return division == Division::inverse || division == Division::of_inverse;
   }
+  /// Whether multiplier() divides.
+  [[nodiscard]] MMAUDIT_HD constexpr bool divides() const {
+    return division == Division::quotient || division == Division::of_inverse;
+  }
   /// Elements of k per scale; 0: there are none.
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t scale_block() const { return scaled() ? covers.k : 0; }
   /// Elements of k per factor; 0: all of them.
@@ -151,8 +155,7 @@ MMAUDIT_HD inline float multiplier(const QuantizeRule& rule, double scale, float
 /// x as it is rounded to an element, by what multiplier() gave.
 MMAUDIT_HD inline double multiplied(const QuantizeRule& rule, double x, float by) {
   const auto number = static_cast<float>(x);
-  const bool divides = rule.division == Division::quotient || rule.division == Division::of_inverse;
-  const float scaled = divides ? number / by : number * by;
+  const float scaled = rule.divides() ? number / by : number * by;
   return rule.plain_zero && scaled == 0 ? 0.0 : static_cast<double>(scaled);
 }
 

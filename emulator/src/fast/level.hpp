@@ -8,6 +8,7 @@
 #include "binary64_level.hpp"
 #include "group_level.hpp"
 #include "integer_level.hpp"
+#include "mmaudit/detail/quantize_rows.hpp"
 #include "mmaudit/detail/stored_bits.hpp"
 
 namespace mmaudit::fast {
@@ -167,6 +168,7 @@ struct Level {
   void (*multiply_groups)(const GroupMultiply& work);
   void (*multiply_integers)(const IntegerMultiply& work);
   void (*multiply_binary64)(const Binary64Multiply& work);
+  detail::RowFunctions rows;
 };
 
 extern const Level kPortable, kAvx2, kAvx512;

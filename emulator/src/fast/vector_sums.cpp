@@ -11,6 +11,16 @@ const Level& table_of(SimdLevel level) {
   return kPortable;
 }
 
+}  // namespace mmaudit::fast
+
+namespace mmaudit::detail {
+
+const RowFunctions& row_functions() { return fast::table_of(best_simd_level()).rows; }
+
+}  // namespace mmaudit::detail
+
+namespace mmaudit::fast {
+
 VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level)
     : spec_(spec),
       problem_(problem),

@@ -5,6 +5,7 @@
 #include "integer_kernel.hpp"
 #include "kernel.hpp"
 #include "pack.hpp"
+#include "row_kernel.hpp"
 
 namespace mmaudit::fast {
 namespace {
@@ -18,7 +19,8 @@ constexpr Level kThisLevel = {pack_a,
                               pack_group_b,
                               multiply_groups,
                               multiply_integers,
-                              multiply_binary64};
+                              multiply_binary64,
+                              {cast_rows, largest_of_rows}};
 
 }  // namespace
 }  // namespace mmaudit::fast

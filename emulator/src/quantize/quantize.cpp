@@ -28,7 +28,7 @@ QuantizeRule quantize_rule(const GemmDtype& dtype, const Scaling& scaling, bool 
 }
 
 void quantize(const Quantization& work, unsigned threads) {
-  detail::QuantizeLoop(work).run(threads, [](const detail::QuantizedElement&) {});
+  detail::QuantizeLoop(work, &detail::row_functions()).run(threads, detail::NobodyCounts());
 }
 
 }  // namespace mmaudit
