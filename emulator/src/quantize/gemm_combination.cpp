@@ -70,6 +70,8 @@ GemmCombination settled(GemmCombination combination) {
   if (scaling.by == ScaledBy::instruction && dtype.scale == Format::none)
     if (const GemmDtype* row = microscaled(dtype)) dtype = *row;
   const std::vector<Scaling> usual = usual_scalings(dtype);
+  for (const Scaling& own : usual)
+    if (own.name == scaling.name) scaling = own;  // by a name that others have too
   const bool fits = std::find(usual.begin(), usual.end(), scaling) != usual.end() ||
                     (usual[0].second_level && scaling.second_level);  // another rule of both levels
   if (!dtype.scalable && !fits) scaling = usual[0];
