@@ -142,10 +142,9 @@ __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization wo
       factor = work.factors[row * work.factor_blocks() +
                             (work.rule.factor_block() == 0 ? 0 : k / work.rule.factor_block())];
     const double x = number(work, matrix, lane, k);
-    const double scaled =
-        work.rule.division == Division::exact
-            ? scaled_down(x, by, static_cast<double>(factor))
-            : multiplied(work.rule, x, multiplier(work.rule, by, factor));
+    const double scaled = work.rule.division == Division::exact
+                              ? scaled_down(x, by, static_cast<double>(factor))
+                              : multiplied(work.rule, x, multiplier(work.rule, by, factor));
     store(work.elements, bytes, at, encode_value(scaled, work.rule.element, work.rule.cast));
   });
 }
@@ -166,8 +165,7 @@ void launch_quantize(const Quantization& work, Stream stream) {
   if (work.rule.scaled() && count != 0)
     scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
   if (count != 0) element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
-  if (factors != 0 && work.rule.finishes())
-    finish_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
+  if (factors != 0 && work.rule.finishes()) finish_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
   cuda_check(cudaGetLastError(), "launching the quantization");
 }
 

@@ -1,4 +1,5 @@
-// The vector code that makes elements: the bits of the loop that counts them, which takes one number after another.
+// The vector code that makes elements: the bits of the loop that counts them, which takes one number after
+// another.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,8 +19,8 @@ struct Made {
   bool operator==(const Made&) const = default;
 };
 
-/// Binary32 numbers of which some blocks are wide, tiny, all zero, subnormal, halfway between elements, or hold
-/// what is not finite.
+/// Binary32 numbers of which some blocks are wide, tiny, all zero, subnormal, halfway between elements, or
+/// hold what is not finite.
 std::vector<float> hostile(std::size_t count, std::mt19937& random, bool specials) {
   std::vector<float> out(count);
   std::normal_distribution<float> normal;
@@ -64,7 +65,8 @@ std::vector<float> hostile(std::size_t count, std::mt19937& random, bool special
 std::vector<std::uint8_t> stored(const std::vector<float>& x, const FormatSpec& format) {
   std::vector<std::uint8_t> out(x.size() * format.storage_bytes());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const std::uint64_t bits = cast_bits(std::bit_cast<std::uint32_t>(x[i]), spec_of(Format::f32), format, {});
+    const std::uint64_t bits =
+        cast_bits(std::bit_cast<std::uint32_t>(x[i]), spec_of(Format::f32), format, {});
     std::memcpy(&out[i * format.storage_bytes()], &bits, format.storage_bytes());
   }
   return out;
@@ -107,11 +109,12 @@ TEST(QuantizeRows, VectorsAndSinglesGiveTheSameBits) {
             const auto singly = [](const Quantization& one) {
               detail::QuantizeLoop(one).run(1, [](const detail::QuantizedElement&) {});
             };
-            const Made slow = made(work, singly), fast = made(work, [](const Quantization& one) { quantize(one, 2); });
+            const Made slow = made(work, singly),
+                       fast = made(work, [](const Quantization&one) { quantize(one, 2); });
             ASSERT_TRUE(std::memcmp(slow.factors.data(), fast.factors.data(), slow.factors.size() * 4) == 0 &&
                         slow.scales == fast.scales && slow.elements == fast.elements)
-                << dtype.name << " " << name << " of " << name_of(from) << ", shape " << shape << ": " << work.lanes
-                << " x " << work.k;
+                << dtype.name << " " << name << " of " << name_of(from) << ", shape " << shape << ": "
+                << work.lanes << " x " << work.k;
             ++cases;
             served += detail::QuantizeTile(work, &detail::row_functions()).serves() ? 1 : 0;
           }

@@ -13,6 +13,7 @@
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/recipe.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
@@ -21,7 +22,7 @@ namespace {
 struct ListOptions {
   std::string architecture;
   std::vector<std::string> instructions;
-  bool markdown = false, capabilities = false, cores = false, all = false;
+  bool markdown = false, capabilities = false, cores = false, recipes = false, all = false;
   Outputs outputs;
 };
 
@@ -115,7 +116,8 @@ constexpr std::array kOverviewLegend = {
     "from the literature.",
     "`mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every architecture; --all "
     "everything.",
-    "--capabilities: types against generations. --cores: the sizes of tensor cores."};
+    "--capabilities: types against generations. --cores: the sizes of tensor cores. "
+    "--recipes: how people run products, and whose bytes that gives."};
 constexpr std::array kLegend = {
     "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits below "
     "it.",
@@ -124,7 +126,38 @@ constexpr std::array kLegend = {
     "recorded: replayed by every `mmaudit verify`. replayed: agrees with a public data set (`mmaudit verify "
     "--dataset`). literature: papers only."};
 
+/// The recipes of these architectures, and whose bytes they give.
+report::Report recipe_report(const std::vector<const Architecture*>& chosen) {
+  std::vector<const Recipe*> rows;
+  Json json = {{"schema", "mmaudit.recipe_list/1"}, {"recipes", Json::array()}};
+  for (const Recipe& one : recipes()) {
+    if (std::find(chosen.begin(), chosen.end(), find_architecture(one.arch)) == chosen.end()) continue;
+    rows.push_back(&one);
+    json["recipes"].push_back({{"name", one.name},
+                               {"arch", one.arch},
+                               {"dtype", one.dtype},
+                               {"scaling", one.scaling.empty() ? Json() : Json(one.scaling)},
+                               {"policy", one.policy},
+                               {"bytes_of", one.bytes_of.empty() ? Json() : Json(one.bytes_of)},
+                               {"source", one.source}});
+  }
+  const std::vector<report::Field<const Recipe*>> fields = {
+      {{"recipe"}, [](const Recipe* one) { return one->name; }},
+      {{"architecture"}, [](const Recipe* one) { return one->arch; }},
+      {{"--dtype"}, [](const Recipe* one) { return one->dtype; }},
+      {{"--scale"},
+       [](const Recipe* one) { return one->scaling.empty() ? std::string_view("usual") : one->scaling; }},
+      {{"--policy"}, [](const Recipe* one) { return one->policy; }},
+      {{"bytes of"},
+       [](const Recipe* one) { return one->bytes_of.empty() ? std::string_view("-") : one->bytes_of; }}};
+  report::Report out{.title = "Recipes"};
+  out.sections.push_back(section_of(report::table_of<const Recipe*>({}, rows, fields)));
+  out.json = [json] { return document(json); };
+  return out;
+}
+
 report::Report report_of(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+  if (options.recipes) return recipe_report(chosen);
   if (options.capabilities) return capability_report(chosen);
   if (options.cores) return core_report(chosen);
   report::Report out{.title = "Architectures of the model"};
@@ -189,11 +222,17 @@ void add_list(Command& app) {
           .flag("--capabilities", options->capabilities,
                 "the types that each generation multiplies, how, and which of them the OCP specifies")
           .excludes(chosen);
+  const Option cores = command
+                           .flag("--cores", options->cores,
+                                 "what one tensor core of each generation multiplies per clock, and ratios")
+                           .excludes(chosen)
+                           .excludes(capabilities);
   command
-      .flag("--cores", options->cores,
-            "what one tensor core of each generation multiplies per clock, and ratios")
+      .flag("--recipes", options->recipes,
+            "how people run products: dtype, scales, and the package and version whose bytes that gives")
       .excludes(chosen)
-      .excludes(capabilities);
+      .excludes(capabilities)
+      .excludes(cores);
   command.flag("--markdown", options->markdown, "every instruction, as Markdown");
   command.runs([options](const Context& context) { return list(*options, context); });
 }

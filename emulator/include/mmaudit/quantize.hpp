@@ -93,9 +93,10 @@ MMAUDIT_HD inline std::uint8_t power_byte(const QuantizeRule& rule, double large
   const PowerRule& power = rule.power;
   const float size = static_cast<float>(largest), most = static_cast<float>(rule.most);
   if (size != size) return power.nan;
-  const auto bits = __builtin_bit_cast(std::uint32_t, power.of == PowerRule::Of::size       ? size
-                                                      : power.of == PowerRule::Of::quotient ? size / most
-                                                                                            : size * (1.0F / most));
+  const auto bits =
+      __builtin_bit_cast(std::uint32_t, power.of == PowerRule::Of::size       ? size
+                                        : power.of == PowerRule::Of::quotient ? size / most
+                                                                              : size * (1.0F / most));
   if (bits + power.added >= 0x7F800000U && power.infinite >= 0)
     return static_cast<std::uint8_t>(power.infinite);
   if (bits <= power.nothing) return 0;

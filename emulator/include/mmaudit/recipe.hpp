@@ -49,7 +49,8 @@ enum class Division : std::uint8_t {
   reciprocal,  ///< binary32, every operation rounded: times the reciprocal of the factor
   inverse,     ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
   quotient,    ///< binary32: divided by scale times factor
-  of_inverse   ///< the same, but by scale over a multiplier: most times a reciprocal; the factor is its reciprocal
+  of_inverse   ///< the same, but by scale over a multiplier: most times a reciprocal; the factor is its
+               ///< reciprocal
 };
 /// Which numbers count for a largest magnitude.
 enum class Counted : std::uint8_t {
@@ -95,13 +96,13 @@ struct Scaling {
   std::string_view activations = {};  ///< the scaling of a B that is no weight; empty: this one
   Division division = Division::exact;
   Counted counted = Counted::finite;
-  float least = 0;               ///< least of a largest magnitude, of two levels of a scale
-  double most = 0;               ///< what a largest magnitude becomes; 0: the element's largest number
+  float least = 0;  ///< least of a largest magnitude, of two levels of a scale
+  double most = 0;  ///< what a largest magnitude becomes; 0: the element's largest number
   PowerRule power = {};
-  float zero_scale = 0;     ///< of two levels: the scale in the place of one that is zero
-  bool plain_zero = false;  ///< what is zero before it is rounded loses its sign
+  float zero_scale = 0;       ///< of two levels: the scale in the place of one that is zero
+  bool plain_zero = false;    ///< what is zero before it is rounded loses its sign
   bool power_factor = false;  ///< Division::inverse: the multiplier is cut to a power of two
-  bool bare = false;        ///< Division::inverse: most times a reciprocal, 1 for zero and NaN, without limits else
+  bool bare = false;  ///< Division::inverse: most times a reciprocal, 1 for zero and NaN, without limits else
   std::string_view source = {};  ///< whose scales these are
 
   [[nodiscard]] constexpr bool by_software() const {

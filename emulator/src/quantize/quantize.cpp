@@ -21,8 +21,8 @@ QuantizeRule quantize_rule(const GemmDtype& dtype, const Scaling& scaling, bool 
   if (scaling.most != 0) rule.most = scaling.most;
   rule.covers = of_b ? scaling.b : scaling.a;
   if (rule.scaled())
-    rule.covers = tile_of(std::max<std::uint64_t>(rule.covers.lanes, 1),
-                          static_cast<std::uint64_t>(dtype.scale_block));
+    rule.covers =
+        tile_of(std::max<std::uint64_t>(rule.covers.lanes, 1), static_cast<std::uint64_t>(dtype.scale_block));
   rule.factors = rule.scaled() ? scaling.second_level : scaling.by_software();
   return rule;
 }

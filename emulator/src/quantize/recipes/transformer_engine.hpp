@@ -1,6 +1,6 @@
 #pragma once
-// Transformer Engine's elements and scales by its kernels' text, of float32: the package needs a GPU. Its plain
-// NVFP4 and its factors per tensor are rows of microscaled.hpp and fp8.hpp.
+// Transformer Engine's elements and scales by its kernels' text, of float32: the package needs a GPU. Its
+// plain NVFP4 and its factors per tensor are rows of microscaled.hpp and fp8.hpp.
 #include "mmaudit/recipe.hpp"
 
 namespace mmaudit::recipes_of {
