@@ -18,6 +18,11 @@ make_environment || { apt-get -q -y install python3-venv && make_environment; } 
   die "python3 can't make an environment (Debian: python3-venv)"
 "$scratch/env/bin/pip" install --quiet torch==2.13.0 torchao==0.18.0 ml_dtypes safetensors pytest numpy mypy \
   hypothesis ruff auditwheel || die "pip can't install torch"
+# The packages whose bytes recipes give, with what they import: their own requirements are ten times as much.
+"$scratch/env/bin/pip" install --quiet huggingface_hub tokenizers requests rich regex tqdm loguru pydantic omegaconf pulp \
+  psutil scipy || die "pip can't install what quantizers import"
+"$scratch/env/bin/pip" install --quiet --no-deps transformers==5.24.0 compressed-tensors==0.20.0 \
+  nvidia-modelopt==0.47.0 || die "pip can't install the quantizers"
 prefix=${MMAUDIT_KEEP:-$scratch/prefix}
 if [[ -x $prefix/bin/mmaudit ]] && "$prefix/bin/mmaudit" --version; then
   echo "    the tool and the library of the stage debian12"
