@@ -9,6 +9,7 @@
 #include "capabilities.hpp"
 #include "common.hpp"
 #include "every_part.hpp"
+#include "json_table.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
 #include "mmaudit/datapath_text.hpp"
@@ -128,31 +129,19 @@ constexpr std::array kLegend = {
 
 /// The recipes of these architectures, and whose bytes they give.
 report::Report recipe_report(const std::vector<const Architecture*>& chosen) {
-  std::vector<const Recipe*> rows;
-  Json json = {{"schema", "mmaudit.recipe_list/1"}, {"recipes", Json::array()}};
-  for (const Recipe& one : recipes()) {
-    if (std::find(chosen.begin(), chosen.end(), find_architecture(one.arch)) == chosen.end()) continue;
-    rows.push_back(&one);
-    json["recipes"].push_back({{"name", one.name},
-                               {"arch", one.arch},
-                               {"dtype", one.dtype},
-                               {"scaling", one.scaling.empty() ? Json() : Json(one.scaling)},
-                               {"policy", one.policy},
-                               {"bytes_of", one.bytes_of.empty() ? Json() : Json(one.bytes_of)},
-                               {"source", one.source}});
-  }
-  const std::vector<report::Field<const Recipe*>> fields = {
-      {{"recipe"}, [](const Recipe* one) { return one->name; }},
-      {{"architecture"}, [](const Recipe* one) { return one->arch; }},
-      {{"--dtype"}, [](const Recipe* one) { return one->dtype; }},
-      {{"--scale"},
-       [](const Recipe* one) { return one->scaling.empty() ? std::string_view("usual") : one->scaling; }},
-      {{"--policy"}, [](const Recipe* one) { return one->policy; }},
-      {{"bytes of"},
-       [](const Recipe* one) { return one->bytes_of.empty() ? std::string_view("-") : one->bytes_of; }}};
+  const auto text = [](std::string_view given) { return given.empty() ? Json() : Json(given); };
+  Json rows = Json::array();
+  // clang-format off
+  for (const Recipe& one : recipes())
+    if (std::find(chosen.begin(), chosen.end(), find_architecture(one.arch)) != chosen.end())
+      rows.push_back({{"name", one.name}, {"arch", one.arch}, {"dtype", one.dtype}, {"scaling", text(one.scaling)},
+                      {"policy", one.policy}, {"bytes_of", text(one.bytes_of)}, {"source", one.source}});
   report::Report out{.title = "Recipes"};
-  out.sections.push_back(section_of(report::table_of<const Recipe*>({}, rows, fields)));
-  out.json = [json] { return document(json); };
+  out.sections.push_back({.tables = {checks::table_of("", rows, {
+      {"name", "recipe"}, {"arch", "architecture"}, {"dtype", "--dtype"}, {"scaling", "--scale"}, {"policy", "--policy"},
+      {"bytes_of", "bytes of"}})}});
+  // clang-format on
+  out.json = [rows] { return document({{"schema", "mmaudit.recipe_list/1"}, {"recipes", rows}}); };
   return out;
 }
 

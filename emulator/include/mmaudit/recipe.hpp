@@ -49,8 +49,7 @@ enum class Division : std::uint8_t {
   reciprocal,  ///< binary32, every operation rounded: times the reciprocal of the factor
   inverse,     ///< the same, but the multiplier comes first and the tensor's factor is its reciprocal
   quotient,    ///< binary32: divided by scale times factor
-  of_inverse   ///< the same, but by scale over a multiplier: most times a reciprocal; the factor is its
-               ///< reciprocal
+  of_inverse   ///< the same, but by scale over most times a reciprocal; the factor is its reciprocal
 };
 /// Which numbers count for a largest magnitude.
 enum class Counted : std::uint8_t {

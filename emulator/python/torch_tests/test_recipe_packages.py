@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from test_framework_bytes import GREATEST, F, cast4, cast8, hostile, ours, quietly, ties, without_nan  # noqa: F401
 
 import mmaudit.torch as mt
-from test_framework_bytes import F, GREATEST, cast4, cast8, hostile, ours, quietly, ties, without_nan  # noqa: F401
 
 E4M3 = ml_dtypes.float8_e4m3fn
 

@@ -8,8 +8,7 @@ namespace mmaudit::recipes_of {
 inline constexpr Recipe kFp8Rows[] = {
     {.name = "fp8-tensor", .arch = "hopper", .dtype = "e4m3", .scaling = "tensor-inverse", .gradient = "e5m2",
      .source = "current scaling, fast accumulation (Transformer Engine Float8CurrentScaling; "
-               "torch._scaled_mm with use_fast_accum)",
-     .bytes_of = "Transformer Engine d0067d0, torchao 0.18.0"},
+               "torch._scaled_mm with use_fast_accum)", .bytes_of = "Transformer Engine d0067d0, torchao 0.18.0"},
     {.name = "fp8-tensor-promoted", .arch = "hopper", .dtype = "e4m3", .scaling = "tensor-inverse", .policy = "promote:128",
      .gradient = "e5m2", .source = "the same with every 128 of k added in binary32",
      .bytes_of = "Transformer Engine d0067d0, torchao 0.18.0"},

@@ -14,8 +14,7 @@ inline constexpr Recipe kMicroscaledRows[] = {
      .source = "OCP Microscaling 1.0, section 6.3"},
     {.name = "nvfp4", .arch = "blackwell", .dtype = "nvf4", .scaling = "mx",
      .source = "ue4m3 scales of 16 under one factor per tensor (Transformer Engine's NVFP4BlockScaling without Hadamard "
-               "transform, stochastic rounding and 16 x 16 weights)",
-     .bytes_of = "Transformer Engine d0067d0"},
+               "transform, stochastic rounding and 16 x 16 weights)", .bytes_of = "Transformer Engine d0067d0"},
 };
 // clang-format on
 inline constexpr RecipeFile kMicroscaled{kMicroscaledRows};
