@@ -211,17 +211,16 @@ void add_list(Command& app) {
           .flag("--capabilities", options->capabilities,
                 "the types that each generation multiplies, how, and which of them the OCP specifies")
           .excludes(chosen);
-  const Option cores = command
-                           .flag("--cores", options->cores,
-                                 "what one tensor core of each generation multiplies per clock, and ratios")
-                           .excludes(chosen)
-                           .excludes(capabilities);
+  const Option recipes =
+      command.flag("--recipes", options->recipes, "how people run products, and whose bytes that gives")
+          .excludes(chosen)
+          .excludes(capabilities);
   command
-      .flag("--recipes", options->recipes,
-            "how people run products: dtype, scales, and the package and version whose bytes that gives")
+      .flag("--cores", options->cores,
+            "what one tensor core of each generation multiplies per clock, and ratios")
       .excludes(chosen)
       .excludes(capabilities)
-      .excludes(cores);
+      .excludes(recipes);
   command.flag("--markdown", options->markdown, "every instruction, as Markdown");
   command.runs([options](const Context& context) { return list(*options, context); });
 }

@@ -15,11 +15,10 @@ inline constexpr Scaling kGptOssPowers{
 inline constexpr Scaling kFineBlocks{
     .name = "1x128", .by = ScaledBy::totals, .a = group_of(128), .b = group_of(128), .division = Division::inverse,
     .counted = Counted::all, .bare = true,
-    .source = "transformers 5.24.0, integrations/finegrained_fp8.py:1040, of blocks"};
+    .source = "transformers 5.24.0, integrations/finegrained_fp8.py:1040 (Fp8Quantize, without ue8m0)"};
 inline constexpr Scaling kFineTiles = [] {
   Scaling tiles = kFineBlocks;
   tiles.name = "128x128", tiles.b = tile_of(128, 128), tiles.activations = kFineBlocks.name;
-  tiles.source = "transformers 5.24.0, integrations/finegrained_fp8.py:1040 (Fp8Quantize, without ue8m0)";
   return tiles;
 }();
 inline constexpr GemmDtype kTransformersDtypes[] = {
