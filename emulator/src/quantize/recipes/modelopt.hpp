@@ -24,8 +24,7 @@ inline constexpr Recipe kModeloptRows[] = {
     {.name = "mxfp8-modelopt", .arch = "blackwell", .dtype = "mxfp8-modelopt", .scaling = "mx-ceil",
      .source = "ModelOpt MXFP8_DEFAULT_CFG, exported weights", .bytes_of = "nvidia-modelopt 0.47.0"},
     {.name = "nvfp4-modelopt", .arch = "blackwell", .dtype = "nvfp4-modelopt", .scaling = "mx",
-     .source = "ModelOpt NVFP4_DEFAULT_CFG, exported weights: weight_scale_2 = largest / 2688; activations by the same rule",
-     .bytes_of = "nvidia-modelopt 0.47.0"},
+     .source = "ModelOpt NVFP4_DEFAULT_CFG, exported weights; activations by the same rule", .bytes_of = "nvidia-modelopt 0.47.0"},
 };
 // clang-format on
 inline constexpr RecipeFile kModelopt{kModeloptRows, kModeloptDtypes};
