@@ -8,7 +8,7 @@ namespace mmaudit::recipes_of {
 inline constexpr Scaling kCompressedLevels{
     .name = "mx", .by = ScaledBy::instruction, .second_level = true, .division = Division::of_inverse,
     .counted = Counted::all, .zero_scale = 0.125F, .plain_zero = true,
-    .source = "compressed-tensors 0.20.0, quantization/utils/helpers.py:52 and :324, lifecycle/forward_helpers.py:169"};
+    .source = "compressed-tensors 0.20.0, quantization/utils/helpers.py:52, :324, lifecycle/forward_helpers.py:169"};
 inline constexpr Scaling kCompressedPowers{
     .name = "mx", .by = ScaledBy::instruction, .rounding = ScaleRounding::down, .division = Division::reciprocal,
     .counted = Counted::all, .power = {.of = PowerRule::Of::size, .added = 0x200000, .infinite = 255}, .plain_zero = true,

@@ -8,7 +8,7 @@ namespace mmaudit::recipes_of {
 inline constexpr Scaling kModeloptLevels{
     .name = "mx", .by = ScaledBy::instruction, .second_level = true, .division = Division::quotient,
     .counted = Counted::all, .least = 0x1p-9F, .zero_scale = 1, .plain_zero = true,
-    .source = "nvidia-modelopt 0.47.0, torch/quantization/qtensor/nvfp4_tensor.py:170 and :254 (NVFP4QTensor.quantize)"};
+    .source = "nvidia-modelopt 0.47.0, torch/quantization/qtensor/nvfp4_tensor.py:170, :254 (NVFP4QTensor.quantize)"};
 inline constexpr Scaling kModeloptUp{
     .name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up, .division = Division::reciprocal,
     .counted = Counted::all,
@@ -24,7 +24,7 @@ inline constexpr Recipe kModeloptRows[] = {
     {.name = "mxfp8-modelopt", .arch = "blackwell", .dtype = "mxfp8-modelopt", .scaling = "mx-ceil",
      .source = "ModelOpt MXFP8_DEFAULT_CFG, exported weights", .bytes_of = "nvidia-modelopt 0.47.0"},
     {.name = "nvfp4-modelopt", .arch = "blackwell", .dtype = "nvfp4-modelopt", .scaling = "mx",
-     .source = "ModelOpt NVFP4_DEFAULT_CFG, exported weights; activations by the same rule", .bytes_of = "nvidia-modelopt 0.47.0"},
+     .source = "NVFP4_DEFAULT_CFG, exported weights; activations likewise", .bytes_of = "nvidia-modelopt 0.47.0"},
 };
 // clang-format on
 inline constexpr RecipeFile kModelopt{kModeloptRows, kModeloptDtypes};

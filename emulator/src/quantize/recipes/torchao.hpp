@@ -11,23 +11,23 @@ inline constexpr Scaling kTorchaoUp{
     .counted = Counted::all,
     .power = {.of = PowerRule::Of::quotient, .added = 0x7FFFFF, .nothing = 0x400000, .times_least = 1,
               .times_nan = __builtin_nanf("")},
-    .source = "torchao 0.18.0, prototype/mx_formats/mx_tensor.py:109 (_to_mx_rceil, as compiled for compute capability 10)"};
+    .source = "torchao 0.18.0, prototype/mx_formats/mx_tensor.py:109 (_to_mx_rceil, as compiled for sm_100)"};
 inline constexpr Scaling kTorchaoDown{
     .name = "mx-floor", .by = ScaledBy::instruction, .rounding = ScaleRounding::down, .division = Division::reciprocal,
     .counted = Counted::all, .power = {.of = PowerRule::Of::size, .times_least = 0x1p126F},
     .source = "torchao 0.18.0, prototype/mx_formats/mx_tensor.py:214 (to_mx, FLOOR)"};
 inline constexpr Scaling kTorchaoOneLevel{
     .name = "mx", .by = ScaledBy::instruction, .division = Division::reciprocal, .counted = Counted::all, .least = 0x1p-6F,
-    .source = "torchao 0.18.0, prototype/mx_formats/nvfp4_tensor.py:772 (nvfp4_quantize without a per-tensor scale)"};
+    .source = "torchao 0.18.0, prototype/mx_formats/nvfp4_tensor.py:772 (nvfp4_quantize, one level)"};
 inline constexpr Scaling kTorchaoRow{
     .name = "row", .by = ScaledBy::epilogue, .a = kOneLane, .b = kOneLane, .order = FactorOrder::b_first,
     .division = Division::quotient, .counted = Counted::all,
     .source = "torchao 0.18.0, quantization/quant_primitives.py:2243 and :2341 (Float8Tensor.from_hp, PerRow)"};
 inline constexpr CastRule kTorchaoCast{CastRounding::nearest_even, true};
 inline constexpr GemmDtype kTorchaoDtypes[] = {
-    {.name = "mxfp8-torchao", .title = "MXFP8 of torchao", .element = Format::e4m3, .scale = Format::ue8m0,
+    {.name = "mxfp8-torchao", .title = "MXFP8, torchao", .element = Format::e4m3, .scale = Format::ue8m0,
      .scale_block = 32, .cast = kTorchaoCast, .output = Format::bf16, .usual = &kTorchaoUp, .other_usual = &kTorchaoDown},
-    {.name = "mxfp4-torchao", .title = "MXFP4 of torchao", .element = Format::e2m1, .scale = Format::ue8m0,
+    {.name = "mxfp4-torchao", .title = "MXFP4, torchao", .element = Format::e2m1, .scale = Format::ue8m0,
      .scale_block = 32, .cast = kTorchaoCast, .output = Format::bf16, .usual = &kTorchaoUp, .other_usual = &kTorchaoDown},
     {.name = "nvfp4-torchao-1", .title = "NVFP4 of torchao, one level", .element = Format::e2m1, .scale = Format::ue4m3,
      .scale_block = 16, .cast = kTorchaoCast, .output = Format::bf16, .usual = &kTorchaoOneLevel},

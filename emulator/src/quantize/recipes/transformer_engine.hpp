@@ -1,6 +1,5 @@
 #pragma once
-// Transformer Engine's elements and scales by its kernels' text, of float32: the package needs a GPU. Its
-// plain NVFP4 and its factors per tensor are rows of microscaled.hpp and fp8.hpp.
+// Transformer Engine's bytes by its kernels' text, of float32; others are in microscaled.hpp and fp8.hpp.
 #include "mmaudit/recipe.hpp"
 
 namespace mmaudit::recipes_of {
@@ -10,9 +9,8 @@ inline constexpr Scaling kEngineUp{
     .name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up, .division = Division::reciprocal,
     .counted = Counted::infinite,
     .power = {.of = PowerRule::Of::product, .added = 0x7FFFFF, .nothing = 0x400000},
-    .source = "Transformer Engine d0067d0, common/cast/mxfp8/quantize_mxfp8.cuh:446, common/util/ptx_arch_spec.cuh:72 and "
+    .source = "Transformer Engine d0067d0, common/cast/mxfp8/quantize_mxfp8.cuh:446, common/util/ptx_arch_spec.cuh:72, "
               "common/util/ptx.cuh:309"};
-/// The 1 x 16 of NVFP4, of weights 16 x 16.
 inline constexpr Scaling kEngineTiles = [] {
   Scaling tiles = scalings::mx;
   tiles.name = "16x16", tiles.b = tile_of(16, 16), tiles.activations = scalings::mx.name;
@@ -30,17 +28,17 @@ inline constexpr Scaling kEngineBlocksAndTiles = [] {
 }();
 inline constexpr CastRule kEngineCast{CastRounding::nearest_even, true};
 inline constexpr GemmDtype kEngineDtypes[] = {
-    {.name = "mxfp8-te", .title = "MXFP8 of Transformer Engine", .element = Format::e4m3, .scale = Format::ue8m0,
+    {.name = "mxfp8-te", .title = "MXFP8 of TE", .element = Format::e4m3, .scale = Format::ue8m0,
      .scale_block = 32, .cast = kEngineCast, .output = Format::bf16, .usual = &kEngineUp},
-    {.name = "nvfp4-te", .title = "NVFP4 of Transformer Engine", .element = Format::e2m1, .scale = Format::ue4m3,
+    {.name = "nvfp4-te", .title = "NVFP4 of TE", .element = Format::e2m1, .scale = Format::ue4m3,
      .scale_block = 16, .cast = kEngineCast, .output = Format::bf16, .usual = &kEngineTiles, .other_usual = &scalings::mx},
-    {.name = "fp8-1x128-te", .title = "FP8 of Transformer Engine, by blocks", .element = Format::e4m3, .cast = kEngineCast,
+    {.name = "fp8-1x128-te", .title = "FP8 of TE, by blocks", .element = Format::e4m3, .cast = kEngineCast,
      .output = Format::bf16, .usual = &kEngineBlocksAndTiles, .other_usual = &kEngineBlocks},
 };
 inline constexpr Recipe kEngineRows[] = {
     {.name = "fp8-1x128-te", .arch = "hopper", .dtype = "fp8-1x128-te", .scaling = "128x128", .policy = "promote:128",
-     .source = "Float8BlockScaling: 1x128 activations, 128x128 weights, powers of two", .bytes_of = "Transformer Engine d0067d0"},
-    {.name = "mxfp8-te", .arch = "blackwell", .dtype = "mxfp8-te", .scaling = "mx-ceil", .source = "MXFP8BlockScaling, E4M3",
+     .source = "Float8BlockScaling, with powers of two", .bytes_of = "Transformer Engine d0067d0"},
+    {.name = "mxfp8-te", .arch = "blackwell", .dtype = "mxfp8-te", .scaling = "mx-ceil", .source = "MXFP8BlockScaling",
      .bytes_of = "Transformer Engine d0067d0"},
     {.name = "nvfp4-te", .arch = "blackwell", .dtype = "nvfp4-te", .scaling = "16x16",
      .source = "NVFP4BlockScaling with its 16 x 16 weights, without Hadamard transform and stochastic rounding",

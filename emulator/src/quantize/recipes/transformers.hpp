@@ -5,7 +5,6 @@
 namespace mmaudit::recipes_of {
 
 // clang-format off
-/// Rounded up to a power of two; ties of elements away from zero.
 inline constexpr Scaling kGptOssPowers{
     .name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up, .division = Division::reciprocal,
     .counted = Counted::all,
@@ -24,15 +23,15 @@ inline constexpr Scaling kFineTiles = [] {
 inline constexpr GemmDtype kTransformersDtypes[] = {
     {.name = "mxfp4-gpt-oss", .title = "MXFP4 of gpt-oss", .element = Format::e2m1, .scale = Format::ue8m0,
      .scale_block = 32, .cast = {CastRounding::nearest_away, true}, .output = Format::bf16, .usual = &kGptOssPowers},
-    {.name = "fp8-1x128-transformers", .title = "FP8 of transformers, by blocks", .element = Format::e4m3,
+    {.name = "fp8-1x128-transformers", .title = "FP8 of transformers", .element = Format::e4m3,
      .cast = {CastRounding::nearest_even, true}, .output = Format::bf16, .usual = &kFineTiles, .other_usual = &kFineBlocks},
 };
 inline constexpr Recipe kTransformersRows[] = {
     {.name = "fp8-1x128-transformers", .arch = "hopper", .dtype = "fp8-1x128-transformers", .scaling = "128x128",
-     .policy = "promote:128", .source = "FineGrainedFP8Config: weights in tiles of 128 x 128; activations by the same rule",
+     .policy = "promote:128", .source = "FineGrainedFP8Config: its weights; activations by the same rule",
      .bytes_of = "transformers 5.24.0"},
     {.name = "mxfp4-gpt-oss", .arch = "blackwell", .dtype = "mxfp4-gpt-oss", .scaling = "mx-ceil",
-     .source = "Mxfp4Config of gpt-oss: weights, of BF16; activations by the same rule", .bytes_of = "triton_kernels 7146a72"},
+     .source = "Mxfp4Config: weights, of BF16; activations by the same rule", .bytes_of = "triton_kernels 7146a72"},
 };
 // clang-format on
 inline constexpr RecipeFile kTransformers{kTransformersRows, kTransformersDtypes};
