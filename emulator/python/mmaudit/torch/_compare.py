@@ -146,7 +146,7 @@ def compare(
     Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of
     modules that run products, in that order, "plans": {name:
         {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
-        decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
+        decided on no product, "all_reduced": layers of which tensor parallelism splits k, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
         computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
         that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
         is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
@@ -194,6 +194,7 @@ def compare(
             "products": emulation.products,
             "architectures": sorted(where),
             "unmatched": emulation.unmatched,
+            "all_reduced": sorted(emulation.split),
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},
             "dtypes": {layer: " and ".join(dtypes.get(layer, [label(None)])) for layer in layers},
             "relative_error": error,

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import (
 )
 
 from .._refuse import refused
-from . import _checked, _settings
+from . import _checked, _settings, _sharded
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe
@@ -80,6 +80,11 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
+        if _sharded.among(types) and func not in _COMPOSITE:  # DTensor splits it, and the part of this process comes here
+            self.owner.whole = _sharded.whole_operands(func, args, func in _PRODUCTS)
+            return NotImplemented
+        if self.owner.whole is not None and _sharded.finds_shapes(types):
+            return func(*args, **kwargs)
         if isinstance(func, HigherOrderOperator):
             name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
             raise refused(
@@ -87,7 +92,10 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
                 "what the dispatcher takes apart, such as scaled_dot_product_attention", NotImplementedError)
         rule = _PRODUCTS.get(func)
         if rule is not None and all(one.layout == torch.strided for one in args if isinstance(one, Tensor)):
-            return rule(self.owner, func, args, kwargs)
+            try:
+                return rule(self.owner, func, args, kwargs)
+            finally:
+                self.owner.whole = None
         if func in _COMPOSITE:
             with self:
                 found = func.decompose(*args, **kwargs)
@@ -118,6 +126,8 @@ class Emulation:
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
+        self.whole: Optional[Tuple[Any, Any]] = None  #: A and B of all processes, while one computes its part
+        self.split: Set[str] = set()  #: layers of which each process adds a part of k, and an all-reduce the parts
         self._keys: Set[str] = set()
 
     def __reduce__(self) -> Any:
@@ -158,6 +168,8 @@ class Emulation:
         if self._tell and self._ran and what[0] is None and self.unmatched:
             names = ", ".join(repr(key) for key in self.unmatched)
             warnings.warn(f"plan layers: found {names}, which decided on no product", stacklevel=2)
+        if self._tell and self.split and what[0] is None:
+            warnings.warn(_sharded.told(self.split), stacklevel=2)
         done, self._exit = self._exit, None
         try:
             done.close()
@@ -247,10 +259,14 @@ class Emulation:
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
         scaling_b = path.scaling if b in self._parameters else path.activations
         largest_a = largest_b = None
+        if self.whole is not None:
+            largest_a, largest_b = _sharded.largest(self.whole, a, b, path, finite=recipe.history > 0)
+            if _sharded.sizes(self.whole)[0] != a.shape[-1]:
+                self.split.add(site.layer)
         if recipe.history:
             role = "none" if gradient is None else str(gradient)
-            largest_a = self._delayed(site, "a" + role, recipe.history, a)
-            largest_b = self._delayed(site, "b" + role, recipe.history, b)
+            largest_a = self._delayed(site, "a" + role, recipe.history, a, largest_a)
+            largest_b = self._delayed(site, "b" + role, recipe.history, b, largest_b)
         return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
                        scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
 
@@ -264,10 +280,10 @@ class Emulation:
             a, b = (x.to(torch.float32) * scale for x, scale in zip((given["self"], given["mat2"]), scales))
         self._watch(Seen(site, str(func), a.unsqueeze(0), b.unsqueeze(0), d.unsqueeze(0), recipe))
 
-    def _delayed(self, site: Site, role: str, length: int, x: Tensor) -> Tensor:
+    def _delayed(self, site: Site, role: str, length: int, x: Tensor, of_whole: Optional[Tensor]) -> Tensor:
         """The largest of the tensors before, of this one where there is none yet; this one joins them."""
         size = largest_finite(x)
-        now = (size.amax() if size.numel() else x.new_zeros(())).to(torch.float32)
+        now = (size.amax() if size.numel() else x.new_zeros(())).to(torch.float32) if of_whole is None else of_whole
         kept = self._history.setdefault((site, role), deque(maxlen=length))
         largest = torch.stack(list(kept)).amax() if kept else now
         kept.append(now)
