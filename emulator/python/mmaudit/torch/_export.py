@@ -10,7 +10,7 @@ from torch import nn
 from .._refuse import listed, refused
 from . import _checked
 from ._checked import named_modules
-from ._frameworks import FRAMEWORKS, ROWS, Row, path_of, row_for, unscaled
+from ._frameworks import FRAMEWORKS, ROWS, Row, names_of, path_of, row_for, unscaled
 from ._recipes import LayerRecipes, Recipe, label
 from ._tensors import formats_of
 
@@ -59,6 +59,10 @@ class Export:
         return "\n".join([*lines, *self.notes])
 
 
+def _name(recipe: Recipe) -> str:
+    return (names_of(recipe) or [label(recipe)])[0]
+
+
 def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
     """What frameworks quantize by default. The projection inside nn.MultiheadAttention is run by that module."""
     return {name: one for name, one in named_modules(model)
@@ -76,23 +80,23 @@ def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, 
     layers = linear_layers(model)
     ends = {id(one) for one in list(layers.values())[:1] + list(layers.values())[-1:]} if plan.keep_first_last else set()
     chosen: Dict[str, Optional[Recipe]] = {}
-    deciding = set()
     for name, one in layers.items():
-        _, recipe, key = plan.choice_by(name, type(one).__name__)
-        chosen[name] = None if id(one) in ends else recipe
-        deciding.add(key)
-    others = [LeftOut(key, label(recipe), "products outside nn.Linear") for key, recipe in plan.layers
-              if recipe is not None and not unscaled(recipe) and key not in deciding and not any(
-                  plan.choice_by(name, type(one).__name__)[2] == key for name, one in layers.items())]
+        chosen[name] = None if id(one) in ends else plan.choice(name, type(one).__name__)[1]
+    of_linear = {plan.choice_by(name, type(one).__name__)[2] for name, one in layers.items()}
+    others = [LeftOut(key, _name(recipe), "products outside nn.Linear") for key, recipe in plan.layers
+              if recipe is not None and not unscaled(recipe) and key not in of_linear]
     return chosen, others
 
 
 def _evidence(recipes: List[Recipe]) -> List[str]:
     """How the bits of each GPU are known, and how its owner proves them."""
-    known = {(one.arch, path_of(one).inst): formats_of(one.arch, path_of(one).inst).evidence for one in recipes}
-    return [f"bits of {arch}, {inst}: {how}" + ("" if how == "recorded" else
-            f"; on that GPU, mmaudit verify --live --inst {inst.split('.')[0]} proves them")
-            for (arch, inst), how in sorted(known.items())]
+    lines: Dict[str, List[str]] = {}
+    for one in recipes:
+        inst = path_of(one).inst
+        how = f"bits of {one.arch}: {formats_of(one.arch, inst).evidence}"
+        lines.setdefault(how, []).append(next((part for part in inst.split(".") if part.startswith("kind_")), inst))
+    return [how if how.endswith("recorded") else f"{how}; on that GPU, mmaudit verify --live --inst "
+            f"{','.join(dict.fromkeys(names))} proves them" for how, names in sorted(lines.items())]
 
 
 def _torchao(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
@@ -119,13 +123,20 @@ def _compressed(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, A
     return data, data
 
 
+def _whole_numbers(given: Any) -> Any:
+    """Keys that JSON has as "-1" as ModelOpt wants them."""
+    if isinstance(given, list):
+        return [_whole_numbers(one) for one in given]
+    return {-1 if key == "-1" else key: _whole_numbers(one) for key, one in given.items()} if isinstance(given, dict) else given
+
+
 def _modelopt(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
     entries: List[Dict[str, Any]] = [{"quantizer_name": "*", "enable": False}]
     for name, row in rows.items():
         entries += [{"quantizer_name": f"{name}.{what}_quantizer", "cfg": row.config[what]} for what in ("weight", "input")]
     # "max" finds the factor per tensor of activations on a batch; MX needs none.
     data = {"quant_cfg": entries, "algorithm": None if all(row.name.startswith("MX") for row in rows.values()) else "max"}
-    return data, data
+    return _whole_numbers(data), data
 
 
 def _hf_quant_config(rows: Dict[str, Row], kept: List[str]) -> Dict[str, Any]:
@@ -171,9 +182,9 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module] = None
                 why = f"{found[0].name} takes multiples of {found[0].multiple[0]} x {found[0].multiple[1]}, not {n} x {k}"
                 found = None
         if found is None:
-            left_out.append(LeftOut(name, label(recipe), why))
+            left_out.append(LeftOut(name, _name(recipe), why))
         else:
-            rows[name], layers[name] = found[0], (label(recipe), found[0].name, found[1])
+            rows[name], layers[name] = found[0], (_name(recipe), found[0].name, found[1])
     if left_out and not partial:
         one, more = left_out[0], f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         raise refused(f"export {one.layer!r}", f"{one.recipe}, {one.why}{more}",
@@ -191,7 +202,7 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module] = None
     notes += [f"read from {source}" for source in dict.fromkeys(row.source for row in rows.values())]
     if framework == "transformer-engine":
         notes.append("not loaded here: the recipe's classes need a GPU")
-    floats = sorted({label(one) for one in chosen.values() if one is not None and unscaled(one)})
+    floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
     if floats:
         notes.append(f"layers in {listed(floats)} are kept: load the module in that type")
     done = Export(framework, config, data, layers, kept, left_out, notes,

@@ -1,5 +1,4 @@
 """What frameworks call a recipe: a row per framework and way of scaling, with the version it was read from."""
-import json
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from ._operator import Path, find_path
@@ -26,7 +25,7 @@ _MXFP8 = ("mxfp8-floor", "mxfp8-ceil", "mxfp8-torchao", "mxfp8-torchao-floor", "
 _UP, _DOWN = ("mxfp8-ceil", "mxfp8-te", "mxfp8-modelopt"), ("mxfp8-floor",)
 _TENSOR = ("fp8-tensor", "fp8-delayed", "fp8-tensor-promoted")
 _BLOCKS = ("fp8-1x128", "fp8-1x128-te", "fp8-1x128-transformers")
-_TOKEN_STATIC = "activations take scales from a calibration; the recipe finds them in each tensor"
+_STATIC = "scales of activations come from a calibration; the recipe finds them in each tensor"
 
 
 def _torch(name: str) -> Dict[str, Any]:
@@ -104,7 +103,7 @@ ROWS: List[Row] = [
     Row("compressed-tensors", "NVFP4", _tensors(
         "nvfp4-pack-quantized", _args(4, "float", "tensor_group", False, **_NV),
         _args(4, "float", "tensor_group", "local", **_NV, observer="static_minmax")),
-        ("nvfp4-compressed-tensors",), _NVFP4, _CT, (1, 16), note="the factor per tensor of " + _TOKEN_STATIC),
+        ("nvfp4-compressed-tensors",), _NVFP4, _CT, (1, 16), note=_STATIC),
     Row("compressed-tensors", "MXFP8", _groups("mxfp8-quantized", 8), (), _MXFP8, _CT, (1, 32)),
     Row("compressed-tensors", "MXFP4", _groups("mxfp4-pack-quantized", 4), ("mxfp4-compressed-tensors",), _MXFP4, _CT, (1, 32)),
     Row("compressed-tensors", "FP8_DYNAMIC", _tensors(
@@ -113,17 +112,17 @@ ROWS: List[Row] = [
         "float-quantized", _args(8, "float", "tensor", False), _args(8, "float", "tensor", True)), (), _TENSOR, _CT),
     Row("compressed-tensors", "FP8", _tensors(
         "float-quantized", _args(8, "float", "tensor", False), _args(8, "float", "tensor", False)), (), _TENSOR, _CT,
-        written=False, note=_TOKEN_STATIC),
+        written=False, note=_STATIC),
     Row("compressed-tensors", "FP8_BLOCK", _tensors(
         "float-quantized", _args(8, "float", "block", False, block_structure=[128, 128]),
         _args(8, "float", "group", True, group_size=128)), (), _BLOCKS, _CT, (128, 128)),
     Row("compressed-tensors", "INT8", _tensors(
         "int-quantized", _args(8, "int", "channel", False), _args(8, "int", "token", True)), (), ("int8-w8a8",), _CT),
     Row("modelopt", "NVFP4", _opt("NVFP4", [2, 1], 16, [4, 3]), ("nvfp4-modelopt",), _NVFP4, _MO, (1, 16),
-        note="the factor per tensor of " + _TOKEN_STATIC),
-    Row("modelopt", "MXFP8", _opt("MXFP8", [4, 3], 32, [8, 0]), ("mxfp8-modelopt",), _MXFP8, _MO, (1, 32)),
+        note=_STATIC),
+    Row("modelopt", "MXFP8", _opt("MXFP8", [4, 3], 32, [8, 0]), ("mxfp8-modelopt",), _UP + _MXFP8, _MO, (1, 32)),
     Row("modelopt", "MXFP4", _opt("MXFP4", [2, 1], 32, [8, 0]), (), _MXFP4, _MO, (1, 32)),
-    Row("modelopt", "FP8", _opt("FP8", [4, 3], axis=None), (), _TENSOR, _MO, note=_TOKEN_STATIC),
+    Row("modelopt", "FP8", _opt("FP8", [4, 3], axis=None), (), _TENSOR, _MO, note=_STATIC),
     Row("modelopt", "FP8_PER_CHANNEL_PER_TOKEN", {
         "algo": "FP8_PER_CHANNEL_PER_TOKEN", "group_size": 0, "weight": {"num_bits": [4, 3], "axis": 0},
         "input": {"num_bits": [4, 3], "axis": None, "type": "dynamic", "block_sizes": {"-1": None}}},
@@ -132,18 +131,13 @@ ROWS: List[Row] = [
         "NVFP4BlockScaling", disable_rht=True, disable_stochastic_rounding=True), ("nvfp4-te",), (), _TE, (16, 16)),
     Row("transformer-engine", "NVFP4", _engine("NVFP4BlockScaling", disable_rht=True, disable_stochastic_rounding=True,
         disable_2d_quantization=True), ("nvfp4",), _NVFP4, _TE, (16, 16)),
-    Row("transformer-engine", "MXFP8", _engine("MXFP8BlockScaling"), ("mxfp8-te",), _MXFP8, _TE, (32, 32)),
+    Row("transformer-engine", "MXFP8", _engine("MXFP8BlockScaling"), ("mxfp8-te",), _UP + _MXFP8, _TE, (32, 32)),
     Row("transformer-engine", "current scaling", _engine("Float8CurrentScaling"), ("fp8-tensor",), (), _TE, (16, 16)),
     Row("transformer-engine", "delayed scaling", _engine("DelayedScaling", amax_history_len=1024), ("fp8-delayed",), (), _TE,
         (16, 16)),
     Row("transformer-engine", "blocks", _engine("Float8BlockScaling"), ("fp8-1x128-te",), _BLOCKS, _TE, (16, 16)),
 ]
 FRAMEWORKS = tuple(dict.fromkeys(row.framework for row in ROWS))
-
-
-def plain(given: Any) -> Any:
-    """As JSON holds it: lists, keys that are strings."""
-    return json.loads(json.dumps(given))
 
 
 def path_of(recipe: Recipe) -> Path:

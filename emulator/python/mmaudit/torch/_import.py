@@ -1,32 +1,30 @@
 """A framework's configuration as layer recipes, so that its choice can be measured."""
 import fnmatch
-import json
 import re
 import warnings
 from os import PathLike
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 from torch import nn
 
 from .._refuse import listed, refused
 from . import _checked
 from ._export import linear_layers
-from ._frameworks import FRAMEWORKS, ROWS, Row, plain, read_as
-from ._recipes import RECIPES, LayerRecipes, Plan, json_of
+from ._frameworks import FRAMEWORKS, ROWS, Row, read_as
+from ._recipes import RECIPES, LayerRecipes, Plan, Recipe, json_of
 
-#: Fields that change no byte.
+#: Fields that change no byte, and other spellings.
 _FREE = ("kernel_preference", "set_inductor_config", "use_triton_kernel", "alg_id", "effective_bits", "enable", "observer",
          "observer_kwargs", "scale_dtype", "zp_dtype", "format", "targets")
-_BITS = {"e2m1": [2, 1], "e4m3": [4, 3], "e8m0": [8, 0]}
-Choice = Union[Row, None, str]  #: None: kept; str: what no row has
+_BITS: Dict[Any, Any] = {"e2m1": [2, 1], "e4m3": [4, 3], "e8m0": [8, 0]}
 
 
 class Rule(NamedTuple):
-    """Layers, by `kind`: name, re (from the start), glob, class; and what they take."""
+    """Which layers take a row; None: none; a str: what no row has."""
 
-    kind: str
+    kind: str  #: of the pattern: name, re (from the start of a name), glob, class
     pattern: str
-    choice: Choice
+    choice: Union[Row, None, str]
 
     def matches(self, name: str, one: nn.Module) -> bool:
         if self.kind == "class":
@@ -36,134 +34,94 @@ class Rule(NamedTuple):
         return fnmatch.fnmatchcase(name, self.pattern) if self.kind == "glob" else name == self.pattern
 
 
-def _stripped(given: Any) -> Any:
-    """Without what changes no byte or says what is usual."""
+def _bytes_of(given: Any) -> Any:
+    """Without what changes no byte, and what is usual."""
     if isinstance(given, dict):
-        kept = {key: _stripped(value) for key, value in given.items() if key not in _FREE}
-        if "num_bits" in kept and "strategy" not in kept and "block_sizes" not in kept and "type" in kept:
-            kept["strategy"] = "tensor" if kept.get("group_size") is None else "group"  # as compressed-tensors has it
+        kept = {str(key): _bytes_of(value) for key, value in given.items() if key not in _FREE}
         return {key: value for key, value in kept.items() if value not in (None, False) and (key, value) != ("symmetric", True)}
-    return [_stripped(one) for one in given] if isinstance(given, list) else _BITS.get(given, given) if isinstance(
-        given, str) else given
+    return [_bytes_of(one) for one in given] if isinstance(given, (list, tuple)) else _BITS.get(given, given)
 
 
-def _row(framework: str, given: Any, word: str, keys: Tuple[str, ...] = ()) -> Choice:
-    """The row of a layer's configuration."""
+def _row(framework: str, word: str, given: Dict[str, Any]) -> Union[Row, str]:
+    """The row of a layer's configuration: all of `given`, or what the row says of its keys."""
     for row in ROWS:
-        mine = {key: row.config.get(key) for key in keys} if keys else row.config
-        if row.framework == framework and _stripped(plain(mine)) == _stripped(plain(given)):
+        if row.framework == framework and _bytes_of({key: row.config.get(key) for key in given}) == _bytes_of(given):
             return row if read_as(row) else f"{row.name} of {framework}"
     return f"{word} of {framework}"
 
 
 def _torchao(config: Dict[str, Any]) -> List[Rule]:
-    def choice(one: Any) -> Choice:
-        return None if one is None else _row("torchao", one, one["_type"])
+    def rule(kind: str, pattern: str, one: Any) -> Rule:
+        return Rule(kind, pattern, one and _row("torchao", one["_type"], {key: one[key] for key in ("_type", "_data")}))
     if config["_type"] != "FqnToConfig":
-        return [Rule("class", "Linear", choice(config))]
+        return [rule("class", "Linear", config)]
     layers = config["_data"].get("fqn_to_config") or config["_data"].get("module_fqn_to_config") or {}
-    rules = [Rule("class", "Linear", choice(one)) if key == "_default" else
-             Rule("re", f"(?:{key[3:]})$", choice(one)) if key.startswith("re:") else
-             Rule("name", key[:-len(".weight")] if key.endswith(".weight") else key, choice(one)) for key, one in layers.items()]
-    return sorted(rules, key=lambda one: ("name", "re", "class").index(one.kind))
+    return [rule("class", "Linear", one) if key == "_default" else rule("re", f"(?:{key[3:]})$", one) if key.startswith("re:")
+            else rule("name", key[:-7] if key.endswith(".weight") else key, one) for key, one in layers.items()]
 
 
 def _compressed(config: Dict[str, Any]) -> List[Rule]:
-    def rule(target: str, choice: Choice) -> List[Rule]:
-        if target.startswith("re:"):
-            return [Rule("re", target[3:], choice)]
-        return [Rule("name", target, choice), Rule("class", target, choice)]
-    kept = [one for target in config.get("ignore") or [] for one in rule(target, None)]
-    rules: List[Rule] = []
-    for key, group in config.get("config_groups", {}).items():
-        word = str(group.get("format") or config.get("format") or key) if isinstance(group, dict) else key
-        one = f"{word} of compressed-tensors"
-        given = group if isinstance(group, dict) else {"targets": group}
-        if isinstance(group, dict) and group.get("weights"):
-            found = _row("compressed-tensors", {name: group.get(name) for name in
-                         ("weights", "input_activations", "output_activations")}, word, ("weights", "input_activations"))
-        else:
-            found = next((row for row in ROWS if row.framework == "compressed-tensors" and row.name == key), one)
-        rules += [each for target in given["targets"] for each in rule(target, found)]
-    if config.get("kv_cache_scheme"):
-        rules.append(Rule("name", "kv_cache_scheme", "a KV cache of compressed-tensors"))
-    return kept + sorted(rules, key=lambda each: ("name", "re", "class").index(each.kind))
+    def rules(targets: List[str], choice: Any) -> List[Rule]:
+        return [Rule("re", target[3:], choice) if target.startswith("re:") else Rule(kind, target, choice)
+                for target in targets for kind in ("name", "class")]
+    found = []
+    for name, group in config["config_groups"].items():
+        if not isinstance(group, dict):  # a preset by its name
+            found += rules(group, next((row for row in ROWS if (row.framework, row.name) == ("compressed-tensors", name)),
+                                       f"{name} of compressed-tensors"))
+            continue
+        tensors = ("weights", "input_activations", "output_activations")
+        found += rules(group["targets"], _row("compressed-tensors", name, {key: group.get(key) for key in tensors}))
+    return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: ("name", "re", "class").index(one.kind))
 
 
 def _hf_quant(config: Dict[str, Any]) -> List[Rule]:
-    def choice(one: Dict[str, Any]) -> Choice:
-        algo, size = one.get("quant_algo"), one.get("group_size") or 0
-        return None if algo is None else next((row for row in ROWS if row.framework == "modelopt" and read_as(row)
-                                               and (row.config["algo"], row.config["group_size"]) == (algo, size)),
-                                              f"{algo} of modelopt")
-    rules = [Rule("glob", one, None) for one in config.get("exclude_modules") or config.get("ignore") or []]
-    rules += [Rule("name", name, choice(one)) for name, one in (config.get("quantized_layers") or {}).items()]
-    if config.get("kv_cache_quant_algo"):
-        rules.append(Rule("name", "kv_cache_quant_algo", f"a KV cache in {config['kv_cache_quant_algo']} of modelopt"))
-    return rules if config.get("quant_algo") == "MIXED_PRECISION" else [*rules, Rule("class", "Linear", choice(config))]
+    def rule(kind: str, pattern: str, one: Dict[str, Any]) -> Rule:
+        algo, size = one["quant_algo"], one.get("group_size") or 0
+        return Rule(kind, pattern, next((row for row in ROWS if row.framework == "modelopt" and read_as(row) and
+                                         (row.config["algo"], row.config["group_size"]) == (algo, size)), f"{algo} of modelopt"))
+    kept = [Rule("glob", one, None) for one in config.get("exclude_modules") or []]
+    some = [rule("name", name, one) for name, one in config.get("quantized_layers", {}).items()]
+    return kept + (some if config["quant_algo"] == "MIXED_PRECISION" else [rule("class", "Linear", config)])
 
 
-def _quant_cfg(config: Dict[str, Any], model: Optional[nn.Module]) -> List[Rule]:
-    """Quantizers by wildcards, of which the last one decides."""
+def _quant_cfg(entries: List[Dict[str, Any]], model: Optional[nn.Module]) -> List[Rule]:
+    """Of the wildcards that match a quantizer, the last one decides."""
     if model is None:
         raise refused("model", "None", "the module, whose quantizers quant_cfg names by wildcards")
-    entries = config["quant_cfg"]
-    if isinstance(entries, dict):  # as ModelOpt had it before 0.45
-        entries = [{"quantizer_name": key, **({"enable": one["enable"]} if set(one) == {"enable"} else {"cfg": one})}
-                   for key, one in entries.items() if key != "default" and isinstance(one, dict)]
-
-    def state(name: str, one: nn.Module) -> Any:
-        cfg, on = None, True
-        for entry in entries:
-            parent = entry.get("parent_class", "nn.Linear")
-            if fnmatch.fnmatchcase(name, entry["quantizer_name"]) and parent == f"nn.{type(one).__name__}":
-                cfg, on = entry.get("cfg") or cfg, entry.get("enable", True)
-        return cfg if on else None
-
     rules = []
     for name, one in linear_layers(model).items():
-        both = {what: state(f"{name}.{what}_quantizer", one) for what in ("weight", "input")}
-        choice = None if both == {"weight": None, "input": None} else _row("modelopt", both, f"{both}", ("weight", "input"))
-        rules.append(Rule("name", name, choice))
+        both: Dict[str, Any] = {"weight": None, "input": None}
+        for entry in entries:
+            for what in both:
+                if fnmatch.fnmatchcase(f"{name}.{what}_quantizer", entry["quantizer_name"]) and entry.get(
+                        "parent_class", "nn.Linear") == f"nn.{type(one).__name__}":
+                    both[what] = entry.get("cfg", both[what]) if entry.get("enable", True) else None
+        rules.append(Rule("name", name, _row("modelopt", repr(both), both) if any(both.values()) else None))
     return rules
 
 
 def _rules(config: Any, model: Optional[nn.Module]) -> List[Rule]:
-    if isinstance(config, PathLike) or (isinstance(config, str) and config.endswith(".json")):
+    if isinstance(config, (str, PathLike)):
         config = json_of(config)
-    if not isinstance(config, (dict, str)) and hasattr(config, "quant_type"):
-        config = config.quant_type  # of transformers
+    config = getattr(config, "quant_type", config)  # of transformers
     if type(config).__module__.startswith("torchao."):
         from torchao.core.config import config_to_dict
         config = config_to_dict(config)
     if hasattr(config, "model_dump"):
         config = config.model_dump(mode="json")  # of compressed-tensors
-    if isinstance(config, dict):
-        for key in ("quantization_config", "quantization"):
-            config = config.get(key, config) if isinstance(config.get(key), dict) else config
-        if config.get("quant_method") == "torchao":
-            config = config["quant_type"]["default"]
-        if "_type" in config:
-            return _torchao(config)
-        if "quant_cfg" in config:
-            return _quant_cfg(config, model)
-        if "quant_algo" in config:
-            return _hf_quant(config)
-        if "config_groups" in config:
-            return _compressed(config)
-    raise refused("config", type(config).__name__, "a configuration of " + listed(FRAMEWORKS[:3]) + ", or a file of it")
-
-
-def _resolved(rules: List[Rule], model: Optional[nn.Module]) -> Iterator[Tuple[str, Choice]]:
-    """What each nn.Linear takes; without a module, the rules' own patterns."""
-    if model is None:
-        for one in rules:
-            if one.kind == "re":
-                raise refused("model", "None", f"the module, for the pattern {one.pattern!r}")
-            yield one.pattern, one.choice
-        return
-    for name, layer in linear_layers(model).items():
-        yield name, next((one.choice for one in rules if one.matches(name, layer)), None)
+    for key in ("quantization_config", "quantization"):
+        config = config.get(key, config)
+    for key in ("kv_cache_scheme", "kv_cache_quant_algo"):
+        if config.get(key):
+            raise refused("config", key, "a KV cache that is not quantized")
+    if config.get("quant_method") == "torchao":
+        config = config["quant_type"]["default"]
+    if "_type" in config:
+        return _torchao(config)
+    if "quant_cfg" in config:
+        return _quant_cfg(config["quant_cfg"], model)
+    return _hf_quant(config) if "quant_algo" in config else _compressed(config)
 
 
 def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool = False) -> Plan:
@@ -181,17 +139,25 @@ def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool =
         _checked.module(model)
     try:
         rules = _rules(config, model)
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise refused("config", f"{type(error).__name__} {error}", "a configuration of " + listed(FRAMEWORKS[:3])) from None
-    layers: Dict[str, Any] = {}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise refused("config", f"{type(config).__name__} ({type(error).__name__} {error})",
+                      f"a configuration of {listed(FRAMEWORKS[:3])}, or a file of it") from None
+    if model is not None:
+        chosen = [(name, next((rule.choice for rule in rules if rule.matches(name, one)), None))
+                  for name, one in linear_layers(model).items()]
+    else:
+        for rule in rules:
+            if rule.kind == "re":
+                raise refused("model", "None", f"the module, for the pattern {rule.pattern!r}")
+        chosen = [(rule.pattern, rule.choice) for rule in rules]
+    layers: Dict[str, Optional[Recipe]] = {}
     near: Dict[str, int] = {}
-    for name, choice in [*_resolved(rules, model), *((one.pattern, one.choice) for one in rules if "kv_cache" in one.pattern)]:
+    for name, choice in chosen:
         if isinstance(choice, str) and not partial:
-            raise refused(f"config {name!r}", choice, listed(
-                f"{row.name} of {row.framework}" for row in ROWS if row.framework in FRAMEWORKS[:3] and read_as(row)))
+            raise refused(f"config {name!r}", choice,
+                          listed(row.name for row in ROWS if choice.endswith(row.framework) and read_as(row)))
         found = read_as(choice) if isinstance(choice, Row) else None
-        if "kv_cache" not in name:
-            layers.setdefault(name, RECIPES[found[0]] if found else None)
+        layers.setdefault(name, RECIPES[found[0]] if found else None)
         if isinstance(choice, Row) and found and not found[1]:
             line = f"{found[0]} is nearest to {choice.name} of {choice.framework}" + (choice.note and f" ({choice.note})")
             near[line] = near.get(line, 0) + 1
