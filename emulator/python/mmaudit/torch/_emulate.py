@@ -261,7 +261,7 @@ class Emulation:
         largest_a = largest_b = None
         if self.whole is not None:
             largest_a, largest_b = _sharded.largest(self.whole, a, b, path, finite=recipe.history > 0)
-            if _sharded.sizes(self.whole)[0] != a.shape[-1]:
+            if _sharded.split_k(self.whole, a):
                 self.split.add(site.layer)
         if recipe.history:
             role = "none" if gradient is None else str(gradient)

@@ -1,9 +1,10 @@
 """A plan as the configuration of a framework."""
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from torch import nn
 
@@ -14,25 +15,7 @@ from ._frameworks import FRAMEWORKS, ROWS, Row, names_of, path_of, row_for, unsc
 from ._recipes import LayerRecipes, Recipe, label
 from ._tensors import formats_of
 
-TE_FILE = '''import transformer_engine.pytorch as te
-from transformer_engine.common import recipe
-
-RECIPES = {{{rows}
-}}
-
-
-def autocast(name):
-    """For the te.Linear of this name: with autocast(name): y = module(x)"""
-    return te.autocast(enabled=name in RECIPES, recipe=RECIPES.get(name))
-'''
-
-
-class LeftOut(NamedTuple):
-    """What the framework can't express."""
-
-    layer: str
-    recipe: str
-    why: str
+Groups = List[Tuple[Row, List[str]]]  #: rows, and the layers of each
 
 
 @dataclass
@@ -44,9 +27,8 @@ class Export:
     data: Dict[str, Any]  #: the same as JSON, which `path` gets
     layers: Dict[str, Tuple[str, str, bool]]  #: by name: recipe, the framework's word for it, whether it has its bytes
     kept: List[str]  #: nn.Linear that the framework leaves as they are
-    left_out: List[LeftOut]
-    notes: List[str] = field(default_factory=list)
-    hf_quant_config: Optional[Dict[str, Any]] = None  #: of ModelOpt: hf_quant_config.json
+    left_out: List[Tuple[str, str, str]]  #: what the framework can't express: layer, recipe, why
+    notes: List[str]
 
     def __str__(self) -> str:
         rows: Dict[Tuple[str, str, bool], List[str]] = {}
@@ -55,12 +37,8 @@ class Export:
         lines = [f"{self.framework}: {len(self.layers)} layers quantized, {len(self.kept)} kept, {len(self.left_out)} left out"]
         lines += [f"  - {word}, {len(names)} layers, {'the bytes of' if exact else 'nearest to'} {recipe}: {', '.join(names)}"
                   for (recipe, word, exact), names in rows.items()]
-        lines += [f"  - left out, {one.recipe}: {one.layer} ({one.why})" for one in self.left_out]
+        lines += [f"  - left out, {recipe}: {layer} ({why})" for layer, recipe, why in self.left_out]
         return "\n".join([*lines, *self.notes])
-
-
-def _name(recipe: Recipe) -> str:
-    return (names_of(recipe) or [label(recipe)])[0]
 
 
 def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
@@ -69,7 +47,11 @@ def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
             if isinstance(one, nn.Linear) and type(one).__name__ != "NonDynamicallyQuantizableLinear"}
 
 
-def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, Optional[Recipe]], List[LeftOut]]:
+def _name(recipe: Recipe) -> str:
+    return (names_of(recipe) or [label(recipe)])[0]
+
+
+def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, Optional[Recipe]], List[Tuple[str, str, str]]]:
     """What each nn.Linear takes, and what the plan says of other modules."""
     if model is None:
         if plan.default is not None or plan.keep_first_last or any(set(key) & set("*?[") for key, _ in plan.layers):
@@ -77,15 +59,12 @@ def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, 
         return dict(plan.layers), []
     _checked.module(model)
     plan.require_matches(model)
-    layers = linear_layers(model)
-    ends = {id(one) for one in list(layers.values())[:1] + list(layers.values())[-1:]} if plan.keep_first_last else set()
-    chosen: Dict[str, Optional[Recipe]] = {}
-    for name, one in layers.items():
-        chosen[name] = None if id(one) in ends else plan.choice(name, type(one).__name__)[1]
-    of_linear = {plan.choice_by(name, type(one).__name__)[2] for name, one in layers.items()}
-    others = [LeftOut(key, _name(recipe), "products outside nn.Linear") for key, recipe in plan.layers
-              if recipe is not None and not unscaled(recipe) and key not in of_linear]
-    return chosen, others
+    found = {name: plan.choice_by(name, type(one).__name__) for name, one in linear_layers(model).items()}
+    ends = [*list(found)[:1], *list(found)[-1:]] if plan.keep_first_last else []
+    keys = [key for _, _, key in found.values()]
+    others = [(key, _name(recipe), "products outside nn.Linear") for key, recipe in plan.layers
+              if recipe is not None and not unscaled(recipe) and key not in keys]
+    return {name: None if name in ends else recipe for name, (_, recipe, _) in found.items()}, others
 
 
 def _evidence(recipes: List[Recipe]) -> List[str]:
@@ -93,122 +72,101 @@ def _evidence(recipes: List[Recipe]) -> List[str]:
     lines: Dict[str, List[str]] = {}
     for one in recipes:
         inst = path_of(one).inst
-        how = f"bits of {one.arch}: {formats_of(one.arch, inst).evidence}"
-        lines.setdefault(how, []).append(next((part for part in inst.split(".") if part.startswith("kind_")), inst))
+        lines.setdefault(f"bits of {one.arch}: {formats_of(one.arch, inst).evidence}", []).append(
+            next((part for part in inst.split(".") if part.startswith("kind_")), inst))
     return [how if how.endswith("recorded") else f"{how}; on that GPU, mmaudit verify --live --inst "
             f"{','.join(dict.fromkeys(names))} proves them" for how, names in sorted(lines.items())]
 
 
-def _torchao(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
-    layers: Dict[str, Any] = {name: row.config for name, row in rows.items()}
+def _torchao(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    layers = {name: row.config for row, names in groups for name in names}
     config: Any = {"_type": "FqnToConfig", "_version": 1, "_data": {"fqn_to_config": {**layers, **dict.fromkeys(kept)}}}
     data = {"quant_method": "torchao", "quant_type": {"default": config}, "modules_to_not_convert": []}
     try:
-        import torchao.prototype.mx_formats  # noqa: F401  # its classes are found by name once it is there
-        from torchao.core.config import config_from_dict
+        import_module("torchao.prototype.mx_formats")  # its classes are found by name once it is there
+        return import_module("torchao.core.config").config_from_dict(config), data
     except ImportError:
         return config, data
-    return config_from_dict(config), data
 
 
-def _by_row(rows: Dict[str, Row]) -> List[Tuple[Row, List[str]]]:
-    return [(row, [name for name, one in rows.items() if one is row]) for row in ROWS if any(one is row for one in rows.values())]
-
-
-def _compressed(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
-    groups = {f"group_{at}": {"targets": names, **row.config} for at, (row, names) in enumerate(_by_row(rows))}
-    formats = {row.config["format"] for row in rows.values()}
-    data = {"quant_method": "compressed-tensors", "format": formats.pop() if len(formats) == 1 else "mixed-precision",
-            "quantization_status": "initialized", "config_groups": groups, "ignore": kept}
+def _compressed(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    formats = list(dict.fromkeys(row.config["format"] for row, _ in groups))
+    data = {"quant_method": "compressed-tensors", "format": formats[0] if len(formats) == 1 else "mixed-precision", "ignore": kept,
+            "config_groups": {f"group_{at}": {"targets": names, **row.config} for at, (row, names) in enumerate(groups)}}
     return data, data
 
 
-def _whole_numbers(given: Any) -> Any:
-    """Keys that JSON has as "-1" as ModelOpt wants them."""
-    if isinstance(given, list):
-        return [_whole_numbers(one) for one in given]
-    return {-1 if key == "-1" else key: _whole_numbers(one) for key, one in given.items()} if isinstance(given, dict) else given
-
-
-def _modelopt(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
-    entries: List[Dict[str, Any]] = [{"quantizer_name": "*", "enable": False}]
-    for name, row in rows.items():
-        entries += [{"quantizer_name": f"{name}.{what}_quantizer", "cfg": row.config[what]} for what in ("weight", "input")]
-    # "max" finds the factor per tensor of activations on a batch; MX needs none.
-    data = {"quant_cfg": entries, "algorithm": None if all(row.name.startswith("MX") for row in rows.values()) else "max"}
-    return _whole_numbers(data), data
-
-
-def _hf_quant_config(rows: Dict[str, Row], kept: List[str]) -> Dict[str, Any]:
+def _modelopt(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
     def of(row: Row) -> Dict[str, Any]:
-        size = row.config["group_size"]
-        return {"quant_algo": row.config["algo"], **({"group_size": size} if size else {})}
-    if len(_by_row(rows)) == 1:
-        found: Dict[str, Any] = {**of(_by_row(rows)[0][0]), "kv_cache_quant_algo": None, "exclude_modules": kept}
+        return {key: row.config[key] for key in ("quant_algo", "group_size") if row.config[key]}
+
+    def whole(cfg: Dict[str, Any]) -> Dict[str, Any]:  # JSON has "-1"
+        blocks = {-1 if key == "-1" else key: value for key, value in cfg.get("block_sizes", {}).items()}
+        return {**cfg, **({"block_sizes": blocks} if blocks else {})}
+    # "max" finds the factor per tensor of activations on a batch; MX needs none.
+    config = {"algorithm": None if all(row.name.startswith("MX") for row, _ in groups) else "max", "quant_cfg": [
+        {"quantizer_name": "*", "enable": False}, *({"quantizer_name": f"{name}.{what}_quantizer", "cfg": whole(row.config[what])}
+                                                    for row, names in groups for name in names for what in ("weight", "input"))]}
+    found: Dict[str, Any] = {"kv_cache_quant_algo": None}  # hf_quant_config.json
+    if len(groups) == 1:
+        found.update(of(groups[0][0]), exclude_modules=kept)
     else:
-        found = {"quant_algo": "MIXED_PRECISION", "kv_cache_quant_algo": None,
-                 "quantized_layers": {name: of(row) for name, row in rows.items()}}
-    return {"producer": {"name": "modelopt"}, "quantization": found}
+        found.update(quant_algo="MIXED_PRECISION", quantized_layers={name: of(row) for row, names in groups for name in names})
+    return config, {"producer": {"name": "modelopt"}, "quantization": found}
 
 
-def _engine(rows: Dict[str, Row], kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
-    def call(row: Row) -> str:
-        return f"recipe.{row.config['recipe']}({', '.join(f'{key}={value}' for key, value in row.config['arguments'].items())})"
-    text = TE_FILE.format(rows="".join(f"\n    {name!r}: {call(row)}," for name, row in rows.items()))
-    return text, {"framework": "transformer-engine", "loaded": "not loaded here", "off": kept,
-                  "autocast": [{**row.config, "modules": names} for row, names in _by_row(rows)], "python": text}
+def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    calls = "".join(f"    {name!r}: recipe.{row.config['recipe']}({', '.join(f'{k}={v}' for k, v in row.config['arguments'].items())}),\n"
+                    for row, names in groups for name in names)
+    text = ("import transformer_engine.pytorch as te\nfrom transformer_engine.common import recipe\n\n"
+            f"RECIPES = {{\n{calls}}}\n\n\ndef autocast(name):\n    \"\"\"With autocast(name): a te.Linear of this name.\"\"\"\n"
+            "    return te.autocast(enabled=name in RECIPES, recipe=RECIPES.get(name))\n")
+    return text, {"framework": "transformer-engine", "loaded": "not loaded here", "off": kept, "python": text,
+                  "autocast": [{**row.config, "modules": names} for row, names in groups]}
 
 
 _MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
 
 
-def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module] = None,
-           path: "str | PathLike[str] | None" = None, *, partial: bool = False) -> Export:
+def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path: "str | PathLike[str] | None",
+           partial: bool) -> Export:
     """Plan.export()."""
     if framework not in FRAMEWORKS:
         raise refused("framework", repr(framework), listed(FRAMEWORKS))
     file = None if path is None else _checked.output_file("path", path)
     chosen, left_out = _choices(plan, model)
     linear = {} if model is None else linear_layers(model)
-    rows: Dict[str, Row] = {}
     layers: Dict[str, Tuple[str, str, bool]] = {}
+    groups: Dict[str, Tuple[Row, List[str]]] = {}
+    recipes: List[Recipe] = []
     for name, recipe in chosen.items():
         if recipe is None or unscaled(recipe):
             continue
-        found, why = row_for(framework, recipe), f"no configuration of {framework}"
-        if found is not None and name in linear:
-            n, k = linear[name].weight.shape
-            if n % found[0].multiple[0] or k % found[0].multiple[1]:
-                why = f"{found[0].name} takes multiples of {found[0].multiple[0]} x {found[0].multiple[1]}, not {n} x {k}"
-                found = None
+        found, shape = row_for(framework, recipe), linear[name].weight.shape if name in linear else (0, 0)
         if found is None:
-            left_out.append(LeftOut(name, _name(recipe), why))
+            left_out.append((name, _name(recipe), f"no configuration of {framework}"))
+        elif any(size % step for size, step in zip(shape, found[0].multiple)):
+            sizes = [" x ".join(map(str, one)) for one in (found[0].multiple, shape)]
+            left_out.append((name, _name(recipe), f"{found[0].name} takes multiples of {sizes[0]}, not {sizes[1]}"))
         else:
-            rows[name], layers[name] = found[0], (_name(recipe), found[0].name, found[1])
+            layers[name] = _name(recipe), found[0].name, found[1]
+            groups.setdefault(found[0].name, (found[0], []))[1].append(name)
+            recipes.append(recipe)
     if left_out and not partial:
-        one, more = left_out[0], f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-        raise refused(f"export {one.layer!r}", f"{one.recipe}, {one.why}{more}",
-                      "layers of nn.Linear in " + listed(dict.fromkeys(name for row in ROWS if row.framework == framework
-                                                                       for name in (*row.exact, *row.nearest)))
-                      + "; partial=True leaves others out")
-    if not rows:
+        (layer, of, why), more = left_out[0], f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        known = dict.fromkeys(name for row in ROWS if row.framework == framework for name in (*row.exact, *row.nearest))
+        raise refused(f"export {layer!r}", f"{of}, {why}{more}",
+                      f"nn.Linear in {listed(known)}; partial=True leaves others out")
+    if not groups:
         raise refused("export", f"no layer to quantize of {len(chosen)}", "a plan with one that the framework can express")
-    kept = [name for name in chosen if name not in rows]
-    config, data = _MAKERS[framework](rows, kept)
-    used = [recipe for name, recipe in chosen.items() if name in rows and recipe is not None]
-    notes = [*_evidence(used), "products outside nn.Linear, such as attention's, stay as the framework has them"]
-    for row, _ in _by_row(rows):
-        notes += [f"{row.name}: {row.note}"] if row.note else []
-    notes += [f"read from {source}" for source in dict.fromkeys(row.source for row in rows.values())]
-    if framework == "transformer-engine":
-        notes.append("not loaded here: the recipe's classes need a GPU")
+    rows, kept = [row for row, _ in groups.values()], [name for name in chosen if name not in layers]
+    config, data = _MAKERS[framework](list(groups.values()), kept)
+    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
+             *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
     floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
-    if floats:
-        notes.append(f"layers in {listed(floats)} are kept: load the module in that type")
-    done = Export(framework, config, data, layers, kept, left_out, notes,
-                  _hf_quant_config(rows, kept) if framework == "modelopt" else None)
+    notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
+    notes += ["not loaded here: its classes need a GPU"] if framework == "transformer-engine" else []
     if file is not None:
         with _checked.written(file) as temporary:
-            whole = data if done.hf_quant_config is None else {**data, "hf_quant_config": done.hf_quant_config}
-            Path(temporary).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-    return done
+            Path(temporary).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    return Export(framework, config, data, layers, kept, left_out, notes)

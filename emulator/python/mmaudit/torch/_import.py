@@ -2,6 +2,7 @@
 import fnmatch
 import re
 import warnings
+from importlib import import_module
 from os import PathLike
 from typing import Any, Dict, List, NamedTuple, Optional, Union
 
@@ -22,16 +23,14 @@ _BITS: Dict[Any, Any] = {"e2m1": [2, 1], "e4m3": [4, 3], "e8m0": [8, 0]}
 class Rule(NamedTuple):
     """Which layers take a row; None: none; a str: what no row has."""
 
-    kind: str  #: of the pattern: name, re (from the start of a name), glob, class
+    kind: str  #: of the pattern: glob, re (from the start of a name), class
     pattern: str
     choice: Union[Row, None, str]
 
     def matches(self, name: str, one: nn.Module) -> bool:
         if self.kind == "class":
             return any(base.__name__ == self.pattern for base in type(one).__mro__)
-        if self.kind == "re":
-            return re.match(self.pattern, name) is not None
-        return fnmatch.fnmatchcase(name, self.pattern) if self.kind == "glob" else name == self.pattern
+        return bool(re.match(self.pattern, name)) if self.kind == "re" else fnmatch.fnmatchcase(name, self.pattern)
 
 
 def _bytes_of(given: Any) -> Any:
@@ -57,31 +56,27 @@ def _torchao(config: Dict[str, Any]) -> List[Rule]:
         return [rule("class", "Linear", config)]
     layers = config["_data"].get("fqn_to_config") or config["_data"].get("module_fqn_to_config") or {}
     return [rule("class", "Linear", one) if key == "_default" else rule("re", f"(?:{key[3:]})$", one) if key.startswith("re:")
-            else rule("name", key[:-7] if key.endswith(".weight") else key, one) for key, one in layers.items()]
+            else rule("glob", key[:-7] if key.endswith(".weight") else key, one) for key, one in layers.items()]
 
 
 def _compressed(config: Dict[str, Any]) -> List[Rule]:
     def rules(targets: List[str], choice: Any) -> List[Rule]:
         return [Rule("re", target[3:], choice) if target.startswith("re:") else Rule(kind, target, choice)
-                for target in targets for kind in ("name", "class")]
+                for target in targets for kind in ("glob", "class")]
     found = []
     for name, group in config["config_groups"].items():
-        if not isinstance(group, dict):  # a preset by its name
-            found += rules(group, next((row for row in ROWS if (row.framework, row.name) == ("compressed-tensors", name)),
-                                       f"{name} of compressed-tensors"))
-            continue
         tensors = ("weights", "input_activations", "output_activations")
         found += rules(group["targets"], _row("compressed-tensors", name, {key: group.get(key) for key in tensors}))
-    return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: ("name", "re", "class").index(one.kind))
+    return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: ("glob", "re", "class").index(one.kind))
 
 
 def _hf_quant(config: Dict[str, Any]) -> List[Rule]:
     def rule(kind: str, pattern: str, one: Dict[str, Any]) -> Rule:
         algo, size = one["quant_algo"], one.get("group_size") or 0
         return Rule(kind, pattern, next((row for row in ROWS if row.framework == "modelopt" and read_as(row) and
-                                         (row.config["algo"], row.config["group_size"]) == (algo, size)), f"{algo} of modelopt"))
+                                         (row.config["quant_algo"], row.config["group_size"]) == (algo, size)), f"{algo} of modelopt"))
     kept = [Rule("glob", one, None) for one in config.get("exclude_modules") or []]
-    some = [rule("name", name, one) for name, one in config.get("quantized_layers", {}).items()]
+    some = [rule("glob", name, one) for name, one in config.get("quantized_layers", {}).items()]
     return kept + (some if config["quant_algo"] == "MIXED_PRECISION" else [rule("class", "Linear", config)])
 
 
@@ -97,7 +92,7 @@ def _quant_cfg(entries: List[Dict[str, Any]], model: Optional[nn.Module]) -> Lis
                 if fnmatch.fnmatchcase(f"{name}.{what}_quantizer", entry["quantizer_name"]) and entry.get(
                         "parent_class", "nn.Linear") == f"nn.{type(one).__name__}":
                     both[what] = entry.get("cfg", both[what]) if entry.get("enable", True) else None
-        rules.append(Rule("name", name, _row("modelopt", repr(both), both) if any(both.values()) else None))
+        rules.append(Rule("glob", name, _row("modelopt", repr(both), both) if any(both.values()) else None))
     return rules
 
 
@@ -106,8 +101,7 @@ def _rules(config: Any, model: Optional[nn.Module]) -> List[Rule]:
         config = json_of(config)
     config = getattr(config, "quant_type", config)  # of transformers
     if type(config).__module__.startswith("torchao."):
-        from torchao.core.config import config_to_dict
-        config = config_to_dict(config)
+        config = import_module("torchao.core.config").config_to_dict(config)
     if hasattr(config, "model_dump"):
         config = config.model_dump(mode="json")  # of compressed-tensors
     for key in ("quantization_config", "quantization"):
@@ -142,16 +136,14 @@ def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool =
     except (KeyError, TypeError, AttributeError) as error:
         raise refused("config", f"{type(config).__name__} ({type(error).__name__} {error})",
                       f"a configuration of {listed(FRAMEWORKS[:3])}, or a file of it") from None
+    chosen: List[Any] = [(rule.pattern, rule.choice) for rule in rules]
     if model is not None:
         chosen = [(name, next((rule.choice for rule in rules if rule.matches(name, one)), None))
                   for name, one in linear_layers(model).items()]
-    else:
-        for rule in rules:
-            if rule.kind == "re":
-                raise refused("model", "None", f"the module, for the pattern {rule.pattern!r}")
-        chosen = [(rule.pattern, rule.choice) for rule in rules]
+    elif any(rule.kind == "re" for rule in rules):
+        raise refused("model", "None", "the module, for regular expressions")
     layers: Dict[str, Optional[Recipe]] = {}
-    near: Dict[str, int] = {}
+    near: List[str] = []
     for name, choice in chosen:
         if isinstance(choice, str) and not partial:
             raise refused(f"config {name!r}", choice,
@@ -159,10 +151,9 @@ def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool =
         found = read_as(choice) if isinstance(choice, Row) else None
         layers.setdefault(name, RECIPES[found[0]] if found else None)
         if isinstance(choice, Row) and found and not found[1]:
-            line = f"{found[0]} is nearest to {choice.name} of {choice.framework}" + (choice.note and f" ({choice.note})")
-            near[line] = near.get(line, 0) + 1
+            near.append(f"{found[0]} is nearest to {choice.name} of {choice.framework}" + (choice.note and f" ({choice.note})"))
     if not any(layers.values()):
         raise refused("config", "no layer to quantize", "one that quantizes some")
-    for line, count in near.items():
-        warnings.warn(f"plan_from: {count} layers: {line}", stacklevel=2)
+    for line in dict.fromkeys(near):
+        warnings.warn(f"plan_from: {near.count(line)} layers: {line}", stacklevel=2)
     return LayerRecipes(None, list(layers.items()))

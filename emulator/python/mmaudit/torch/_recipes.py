@@ -281,7 +281,7 @@ class LayerRecipes:
         Raises: ValueError in one line, which names the layer and the recipe.
         """
         from ._export import export
-        return export(self, framework, model, path, partial=partial)
+        return export(self, framework, model, path, partial)
 
 
 #: The public name, which messages, repr() and the schema say too.

@@ -1,6 +1,6 @@
 """Modules under tensor parallelism (DTensor): each process computes its own part, as each GPU does."""
 import sys
-from typing import Any, Dict, Iterable, Optional, Tuple
+from typing import Any, Iterable, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -9,28 +9,25 @@ from .._refuse import listed, refused
 from ._operator import Path
 
 aten = torch.ops.aten
-#: Which arguments of an operator are A and B.
-_OPERANDS: Dict[Any, Tuple[int, int]] = {
-    **{getattr(aten, name).default: (0, 1) for name in ("mm", "bmm", "mv")},
-    **{getattr(aten, name).default: (1, 2) for name in ("addmm", "baddbmm", "addmv")},
-}
+#: Where A is among the arguments of an operator; B comes next.
+_OPERANDS = {**{getattr(aten, name).default: 0 for name in ("mm", "bmm", "mv")},
+             **{getattr(aten, name).default: 1 for name in ("addmm", "baddbmm", "addmv")}}
+Whole = Tuple[Any, Any]  #: A and B as all processes have them together
 
 
 def _kind() -> Any:
-    """The class DTensor; None while nobody has imported it."""
-    return getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", None)
+    """The class DTensor; of no tensor while nobody has imported it."""
+    return getattr(sys.modules.get("torch.distributed.tensor"), "DTensor", ())
 
 
 def local(x: Tensor) -> Tensor:
     """The part of a DTensor that this process has; another tensor itself."""
-    kind = _kind()
-    return x._local_tensor if kind is not None and isinstance(x, kind) else x
+    return x._local_tensor if isinstance(x, _kind()) else x
 
 
 def among(types: Any) -> bool:
     """Whether one of the classes of an operator's arguments is DTensor."""
-    kind = _kind()
-    return kind is not None and any(issubclass(one, kind) for one in types)
+    return any(issubclass(one, _kind()) for one in types)
 
 
 def finds_shapes(types: Any) -> bool:
@@ -38,20 +35,17 @@ def finds_shapes(types: Any) -> bool:
     return any(one.__name__ == "FakeTensor" for one in types)
 
 
-def sizes(whole: Tuple[Any, Any]) -> Tuple[int, int]:
-    """k and n."""
-    b = whole[1]
-    return (b.shape[0], 1) if b.dim() == 1 else (b.shape[-2], b.shape[-1])
+def split_k(whole: Whole, a: Tensor) -> bool:
+    return bool(whole[0].shape[-1] != a.shape[-1])
 
 
-def whole_operands(func: Any, args: Any, product: bool) -> Optional[Tuple[Any, Any]]:
-    """A and B as all processes have them together, of the product that DTensor is about to split."""
+def whole_operands(func: Any, args: Any, product: bool) -> Optional[Whole]:
+    """Those of the product that DTensor is about to split; None where it has no say in scales."""
     if not product or func is aten._scaled_mm.default:  # whose scales come with it
         return None
-    at = _OPERANDS.get(func)
-    if at is None:
+    if func not in _OPERANDS:
         raise refused("emulate", f"{func} of a DTensor", listed(one.overloadpacket.__name__ for one in _OPERANDS))
-    a, b = args[at[0]], args[at[1]]
+    a, b = args[_OPERANDS[func]:][:2]
     outside = any(isinstance(one, _kind()) and one.device_mesh.get_coordinate() is None for one in (a, b))
     return None if outside else (a, b)
 
@@ -63,10 +57,8 @@ def told(layers: Iterable[str]) -> str:
 
 
 def _largest(x: Any, finite: bool) -> Optional[Tensor]:
-    """The largest magnitude among all processes, of a DTensor of which this one has a part; without NaN and, where asked,
-    infinities."""
-    kind = _kind()
-    if not isinstance(x, kind) or all(one.is_replicate() for one in x.placements):
+    """The largest magnitude of a DTensor among all processes, without NaN and, where asked, infinities."""
+    if not isinstance(x, _kind()) or all(one.is_replicate() for one in x.placements):
         return None
     if any(one.is_partial() for one in x.placements):  # their sum is what is multiplied
         replicate = sys.modules["torch.distributed.tensor"].Replicate()
@@ -79,16 +71,15 @@ def _largest(x: Any, finite: bool) -> Optional[Tensor]:
     return found
 
 
-def largest(whole: Tuple[Any, Any], a: Tensor, b: Tensor, path: Path,
-            finite: bool) -> Tuple[Optional[Tensor], Optional[Tensor]]:
+def largest(whole: Whole, a: Tensor, b: Tensor, path: Path, finite: bool) -> Tuple[Optional[Tensor], Optional[Tensor]]:
     """The largest magnitudes of A and B for a factor of the whole tensor; None where this process has all of it.
 
     a, b: this process's parts, (batch, rows, columns). Raises: ValueError where the parts have other scales than the
     whole: scales of rows under a split k, and blocks or tiles that a boundary cuts.
     """
-    k, n = sizes(whole)
+    k, n = whole[0].shape[-1], whole[1].shape[-1] if whole[1].dim() > 1 else 1
     block = path.scale_block or path.factor_block
-    if a.shape[-1] != k and path.factor_per_lane and not block:
+    if split_k(whole, a) and path.factor_per_lane and not block:
         raise refused("scaling", f"{path.scaling}, with k = {k} split among processes",
                       "column-parallel layers, or scales of tensors or blocks")
     tiles = path.factor_block if path.activations != path.scaling else 0
@@ -96,6 +87,4 @@ def largest(whole: Tuple[Any, Any], a: Tensor, b: Tensor, path: Path,
         if step and part != size and part % step:
             raise refused("scaling", f"{path.scaling}, with {axis} = {size} split into parts of {part}",
                           f"parts that are multiples of {step}")
-    if not path.factor_per_tensor:
-        return None, None
-    return _largest(whole[0], finite), _largest(whole[1], finite)
+    return (_largest(whole[0], finite), _largest(whole[1], finite)) if path.factor_per_tensor else (None, None)
