@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import mmaudit.torch as mt
-from mmaudit.torch._frameworks import FRAMEWORKS, ROWS, read_as
+from mmaudit.torch._frameworks import FRAMEWORKS, ROWS, read_as, unscaled
 
 #: Packages that the tests are against. A machine without one is not the one that .ci/torch.sh makes: that is told.
 LACKING = [name for name in ("torchao", "compressed_tensors") if importlib.util.find_spec(name) is None]
@@ -319,4 +319,4 @@ def test_the_block_of_the_docs_runs_as_it_is_pasted(capsys):
 def test_every_row_says_where_it_was_read_and_has_a_reading():
     names = {name for row in ROWS for name in (*row.exact, *row.nearest)}
     assert len({(row.framework, row.name) for row in ROWS}) == len(ROWS) and all(re.search(r"[0-9]", row.source) for row in ROWS)
-    assert set(mt.RECIPES) - {name for name, one in mt.RECIPES.items() if one.scaling in (None, "none") and one.dtype != "int8-w8a8"} <= names
+    assert {name for name, one in mt.RECIPES.items() if not unscaled(one)} <= names

@@ -137,3 +137,21 @@ def work(rank, world, folder, what):
 @pytest.mark.parametrize("world,what", [(2, (columns, rows, gradients)), (4, (columns,))])
 def test_tensor_parallel(world, what, tmp_path):
     mp.spawn(work, (world, tmp_path, what), world)
+
+
+@pytest.mark.parametrize("plan", ["nvfp4", "fp8-1x128", {"default": "fp8-tensor", "keep_first_last": True}])
+def test_weights_that_come_while_it_runs(plan):
+    """As accelerate offloads them: on meta, and a forward that puts them in their place."""
+    model, x = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 32)), torch.randn(5, 256)
+    with mt.emulate(model, plan), torch.no_grad():
+        expected = model(x)
+    for layer in model[::2]:
+        def put(x, layer=layer, weight=layer.weight, forward=layer.forward):
+            layer.weight = nn.Parameter(weight.detach().clone())
+            d = forward(x)
+            layer.weight = nn.Parameter(weight.detach().to("meta"))
+            return d
+        layer.forward = put
+        layer.weight = nn.Parameter(layer.weight.detach().to("meta"))
+    with mt.emulate(model, plan), torch.no_grad():
+        assert same(model(x), expected)

@@ -2,7 +2,7 @@
 import warnings
 from collections import deque
 from contextlib import ExitStack
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -124,6 +124,7 @@ class Emulation:
         self._forward: Dict[int, _Forward] = {}  #: by the numbers of nodes, of all steps of a training
         self._forwards: Dict[_Forward, _Forward] = {}  #: one of each
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
+        self._ends: List[nn.Linear] = []
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
         self.whole: Optional[Tuple[Any, Any]] = None  #: A and B of all processes, while one computes its part
@@ -143,7 +144,8 @@ class Emulation:
                 "to enter it again once it is left, or another emulate() inside", RuntimeError)
         with ExitStack() as stack:
             linear = [one for one in self.module.modules() if isinstance(one, nn.Linear)] if self.plan.keep_first_last else []
-            self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
+            self._ends = linear[:1] + linear[-1:]
+            self._kept = Storages(one.weight for one in self._ends)
             self._parameters = Storages(self.module.parameters())
             # Not a module's own hooks: these would go along where it is copied or pickled inside.
             self._names = {id(one): (one, name, type(one).__name__) for name, one in named_modules(self.module)}
@@ -198,6 +200,10 @@ class Emulation:
         if self._stack and self._sees(module):
             self._stack.pop()
 
+    def _put(self, x: Tensor, modules: Sequence[nn.Module], layer: str) -> bool:
+        """Whether it is a parameter that one of these, of this name, has got since (accelerate's offloading)."""
+        return any(x in Storages(one.parameters(recurse=False)) for one in modules if self._names[id(one)][1] == layer)
+
     def converted(self, x: Tensor, copy: Tensor) -> None:
         """A weight in another dtype (torch.autocast) is still that weight."""
         for storages in (self._parameters, self._kept):
@@ -210,7 +216,7 @@ class Emulation:
         node, top = _node(), self._stack[-1] if self._stack else None
         if node is None or (top is not None and top.node == node):  # else the backward pass
             site = Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
-            kept = any(one in self._kept for one in operands)
+            kept = any(one in self._kept or self._put(one, self._ends, site.layer) for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
                 known = _Forward(site, kept)
@@ -257,7 +263,8 @@ class Emulation:
             pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
-        scaling_b = path.scaling if b in self._parameters else path.activations
+        own = [one for one, name, _ in self._names.values() if name == site.layer] if path.activations != path.scaling else []
+        scaling_b = path.scaling if b in self._parameters or self._put(b, own, site.layer) else path.activations
         largest_a = largest_b = None
         if self.whole is not None:
             largest_a, largest_b = _sharded.largest(self.whole, a, b, path, finite=recipe.history > 0)
