@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import mmaudit.torch as mt
-from mmaudit.torch._frameworks import FRAMEWORKS, ROWS, read_as, unscaled
+from mmaudit.torch._export import FRAMEWORKS, ROWS, read_as, unscaled
 from mmaudit.torch._import import _bytes_of
 
 #: Packages that the tests are against. A machine without one is not the one that .ci/torch.sh makes: that is told.
@@ -87,7 +87,7 @@ def test_rows_of_torchao_are_what_torchao_writes():
     assert [name for name in NAMES if named[name]] == ["blocks.0.up", "blocks.1.up", "blocks.2.down"]
     whole = choices(mt.plan_from(Nv(), model), model)
     assert set(whole.values()) == {mt.RECIPES["nvfp4-torchao"]}
-    with pytest.raises(ValueError, match="^model: found None, allowed: the module, for regular expressions"):
+    with pytest.raises(ValueError, match="^model: found None, allowed: the module, for regular expressions and names of quantizers$"):
         mt.plan_from(some)
     assert mt.plan_from(Nv()).choice("anything", "Linear")[1] == mt.RECIPES["nvfp4-torchao"]
 
@@ -253,6 +253,9 @@ W4A16 = {"quant_method": "compressed-tensors", "config_groups": {
     ({"quantization": {"quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": "FP8"}},
      "^config: found kv_cache_quant_algo, allowed: a KV cache that is not quantized$"),
     ({"_type": "Int8WeightOnlyConfig", "_version": 2, "_data": {}}, "^config 'head': found Int8WeightOnlyConfig of torchao, "),
+    ({"_type": "NVFP4DynamicActivationNVFP4WeightConfig", "_data": {}}, "^config 'head': found NVFP4Dynamic.* of torchao, "),
+    ({"quant_cfg": [{"quantizer_name": "*", "enable": True}]}, "^config 'head': found .* of modelopt, allowed: "),
+    ({"quant_cfg": {"*weight_quantizer": {"num_bits": 8}}}, "^config: found dict .*, allowed: a configuration of "),
     ({"quant_method": "gptq", "bits": 4}, "^config: found .*, allowed: a configuration of torchao, compressed-tensors, modelopt"),
     (7, r"^config: found int \(.*\), allowed: a configuration of "),
     ({"_type": "FqnToConfig"}, r"^config: found dict \(KeyError '_data'\), allowed: "),

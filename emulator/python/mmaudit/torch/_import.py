@@ -10,13 +10,12 @@ from torch import nn
 
 from .._refuse import listed, refused
 from . import _checked
-from ._export import linear_layers
-from ._frameworks import FRAMEWORKS, ROWS, Row, read_as
+from ._export import FRAMEWORKS, ROWS, Row, linear_layers, read_as
 from ._recipes import RECIPES, LayerRecipes, Plan, Recipe, json_of
 
 #: Fields that change no byte, and other spellings.
 _FREE = ("kernel_preference", "set_inductor_config", "use_triton_kernel", "alg_id", "effective_bits", "enable", "observer",
-         "observer_kwargs", "scale_dtype", "zp_dtype", "format", "targets")
+         "observer_kwargs", "scale_dtype", "zp_dtype")
 _BITS: Dict[Any, Any] = {"e2m1": [2, 1], "e4m3": [4, 3], "e8m0": [8, 0]}
 
 
@@ -37,6 +36,8 @@ def _bytes_of(given: Any) -> Any:
     """Without what changes no byte, and what is usual."""
     if isinstance(given, dict):
         kept = {str(key): _bytes_of(value) for key, value in given.items() if key not in _FREE}
+        if isinstance(given.get("_data"), dict):  # of torchao, which writes all fields: one that lacks is not usual
+            return {**kept, "_data": {key: _bytes_of(value) for key, value in given["_data"].items() if key not in _FREE}}
         return {key: value for key, value in kept.items() if value not in (None, False) and (key, value) != ("symmetric", True)}
     return [_bytes_of(one) for one in given] if isinstance(given, (list, tuple)) else _BITS.get(given, given)
 
@@ -65,34 +66,38 @@ def _compressed(config: Dict[str, Any]) -> List[Rule]:
                 for target in targets for kind in ("glob", "class")]
     found = []
     for name, group in config["config_groups"].items():
-        tensors = ("weights", "input_activations", "output_activations")
-        found += rules(group["targets"], _row("compressed-tensors", name, {key: group.get(key) for key in tensors}))
+        given = {key: group.get(key) for key in ("weights", "input_activations", "output_activations")}
+        found += rules(group["targets"], _row("compressed-tensors", name, given))
     return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: ("glob", "re", "class").index(one.kind))
 
 
 def _hf_quant(config: Dict[str, Any]) -> List[Rule]:
     def rule(kind: str, pattern: str, one: Dict[str, Any]) -> Rule:
-        algo, size = one["quant_algo"], one.get("group_size") or 0
-        return Rule(kind, pattern, next((row for row in ROWS if row.framework == "modelopt" and read_as(row) and
-                                         (row.config["quant_algo"], row.config["group_size"]) == (algo, size)), f"{algo} of modelopt"))
+        given = {key: one.get(key) or 0 for key in ("quant_algo", "group_size")}
+        return Rule(kind, pattern, _row("modelopt", str(given["quant_algo"]), given))
     kept = [Rule("glob", one, None) for one in config.get("exclude_modules") or []]
     some = [rule("glob", name, one) for name, one in config.get("quantized_layers", {}).items()]
     return kept + (some if config["quant_algo"] == "MIXED_PRECISION" else [rule("class", "Linear", config)])
 
 
+def _needed(model: Optional[nn.Module]) -> nn.Module:
+    if model is None:
+        raise refused("model", "None", "the module, for regular expressions and names of quantizers")
+    return model
+
+
 def _quant_cfg(entries: List[Dict[str, Any]], model: Optional[nn.Module]) -> List[Rule]:
     """Of the wildcards that match a quantizer, the last one decides."""
-    if model is None:
-        raise refused("model", "None", "the module, whose quantizers quant_cfg names by wildcards")
     rules = []
-    for name, one in linear_layers(model).items():
+    for name, one in linear_layers(_needed(model)).items():
         both: Dict[str, Any] = {"weight": None, "input": None}
         for entry in entries:
             for what in both:
                 if fnmatch.fnmatchcase(f"{name}.{what}_quantizer", entry["quantizer_name"]) and entry.get(
                         "parent_class", "nn.Linear") == f"nn.{type(one).__name__}":
-                    both[what] = entry.get("cfg", both[what]) if entry.get("enable", True) else None
-        rules.append(Rule("glob", name, _row("modelopt", repr(both), both) if any(both.values()) else None))
+                    both[what] = entry.get("cfg", both[what] or {}) if entry.get("enable", True) else None
+        on = any(one is not None for one in both.values())
+        rules.append(Rule("glob", name, _row("modelopt", repr(both), both) if on else None))
     return rules
 
 
@@ -141,7 +146,7 @@ def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool =
         chosen = [(name, next((rule.choice for rule in rules if rule.matches(name, one)), None))
                   for name, one in linear_layers(model).items()]
     elif any(rule.kind == "re" for rule in rules):
-        raise refused("model", "None", "the module, for regular expressions")
+        _needed(model)
     layers: Dict[str, Optional[Recipe]] = {}
     near: List[str] = []
     for name, choice in chosen:

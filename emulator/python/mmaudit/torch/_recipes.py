@@ -271,14 +271,11 @@ class LayerRecipes:
 
     def export(self, framework: str, model: Optional[nn.Module] = None, path: "str | PathLike[str] | None" = None, *,
                partial: bool = False) -> "Export":
-        """The configuration that a framework takes for this plan.
+        """The configuration that a framework takes for this plan, as an Export.
 
-        Args:
-            framework: "torchao", "modelopt", "compressed-tensors" (which vLLM reads) or "transformer-engine".
-            model: the module; needed where the plan has globs, classes or a default. path: a file that gets the JSON.
-            partial: list what the framework can't express in `.left_out`, instead of refusing it.
-        Returns: Export: `.config` is what the framework takes; printed, whose bytes each layer has and how they are known.
-        Raises: ValueError in one line, which names the layer and the recipe.
+        framework: "torchao", "modelopt", "compressed-tensors" (which vLLM reads) or "transformer-engine". model: the
+        module, needed where the plan has globs or a default. path: a file that gets the JSON. partial: list what the
+        framework can't express in `.left_out`. Raises: else ValueError in one line, which names layer and recipe.
         """
         from ._export import export
         return export(self, framework, model, path, partial)
