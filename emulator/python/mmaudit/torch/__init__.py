@@ -15,11 +15,13 @@ from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
 from ._compare import Comparison, compare
 from ._emulate import Emulation, emulate
+from ._export import Export
+from ._import import plan_from
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Comparison", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
-    "choose_plan", "compare", "emulate", "matmul", "quantize", "tighten",
+    "Comparison", "Emulation", "Export", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
+    "choose_plan", "compare", "emulate", "matmul", "plan_from", "quantize", "tighten",
 ]

@@ -147,7 +147,8 @@ def compare(
     modules that run products, in that order, "plans": {name:
         {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
         decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
-        computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
+        computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss",
+        "all_reduced": layers of which tensor parallelism splits k}}}. limit is
         that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
         is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
         same largest logit (none where one is NaN); both over the last axis of the output, computed in binary64, and None
@@ -203,5 +204,6 @@ def compare(
             "kl": float(divergence.where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None,
             "top1": float(same_largest(mine, logits).double().mean()) if is_logits else None,
             "loss": None if loss is None else float(loss(found)),
+            "all_reduced": sorted(emulation.split),
         }
     return result

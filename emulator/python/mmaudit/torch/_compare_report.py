@@ -3,6 +3,7 @@ import math
 from typing import Any, Dict, List, Mapping, Optional
 
 from .. import _report
+from . import _sharded
 
 
 def _number(value: Optional[float], form: str) -> str:
@@ -32,6 +33,7 @@ def _warnings(plans: Mapping[str, Any]) -> List[str]:
     """Keys that decided on no product, and outputs that are no numbers."""
     lines = [f"{name}: {', '.join(map(repr, row['unmatched']))} decided on no product"
              for name, row in plans.items() if row.get("unmatched")]
+    lines += [_sharded.told(row["all_reduced"]) for row in plans.values() if row.get("all_reduced")][:1]
     return lines + [f"{name}: the output's error is not a number" for name, row in plans.items()
                     if not math.isfinite(row["relative_error"])]
 

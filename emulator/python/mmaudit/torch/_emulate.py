@@ -2,7 +2,7 @@
 import warnings
 from collections import deque
 from contextlib import ExitStack
-from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import (
 )
 
 from .._refuse import refused
-from . import _checked, _settings
+from . import _checked, _settings, _sharded
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe
@@ -80,6 +80,11 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
+        if _sharded.among(types) and func not in _COMPOSITE:  # DTensor splits it, and the part of this process comes here
+            self.owner.whole = _sharded.whole_operands(func, args, func in _PRODUCTS)
+            return NotImplemented
+        if self.owner.whole is not None and _sharded.finds_shapes(types):
+            return func(*args, **kwargs)
         if isinstance(func, HigherOrderOperator):
             name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
             raise refused(
@@ -87,7 +92,10 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
                 "what the dispatcher takes apart, such as scaled_dot_product_attention", NotImplementedError)
         rule = _PRODUCTS.get(func)
         if rule is not None and all(one.layout == torch.strided for one in args if isinstance(one, Tensor)):
-            return rule(self.owner, func, args, kwargs)
+            try:
+                return rule(self.owner, func, args, kwargs)
+            finally:
+                self.owner.whole = None
         if func in _COMPOSITE:
             with self:
                 found = func.decompose(*args, **kwargs)
@@ -116,8 +124,11 @@ class Emulation:
         self._forward: Dict[int, _Forward] = {}  #: by the numbers of nodes, of all steps of a training
         self._forwards: Dict[_Forward, _Forward] = {}  #: one of each
         self._history: Dict[Tuple[Site, str], Deque[Tensor]] = {}
+        self._ends: List[nn.Linear] = []
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
+        self.whole: Optional[Tuple[Any, Any]] = None  #: A and B of all processes, while one computes its part
+        self.split: Set[str] = set()  #: layers of which each process adds a part of k, and an all-reduce the parts
         self._keys: Set[str] = set()
 
     def __reduce__(self) -> Any:
@@ -133,7 +144,8 @@ class Emulation:
                 "to enter it again once it is left, or another emulate() inside", RuntimeError)
         with ExitStack() as stack:
             linear = [one for one in self.module.modules() if isinstance(one, nn.Linear)] if self.plan.keep_first_last else []
-            self._kept = Storages(one.weight for one in linear[:1] + linear[-1:])
+            self._ends = linear[:1] + linear[-1:]
+            self._kept = Storages(one.weight for one in self._ends)
             self._parameters = Storages(self.module.parameters())
             # Not a module's own hooks: these would go along where it is copied or pickled inside.
             self._names = {id(one): (one, name, type(one).__name__) for name, one in named_modules(self.module)}
@@ -158,6 +170,8 @@ class Emulation:
         if self._tell and self._ran and what[0] is None and self.unmatched:
             names = ", ".join(repr(key) for key in self.unmatched)
             warnings.warn(f"plan layers: found {names}, which decided on no product", stacklevel=2)
+        if self._tell and self.split and what[0] is None:
+            warnings.warn(_sharded.told(self.split), stacklevel=2)
         done, self._exit = self._exit, None
         try:
             done.close()
@@ -186,6 +200,10 @@ class Emulation:
         if self._stack and self._sees(module):
             self._stack.pop()
 
+    def _put(self, x: Tensor, modules: Sequence[nn.Module], layer: str) -> bool:
+        """Whether it is a parameter that one of these, of this name, has got since (accelerate's offloading)."""
+        return any(x in Storages(one.parameters(recurse=False)) for one in modules if self._names[id(one)][1] == layer)
+
     def converted(self, x: Tensor, copy: Tensor) -> None:
         """A weight in another dtype (torch.autocast) is still that weight."""
         for storages in (self._parameters, self._kept):
@@ -198,7 +216,7 @@ class Emulation:
         node, top = _node(), self._stack[-1] if self._stack else None
         if node is None or (top is not None and top.node == node):  # else the backward pass
             site = Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
-            kept = any(one in self._kept for one in operands)
+            kept = any(one in self._kept or self._put(one, self._ends, site.layer) for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
                 known = _Forward(site, kept)
@@ -245,12 +263,17 @@ class Emulation:
             pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
-        scaling_b = path.scaling if b in self._parameters else path.activations
+        own = [one for one, name, _ in self._names.values() if name == site.layer] if path.activations != path.scaling else []
+        scaling_b = path.scaling if b in self._parameters or self._put(b, own, site.layer) else path.activations
         largest_a = largest_b = None
+        if self.whole is not None:
+            largest_a, largest_b = _sharded.largest(self.whole, a, b, path, finite=recipe.history > 0)
+            if _sharded.split_k(self.whole, a):
+                self.split.add(site.layer)
         if recipe.history:
             role = "none" if gradient is None else str(gradient)
-            largest_a = self._delayed(site, "a" + role, recipe.history, a)
-            largest_b = self._delayed(site, "b" + role, recipe.history, b)
+            largest_a = self._delayed(site, "a" + role, recipe.history, a, largest_a)
+            largest_b = self._delayed(site, "b" + role, recipe.history, b, largest_b)
         return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
                        scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
 
@@ -264,10 +287,10 @@ class Emulation:
             a, b = (x.to(torch.float32) * scale for x, scale in zip((given["self"], given["mat2"]), scales))
         self._watch(Seen(site, str(func), a.unsqueeze(0), b.unsqueeze(0), d.unsqueeze(0), recipe))
 
-    def _delayed(self, site: Site, role: str, length: int, x: Tensor) -> Tensor:
+    def _delayed(self, site: Site, role: str, length: int, x: Tensor, of_whole: Optional[Tensor]) -> Tensor:
         """The largest of the tensors before, of this one where there is none yet; this one joins them."""
         size = largest_finite(x)
-        now = (size.amax() if size.numel() else x.new_zeros(())).to(torch.float32)
+        now = (size.amax() if size.numel() else x.new_zeros(())).to(torch.float32) if of_whole is None else of_whole
         kept = self._history.setdefault((site, role), deque(maxlen=length))
         largest = torch.stack(list(kept)).amax() if kept else now
         kept.append(now)
