@@ -78,23 +78,6 @@ def test_experts_are_counted_and_have_one_result_however_they_are_run():
         torch.testing.assert_close(one, outputs[0], rtol=0, atol=1e-5)
 
 
-def test_experts_picked_from_all_are_weights():
-    """With scales of 128 x 128 for weights and of 1 x 128 for activations, each way of running experts gives the same."""
-    torch.manual_seed(1)
-    sizes = {**WORDS, "hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 1}
-    net = MixtralForCausalLM(MixtralConfig(**sizes, num_local_experts=2, num_experts_per_tok=1)).eval()
-    seen = {}
-    for how in ("batched_mm", "grouped_mm"):
-        net.set_experts_implementation(how)
-        outputs = []
-        [experts] = [one for name, one in net.named_modules() if name.endswith("experts")]
-        hook = experts.register_forward_hook(lambda _, __, out, outputs=outputs: outputs.append(out))
-        run(net, TOKENS[:, :3], {"layers": {"*.experts": "fp8-1x128"}})
-        hook.remove()
-        seen[how] = outputs[0]
-    assert same_bits(seen["batched_mm"], seen["grouped_mm"])
-
-
 def test_transformers_own_fallback_is_grouped(monkeypatch):
     import transformers.integrations.moe as moe
     net = mixtral()
@@ -107,4 +90,4 @@ def test_transformers_own_fallback_is_grouped(monkeypatch):
         net(TOKENS).logits.square().sum().backward()
     rows = [one for one in emulation.coverage.rows if one.operator == "transformers.grouped_mm_fallback_backward"]
     assert rows and emulation.coverage.multiply_adds("not emulated", backward=True) == 0
-    assert all(one.multiply_adds == 2 * 18 * 2 * 3 * 64 * 96 for one in rows)
+    assert sum(one.multiply_adds for one in rows) == 2 * 2 * 18 * 2 * 3 * 64 * 96
