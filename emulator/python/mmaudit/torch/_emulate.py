@@ -110,7 +110,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
             if found is not NotImplemented:
                 return found
         found = func(*args, **kwargs)
-        if func in (aten._to_copy.default, aten.clone.default) or (func is aten.index.Tensor and args[0].dim() > 2):
+        if func is aten._to_copy.default:
             self.owner.converted(args[0], found)
         else:
             self.owner.missed(func, args, kwargs, found)
@@ -232,7 +232,7 @@ class Emulation:
         return any(x in Storages(one.parameters(recurse=False)) for one in modules if self._names[id(one)][1] == layer)
 
     def converted(self, x: Tensor, copy: Tensor) -> None:
-        """A weight in another dtype (torch.autocast) is still that weight, and so are experts picked from all of them."""
+        """A weight in another dtype (torch.autocast) is still that weight."""
         for storages in (self._parameters, self._kept):
             if x in storages:
                 storages.add(copy)
