@@ -16,13 +16,11 @@ die() {
 make_environment() { [[ -x $scratch/env/bin/pip ]] || python3 -m venv --clear "$scratch/env"; }
 make_environment || { apt-get -q -y install python3-venv && make_environment; } >/dev/null ||
   die "python3 can't make an environment (Debian: python3-venv)"
-"$scratch/env/bin/pip" install --quiet torch==2.13.0 torchao==0.18.0 ml_dtypes safetensors pytest numpy mypy \
-  hypothesis ruff auditwheel || die "pip can't install torch"
-# The packages whose bytes recipes give, with what they import: their own requirements are ten times as much.
-"$scratch/env/bin/pip" install --quiet huggingface_hub tokenizers requests rich regex tqdm loguru pydantic omegaconf pulp \
-  psutil scipy || die "pip can't install what quantizers import"
-"$scratch/env/bin/pip" install --quiet --no-deps transformers==5.24.0 compressed-tensors==0.20.0 \
-  nvidia-modelopt==0.47.0 || die "pip can't install the quantizers"
+"$scratch/env/bin/pip" install --quiet torch==2.13.0 torchao==0.18.0 compressed-tensors==0.20.0 \
+  transformers==5.24.0 ml_dtypes safetensors pytest numpy mypy hypothesis ruff auditwheel || die "pip can't install torch"
+# Recipes give this package's bytes: it comes alone with what its quantizers import.
+"$scratch/env/bin/pip" install --quiet omegaconf pulp rich regex scipy requests psutil || die "pip can't install omegaconf"
+"$scratch/env/bin/pip" install --quiet --no-deps nvidia-modelopt==0.47.0 || die "pip can't install nvidia-modelopt"
 prefix=${MMAUDIT_KEEP:-$scratch/prefix}
 if [[ -x $prefix/bin/mmaudit ]] && "$prefix/bin/mmaudit" --version; then
   echo "    the tool and the library of the stage debian12"
@@ -33,7 +31,7 @@ fi
 library=$(find "$prefix" -name libmmaudit.so -print -quit)
 
 cd emulator/python
-export MMAUDIT_LIBRARY=$library MMAUDIT_TOOL=$prefix/bin/mmaudit PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1
+export MMAUDIT_LIBRARY=$library MMAUDIT_TOOL=$prefix/bin/mmaudit PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1 MMAUDIT_TESTS_PACKAGES=1
 status=0
 "$scratch/env/bin/ruff" check --no-cache . || status=1
 tests/asked.sh "$scratch/env/bin/python" || status=1

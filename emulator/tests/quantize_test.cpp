@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mmaudit/mmaudit.h"
+#include "mmaudit/raw_words.hpp"
 #include "mmaudit/scaled_matmul.hpp"
 
 namespace mmaudit {
@@ -319,6 +320,44 @@ TEST(ScaledMatmul, FactorsOfBlocksJoinTheTotalByOneRounding) {
           std::fma(a.factors[e / 4 * 3 + block] * b.factors[e % 4 * 3 + block], sums[e], expected[e]);
   }
   EXPECT_EQ(d, expected);
+}
+
+/// Sums of one product each of any bits: subnormal, infinite, NaN and halfway between numbers of D among
+/// them.
+TEST(ScaledMatmul, DIsTheSumTimesItsFactorsRoundedOnce) {
+  const auto inst = *find_instruction("mma.m16n8k16.f32.bf16.bf16.f32");
+  const Datapath& datapath = find_datapath(*find_architecture("hopper"), inst)->datapath;
+  const std::uint64_t m = 96, n = 80, k = 16;
+  std::vector<std::uint16_t> a(m * k), b(k * n);
+  std::uint32_t seed = 9;
+  const auto drawn = [&] { return static_cast<std::uint16_t>((seed = seed * 1664525U + 1013904223U) >> 16); };
+  for (std::uint64_t i = 0; i < m; ++i)
+    a[i * k] = i % 8 == 0 ? static_cast<std::uint16_t>(0x3F00 | (drawn() & 0xFF)) : drawn();
+  for (std::uint64_t j = 0; j < n; ++j) b[j] = j % 3 == 0 ? 0x3F80 : drawn();
+  std::vector<float> sums(m * n), of_rows(m), of_columns(n);
+  for (float& x : of_rows) x = std::ldexp(1 + static_cast<float>(drawn() % 8) / 8, drawn() % 40 - 20);
+  for (float& x : of_columns) x = static_cast<float>(drawn()) / 256;
+  Matmul problem;
+  problem.m = m, problem.n = n, problem.k = k;
+  problem.a = a.data(), problem.b = b.data(), problem.d = sums.data();
+  matmul(inst, datapath, problem);
+  for (const Format output : {Format::f32, Format::f16, Format::bf16}) {
+    const FormatSpec to = spec_of(output);
+    std::vector<std::uint8_t> d(m * n * to.storage_bytes()), plain(d.size());
+    problem.epilogue = Epilogue{0.75F, 0, output};
+    problem.d = plain.data();
+    matmul(inst, datapath, problem);
+    problem.epilogue->alpha = 1;
+    problem.d = d.data();
+    scaled_matmul(inst, datapath, problem, {{of_rows.data(), 0, 1, 0}, {of_columns.data(), 0, 1, 0}});
+    for (std::size_t e = 0; e < sums.size(); ++e) {
+      const auto bits_of = [&](float x) { return encode_value(static_cast<double>(x), to); };
+      const float factor = of_rows[e / n] * of_columns[e % n];
+      EXPECT_EQ(load_word(d.data(), to.storage_bytes(), e), bits_of(sums[e] * factor))
+          << sums[e] << " " << factor;
+      EXPECT_EQ(load_word(plain.data(), to.storage_bytes(), e), bits_of(sums[e] * 0.75F)) << sums[e];
+    }
+  }
 }
 
 TEST(ScaledMatmul, SaysWhatItCannot) {

@@ -103,9 +103,9 @@ def test_logits_that_are_nan_are_not_the_same():
         y[0] = float("nan")
         return y
 
-    assert compared(lambda y: y * float("nan"))["plans"]["bf16"]["top1"] == 0
-    assert compared(first_row)["plans"]["bf16"]["top1"] == 0.75
-    masked = compared(lambda y: torch.cat((y, torch.full((4, 1), -torch.inf)), -1))["plans"]["bf16"]
+    assert compared(lambda y: {"logits": y * float("nan")})["plans"]["bf16"]["top1"] == 0
+    assert compared(lambda y: {"logits": first_row(y)})["plans"]["bf16"]["top1"] == 0.75
+    masked = compared(lambda y: {"logits": torch.cat((y, torch.full((4, 1), -torch.inf)), -1)})["plans"]["bf16"]
     assert 0 <= masked["kl"] < 1e-3 and masked["top1"] == 1
 
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "gemm/finisher.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/detail/slices.hpp"
@@ -77,12 +78,13 @@ void store_d(const Job& job, const TilePlace& tile, int sum, const TileSums& sum
   const Matmul& problem = job.problem;
   const std::size_t bytes = job.output.storage_bytes();
   std::uint64_t bits[kTileColumns];
+  const Finisher finished(problem.epilogue.value_or(Epilogue()), job.sum_format);
   for (std::uint64_t i = 0; i < tile.rows; ++i) {
     sums.get_row(sum, i, bits);
     const std::uint64_t first = element(problem, tile, i, 0);
     for (std::uint64_t j = 0; problem.epilogue && j < tile.columns; ++j) {
       const std::uint64_t c = problem.c != nullptr ? load_word(problem.c, bytes, first + j) : 0;
-      bits[j] = finished(*problem.epilogue, bits[j], job.sum_format, c);
+      bits[j] = finished(bits[j], c);
     }
     detail::with_width(bytes, [&](auto known) {
       for (std::uint64_t j = 0; j < tile.columns; ++j) store_word(problem.d, known, first + j, bits[j]);

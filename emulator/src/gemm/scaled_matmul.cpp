@@ -1,30 +1,34 @@
 #include "mmaudit/scaled_matmul.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
+#include "gemm/finisher.hpp"
 #include "gemm/k_slices.hpp"
-#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
 namespace {
 
-/// One element after another of (batch, m, n).
+/// Rows of (batch, m, n), shared among threads: each(matrix, i, index of the row's first element).
 template <typename Each>
-void for_each_element(const Matmul& problem, const Each& each) {
-  for (std::uint64_t matrix = 0, e = 0; matrix < problem.batch; ++matrix)
-    for (std::uint64_t i = 0; i < problem.m; ++i)
-      for (std::uint64_t j = 0; j < problem.n; ++j, ++e) each(matrix, i, j, e);
+void for_each_row(const Matmul& problem, const MatmulOptions& options, const Each& each) {
+  detail::parallel_for(problem.batch * problem.m, options.threads,
+                       [&](std::uint64_t row) { each(row / problem.m, row % problem.m, row * problem.n); });
 }
 
-void write(const Matmul& problem, ScaledSum x, std::uint64_t e) {
-  const Format output = problem.epilogue->output;
-  store_word(problem.d, spec_of(output).storage_bytes(), e,
-             finished({x.factor, 0, output}, std::bit_cast<std::uint32_t>(x.sum), spec_of(Format::f32), 0));
+/// D of one row, where sum(j) gives a sum and what it is multiplied by.
+template <typename Sum>
+void write_row(const Matmul& problem, const FastStore& bits, std::uint64_t first, const Sum& sum) {
+  detail::with_width(spec_of(problem.epilogue->output).storage_bytes(), [&](auto width) {
+    for (std::uint64_t j = 0; j < problem.n; ++j) {
+      const ScaledSum x = sum(j);
+      store_word(problem.d, width, first + j, bits(x.factor * x.sum));
+    }
+  });
 }
 
 void by_blocks(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
@@ -42,12 +46,16 @@ void by_blocks(const Instruction& instruction, const Datapath& datapath, const M
     part.a = a.data(), part.b = b.data();
     matmul(instruction, datapath, part, options);
     const std::uint64_t block = first / factors.block;
-    for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
-      const float factor = factors.a.at(matrix, i, block) * factors.b.at(matrix, j, block);
-      totals[e] = std::fma(factor, sums[e], totals[e]);
+    for_each_row(problem, options, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t row) {
+      const float of_a = factors.a.at(matrix, i, block);
+      for (std::uint64_t j = 0, e = row; j < problem.n; ++j, ++e)
+        totals[e] = std::fma(of_a * factors.b.at(matrix, j, block), sums[e], totals[e]);
     });
   }
-  for (std::uint64_t e = 0; e < elements; ++e) write(problem, {totals[e]}, e);
+  const FastStore bits(problem.epilogue->output);
+  for_each_row(problem, options, [&](std::uint64_t, std::uint64_t, std::uint64_t row) {
+    write_row(problem, bits, row, [&](std::uint64_t j) { return ScaledSum{totals[row + j]}; });
+  });
 }
 
 }  // namespace
@@ -87,9 +95,13 @@ void scaled_matmul(const Instruction& instruction, const Datapath& datapath, con
   plain.d = sums.data();
   matmul(instruction, datapath, plain, options);
   const FastDecode sum_of(format);
-  for_each_element(problem, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t j, std::uint64_t e) {
-    const auto sum = static_cast<float>(sum_of.at(sums.data(), e));
-    write(problem, scaled_sum(sum, factors.a.at(matrix, i, 0), factors.b.at(matrix, j, 0), factors.order), e);
+  const FastStore bits(problem.epilogue->output);
+  for_each_row(problem, options, [&](std::uint64_t matrix, std::uint64_t i, std::uint64_t row) {
+    const float of_a = factors.a.at(matrix, i, 0);
+    write_row(problem, bits, row, [&](std::uint64_t j) {
+      const auto sum = static_cast<float>(sum_of.at(sums.data(), row + j));
+      return scaled_sum(sum, of_a, factors.b.at(matrix, j, 0), factors.order);
+    });
   });
 }
 

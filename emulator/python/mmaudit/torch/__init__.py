@@ -10,16 +10,19 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
     _found = f"torch {_torch.__version__}"
     raise _refused("mmaudit.torch", _found, "torch 2.6 or newer (pip install torch)", ImportError)
 
-from ._capture import capture
+from ._capture import Captured, capture
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
 from ._compare import Comparison, compare
+from ._coverage import Coverage, CoverageRow
 from ._emulate import Emulation, emulate
+from ._export import Export
+from ._import import plan_from
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Comparison", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
-    "choose_plan", "compare", "emulate", "matmul", "quantize", "tighten",
+    "Captured", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe", "Tightened",
+    "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "matmul", "plan_from", "quantize", "tighten",
 ]

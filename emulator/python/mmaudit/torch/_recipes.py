@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Union
 
 from torch import nn
 
@@ -15,6 +15,9 @@ from .._refuse import listed, refused
 from . import _checked
 from ._checked import named_modules
 from ._operator import find_path
+
+if TYPE_CHECKING:
+    from ._export import Export
 
 SCHEMA = "mmaudit.plan/1"
 
@@ -146,7 +149,7 @@ def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
     return out
 
 
-def _json_of(path: "str | PathLike[str]") -> Any:
+def json_of(path: "str | PathLike[str]") -> Any:
     """What a file of JSON holds; of keys that come twice, one would be lost."""
     def once(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
         out: Dict[str, Any] = {}
@@ -199,7 +202,7 @@ class LayerRecipes:
         if isinstance(given, LayerRecipes):
             return given
         if isinstance(given, PathLike) or (isinstance(given, str) and given.endswith(".json")):
-            given = _json_of(given)
+            given = json_of(given)
         if isinstance(given, (str, Recipe)):
             return cls(recipe_of("plan", given))
         if not isinstance(given, Mapping):
@@ -265,6 +268,17 @@ class LayerRecipes:
         """to_json() as a file, that of() and emulate() take by its name."""
         with _checked.written(_checked.output_file("path", path)) as file:
             Path(file).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def export(self, framework: str, model: Optional[nn.Module] = None, path: "str | PathLike[str] | None" = None, *,
+               partial: bool = False) -> "Export":
+        """The configuration that a framework takes for this plan, as an Export.
+
+        framework: "torchao", "modelopt", "compressed-tensors" (which vLLM reads) or "transformer-engine". model: the
+        module, needed where the plan has globs or a default. path: a file that gets the JSON. partial: list what the
+        framework can't express in `.left_out`. Raises: else ValueError in one line, which names layer and recipe.
+        """
+        from ._export import export
+        return export(self, framework, model, path, partial)
 
 
 #: The public name, which messages, repr() and the schema say too.

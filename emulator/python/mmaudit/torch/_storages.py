@@ -4,11 +4,13 @@ from typing import Any, Iterable, Set
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from ._sharded import local
+
 
 def _storage(x: Tensor) -> Any:
     """Equal for tensors that share memory. An address is not: a later tensor may stand at it."""
     try:
-        return StorageWeakRef(x.untyped_storage())  # type: ignore[no-untyped-call, unused-ignore]
+        return StorageWeakRef(local(x).untyped_storage())  # type: ignore[no-untyped-call, unused-ignore]
     except (NotImplementedError, RuntimeError):
         return id(x)  # a sparse tensor has no storage
 

@@ -1,0 +1,221 @@
+"""A plan as the configuration of a framework: frameworks.json has a row per framework and way of scaling."""
+import json
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from pathlib import Path as File
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from torch import nn
+
+from .._refuse import listed, refused
+from . import _checked
+from ._checked import named_modules
+from ._operator import Path, find_path
+from ._recipes import RECIPES, LayerRecipes, Recipe, label
+from ._tensors import formats_of
+
+
+class Row(NamedTuple):
+    """A layer's configuration in a framework."""
+
+    framework: str
+    name: str  #: the framework's own word
+    config: Dict[str, Any]  #: all fields, as the framework writes them
+    exact: Sequence[str]  #: recipes with the bytes of the framework
+    nearest: Sequence[str]  #: recipes that it comes next to; the first one that RECIPES has is what it is read as
+    source: str  #: the version that it was read from
+    multiple: Sequence[int] = (1, 1)  #: n and k of a weight that the framework quantizes are multiples of these
+    written: bool = True  #: else only read
+    note: str = ""
+
+
+ROWS: List[Row] = [Row(**one) for one in json.loads(File(__file__).with_name("frameworks.json").read_text(encoding="utf-8"))]
+FRAMEWORKS = tuple(dict.fromkeys(row.framework for row in ROWS))
+
+
+def path_of(recipe: Recipe) -> Path:
+    return find_path(recipe.arch, recipe.dtype, recipe.scaling, recipe.policy)
+
+
+def unscaled(recipe: Recipe) -> bool:
+    """Whether its elements are the numbers themselves, in a narrower type (bf16): nothing that frameworks quantize."""
+    path = path_of(recipe)
+    return not (path.scale or path.factor_per_lane or path.factor_per_tensor)
+
+
+def names_of(recipe: Recipe) -> List[str]:
+    """Names in RECIPES under which a layer gets the same elements, scales and order of sums, that recipe's GPU first."""
+    def arithmetic(one: Recipe) -> Tuple[Any, ...]:
+        return one.dtype, path_of(one).scaling, one.policy, one.history
+    same = [name for name, one in RECIPES.items() if arithmetic(one) == arithmetic(recipe)]
+    return sorted(same, key=lambda name: RECIPES[name].arch != recipe.arch)
+
+
+def row_for(framework: str, recipe: Recipe) -> Optional[Tuple[Row, bool]]:
+    """The row of a recipe, and whether it has the recipe's bytes."""
+    names, rows = names_of(recipe), [row for row in ROWS if row.framework == framework and row.written]
+    return next(((row, exact) for exact in (True, False) for row in rows
+                 if any(name in (row.exact if exact else row.nearest) for name in names)), None)
+
+
+def read_as(row: Row) -> Optional[Tuple[str, bool]]:
+    """The recipe that a row is read as, and whether it has the row's bytes; None while RECIPES has none."""
+    return next(((name, name in row.exact) for name in (*row.exact, *row.nearest) if name in RECIPES), None)
+
+
+Groups = List[Tuple[Row, List[str]]]  #: rows, and the layers of each
+
+
+@dataclass
+class Export:
+    """plan.export() returns it; printed, a report."""
+
+    framework: str
+    config: Any  #: what the framework takes: an object of torchao, else a dictionary; for Transformer Engine, Python
+    data: Dict[str, Any]  #: the same as JSON, which `path` gets
+    layers: Dict[str, Tuple[str, str, bool]]  #: by name: recipe, the framework's word for it, whether it has its bytes
+    kept: List[str]  #: nn.Linear that the framework leaves as they are
+    left_out: List[Tuple[str, str, str]]  #: what the framework can't express: layer, recipe, why
+    notes: List[str]
+
+    def __str__(self) -> str:
+        rows: Dict[Tuple[str, str, bool], List[str]] = {}
+        for name, one in self.layers.items():
+            rows.setdefault(one, []).append(name)
+        lines = [f"{self.framework}: {len(self.layers)} layers quantized, {len(self.kept)} kept, {len(self.left_out)} left out"]
+        lines += [f"  - {word}, {len(names)} layers, {'the bytes of' if exact else 'nearest to'} {recipe}: {', '.join(names)}"
+                  for (recipe, word, exact), names in rows.items()]
+        lines += [f"  - left out, {recipe}: {layer} ({why})" for layer, recipe, why in self.left_out]
+        return "\n".join([*lines, *self.notes])
+
+
+def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
+    """What frameworks quantize by default. The projection inside nn.MultiheadAttention is run by that module."""
+    return {name: one for name, one in named_modules(model)
+            if isinstance(one, nn.Linear) and type(one).__name__ != "NonDynamicallyQuantizableLinear"}
+
+
+def _name(recipe: Recipe) -> str:
+    return (names_of(recipe) or [label(recipe)])[0]
+
+
+def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, Optional[Recipe]], List[Tuple[str, str, str]]]:
+    """What each nn.Linear takes, and what the plan says of other modules."""
+    if model is None:
+        if plan.default is not None or plan.keep_first_last or any(set(key) & set("*?[") for key, _ in plan.layers):
+            raise refused("model", "None", "the module, for a plan with globs, keep_first_last or a default")
+        return dict(plan.layers), []
+    _checked.module(model)
+    plan.require_matches(model)
+    found = {name: plan.choice_by(name, type(one).__name__) for name, one in linear_layers(model).items()}
+    ends = [*list(found)[:1], *list(found)[-1:]] if plan.keep_first_last else []
+    keys = [key for _, _, key in found.values()]
+    others = [(key, _name(recipe), "products outside nn.Linear") for key, recipe in plan.layers
+              if recipe is not None and not unscaled(recipe) and key not in keys]
+    return {name: None if name in ends else recipe for name, (_, recipe, _) in found.items()}, others
+
+
+def _evidence(recipes: List[Recipe]) -> List[str]:
+    """How the bits of each GPU are known, and how its owner proves them."""
+    lines: Dict[str, List[str]] = {}
+    for one in recipes:
+        inst = path_of(one).inst
+        lines.setdefault(f"bits of {one.arch}: {formats_of(one.arch, inst).evidence}", []).append(
+            next((part for part in inst.split(".") if part.startswith("kind_")), inst))
+    return [how if how.endswith("recorded") else f"{how}; on that GPU, mmaudit verify --live --inst "
+            f"{','.join(dict.fromkeys(names))} proves them" for how, names in sorted(lines.items())]
+
+
+def _torchao(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    layers = {name: row.config for row, names in groups for name in names}
+    config: Any = {"_type": "FqnToConfig", "_version": 1, "_data": {"fqn_to_config": {**layers, **dict.fromkeys(kept)}}}
+    data = {"quant_method": "torchao", "quant_type": {"default": config}, "modules_to_not_convert": []}
+    try:
+        import_module("torchao.prototype.mx_formats")  # its classes are found by name once it is there
+        return import_module("torchao.core.config").config_from_dict(config), data
+    except ImportError:
+        return config, data
+
+
+def _compressed(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    formats = list(dict.fromkeys(row.config["format"] for row, _ in groups))
+    data = {"quant_method": "compressed-tensors", "format": formats[0] if len(formats) == 1 else "mixed-precision", "ignore": kept,
+            "config_groups": {f"group_{at}": {"targets": names, **row.config} for at, (row, names) in enumerate(groups)}}
+    return data, data
+
+
+def _modelopt(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    def of(row: Row) -> Dict[str, Any]:
+        return {key: row.config[key] for key in ("quant_algo", "group_size") if row.config[key]}
+
+    def whole(cfg: Dict[str, Any]) -> Dict[str, Any]:  # JSON has "-1"
+        blocks = {-1 if key == "-1" else key: value for key, value in cfg.get("block_sizes", {}).items()}
+        return {**cfg, **({"block_sizes": blocks} if blocks else {})}
+    # "max" finds the factor per tensor of activations on a batch; MX needs none.
+    config = {"algorithm": None if all(row.name.startswith("MX") for row, _ in groups) else "max", "quant_cfg": [
+        {"quantizer_name": "*", "enable": False}, *({"quantizer_name": f"{name}.{what}_quantizer", "cfg": whole(row.config[what])}
+                                                    for row, names in groups for name in names for what in ("weight", "input"))]}
+    found: Dict[str, Any] = {"kv_cache_quant_algo": None}  # hf_quant_config.json
+    if len(groups) == 1:
+        found.update(of(groups[0][0]), exclude_modules=kept)
+    else:
+        found.update(quant_algo="MIXED_PRECISION", quantized_layers={name: of(row) for row, names in groups for name in names})
+    return config, {"producer": {"name": "modelopt"}, "quantization": found}
+
+
+def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
+    calls = "".join(f"    {name!r}: recipe.{row.config['recipe']}({', '.join(f'{k}={v}' for k, v in row.config['arguments'].items())}),\n"
+                    for row, names in groups for name in names)
+    text = ("import transformer_engine.pytorch as te\nfrom transformer_engine.common import recipe\n\n"
+            f"RECIPES = {{\n{calls}}}\n\n\ndef autocast(name):\n    \"\"\"With autocast(name): a te.Linear of this name.\"\"\"\n"
+            "    return te.autocast(enabled=name in RECIPES, recipe=RECIPES.get(name))\n")
+    return text, {"framework": "transformer-engine", "loaded": "not loaded here", "off": kept, "python": text,
+                  "autocast": [{**row.config, "modules": names} for row, names in groups]}
+
+
+_MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
+
+
+def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path: "str | PathLike[str] | None",
+           partial: bool) -> Export:
+    """Plan.export()."""
+    if framework not in FRAMEWORKS:
+        raise refused("framework", repr(framework), listed(FRAMEWORKS))
+    file = None if path is None else _checked.output_file("path", path)
+    chosen, left_out = _choices(plan, model)
+    linear = {} if model is None else linear_layers(model)
+    layers: Dict[str, Tuple[str, str, bool]] = {}
+    groups: Dict[str, Tuple[Row, List[str]]] = {}
+    recipes: List[Recipe] = []
+    for name, recipe in chosen.items():
+        if recipe is None or unscaled(recipe):
+            continue
+        found, shape = row_for(framework, recipe), linear[name].weight.shape if name in linear else (0, 0)
+        if found is None:
+            left_out.append((name, _name(recipe), f"no configuration of {framework}"))
+        elif any(size % step for size, step in zip(shape, found[0].multiple)):
+            sizes = [" x ".join(map(str, one)) for one in (found[0].multiple, shape)]
+            left_out.append((name, _name(recipe), f"{found[0].name} takes multiples of {sizes[0]}, not {sizes[1]}"))
+        else:
+            layers[name] = _name(recipe), found[0].name, found[1]
+            groups.setdefault(found[0].name, (found[0], []))[1].append(name)
+            recipes.append(recipe)
+    if left_out and not partial:
+        (layer, of, why), more = left_out[0], f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        known = dict.fromkeys(name for row in ROWS if row.framework == framework for name in (*row.exact, *row.nearest))
+        raise refused(f"export {layer!r}", f"{of}, {why}{more}",
+                      f"nn.Linear in {listed(known)}; partial=True leaves others out")
+    if not groups:
+        raise refused("export", f"no layer to quantize of {len(chosen)}", "a plan with one that the framework can express")
+    rows, kept = [row for row, _ in groups.values()], [name for name in chosen if name not in layers]
+    config, data = _MAKERS[framework](list(groups.values()), kept)
+    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
+             *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
+    floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
+    notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
+    notes += ["not loaded here: its classes need a GPU"] if framework == "transformer-engine" else []
+    if file is not None:
+        with _checked.written(file) as temporary:
+            File(temporary).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    return Export(framework, config, data, layers, kept, left_out, notes)
