@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import (
 
 from .._refuse import refused
 from . import _checked, _settings
+from ._cached import Products
 from ._checked import named_modules
 from ._operator import find_path, largest_finite, matmul, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe
@@ -119,6 +120,7 @@ class Emulation:
         self._exit: Optional[ExitStack] = None
         self._tell, self._ran = tell, False
         self._keys: Set[str] = set()
+        self.cache: Optional[Products] = None  #: of the search for a plan
 
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
@@ -245,12 +247,16 @@ class Emulation:
             pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
             dtype = "-".join(pair)
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
-        scaling_b = path.scaling if b in self._parameters else path.activations
+        is_weight = b in self._parameters
+        scaling_b = path.scaling if is_weight else path.activations
         largest_a = largest_b = None
         if recipe.history:
             role = "none" if gradient is None else str(gradient)
             largest_a = self._delayed(site, "a" + role, recipe.history, a)
             largest_b = self._delayed(site, "b" + role, recipe.history, b)
+        if self.cache is not None and not recipe.history and a.device.type == b.device.type == "cpu":
+            return self.cache.product(a, b, out, is_weight, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
+                                      scaling_b=scaling_b, policy=recipe.policy)
         return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
                        scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
 
