@@ -14,7 +14,7 @@ MOST_BYTES = 1 << 30
 def _digest(x: Tensor) -> bytes:
     """Of the numbers of a tensor, row by row, and of its shape."""
     kind = hashlib.blake2b(f"{x.dtype}{tuple(x.shape)}".encode(), digest_size=16)
-    kind.update(x.detach().contiguous().reshape(-1).view(torch.uint8).numpy())
+    kind.update(x.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return kind.digest()
 
 
@@ -23,7 +23,7 @@ class Products:
     than MOST_BYTES. Equal keys are equal numbers, so nothing depends on which layers ran before."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        self._kept: "OrderedDict[Hashable, Tuple[Any, int]]" = OrderedDict()
+        self._kept: OrderedDict[Hashable, Tuple[Any, int]] = OrderedDict()
         self._of_weights: Dict[Hashable, Tuple[Tensor, bytes]] = {}
         self._most, self._bytes = most, 0
         self.found, self.computed = 0, 0

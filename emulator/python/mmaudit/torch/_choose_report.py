@@ -12,6 +12,7 @@ from ._search import Search, Try
 from ._tighten import Tightened
 
 SCHEMA = "mmaudit.choice/1"
+_WEAK = ("literature", "hypothesis")
 
 
 def _bytes(count: float) -> str:
@@ -104,14 +105,18 @@ class Chosen(Tightened):
                         for one, _ in self._taken() if not one.published and one.recipe is not None]
 
     def _evidence(self) -> Dict[str, Any]:
-        rows = [[one.name, one.inst, _report.cell(one.evidence, "note" if one.evidence in ("literature", "hypothesis") else "good",
-                                                  one.source), f"mmaudit verify --live --inst {one.inst}"]
-                for one, _ in self._taken() if one.recipe is not None]
-        weak = [one.name for one, _ in self._taken() if one.evidence in ("literature", "hypothesis")]
-        notes = [f"{' and '.join(weak)}: no GPU was recorded; the bits rest on literature. Who has the GPU proves them by the "
-                 "command."] if weak else []
+        taken = [one for one, _ in self._taken() if one.recipe is not None]
+        rows = [[one.name, _report.cell(one.evidence, "note" if one.evidence in _WEAK else "good", one.source), one.inst]
+                for one in taken]
+        weak = [one for one in taken if one.evidence in _WEAK]
+        notes = [f"{' and '.join(one.name for one in weak)}: no GPU was recorded. Who has one proves the bits of these layers:",
+                 self._proof(weak)] if weak else []
         return {"title": "How the bits are known", "notes": notes,
-                "tables": [_report.table(["Type", "Instruction", "Known from", "Proof on that GPU"], rows)]}
+                "tables": [_report.table(["Type", "Known from", "Instruction"], rows)]}
+
+    @staticmethod
+    def _proof(of: List[Candidate]) -> str:
+        return f"mmaudit verify --live --inst {','.join(one.inst for one in of)}"
 
     def _plans(self) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         one = self.limits
@@ -163,7 +168,7 @@ class Chosen(Tightened):
                  "tables": [_report.table(["Layer", "Takes", "Multiply-adds", *headers], rows, ["Multiply-adds", *headers])]}]
 
     def report(self) -> Dict[str, Any]:
-        names, total = list(self.by_name), len(self.by_name)
+        total = len(self.by_name)
         keys: Dict[Optional[Recipe], List[str]] = {}
         for key, recipe in self.plan.layers:
             keys.setdefault(recipe, []).append(key or "module")
@@ -213,7 +218,7 @@ class Chosen(Tightened):
                    "alone": {search.costs.candidates[at].name: error for at, error in search.alone[i].items()}
                    if i < len(search.alone) else {}} for i, name in enumerate(self.by_name)]
         evidence = [{"type": one.name, "instruction": one.inst, "evidence": one.evidence, "source": one.source,
-                     "command": f"mmaudit verify --live --inst {one.inst}"} for one, _ in self._taken() if one.recipe]
+                     "command": self._proof([one])} for one, _ in self._taken() if one.recipe]
         found = {"schema": SCHEMA, "date": self.date, "arch": search.costs.arch, "interrupted": self.interrupted,
                  "limit": {"field": limit.field, "bound": limit.bound, "over": "mean" if limit.mean else "worst"},
                  "verdict": self._verdict()["headline"], "share_missed": self.missed, "batches": self.batches, "runs": self.runs,

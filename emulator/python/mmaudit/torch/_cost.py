@@ -11,7 +11,7 @@ from .._operations import architectures
 from .._operations import list as list_of
 from .._refuse import refused
 from ._operator import Path, find_path
-from ._recipes import Recipe, label
+from ._recipes import RECIPES, Recipe, label
 
 #: Of choose_plan() where no dtype is given: those of them that the GPU has.
 USUAL = ("nvf4", "mxf8", "e4m3", "bf16", "f16")
@@ -117,7 +117,8 @@ class Costs:
         asked = names_of("dtype", dtype)
         for one in asked or USUAL:
             before, why = len(found), ""
-            for scaling, how in product(names_of("scale", scale) or [None], names_of("policy", policy) or ["plain"]):
+            scalings: List[Optional[str]] = [*names_of("scale", scale)] or [None]
+            for scaling, how in product(scalings, names_of("policy", policy) or ["plain"]):
                 try:
                     path = find_path(arch, one, scaling, how)
                 except ValueError as error:
@@ -127,7 +128,7 @@ class Costs:
                     continue
                 found.append(self._candidate(Recipe(arch, one, scaling, how), path, scaling))
             if len(found) == before and asked:
-                self.missing.append(f"{arch} has no {one}{' so' if scale or policy else ''}: {why}")
+                self.missing.append(f"{arch} lacks {one}, which is left out: {why.rpartition(': ')[2]}")
         if not asked and any(one.recipe is not None and one.recipe.dtype == "bf16" for one in found):
             found = [one for one in found if one.recipe is None or one.recipe.dtype != "f16"]
         if not asked and any(one.recipe is not None and one.recipe.dtype == "mxf8" for one in found):
@@ -141,6 +142,11 @@ class Costs:
         known = _library.instruction(self.arch, path.inst)
         fma = self.peaks.of_path(path)
         name = label(recipe) + (f" {scaling}" if scaling else "")
+        for one in RECIPES.values():  # which a plan's file then names
+            if (one.arch, one.dtype, one.policy, one.history) == (recipe.arch, recipe.dtype, recipe.policy, 0) and (
+                    find_path(one.arch, one.dtype, one.scaling, one.policy).scaling == path.scaling):
+                recipe = one
+                break
         return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0, _bits(path))
 
     @property

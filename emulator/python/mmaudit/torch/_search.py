@@ -1,6 +1,6 @@
 """The cheapest assignment of candidates to layers that a measurement admits."""
 import math
-from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import Tensor
 
@@ -47,9 +47,10 @@ class Search:
         self.costs, self.names, self.layers, self._measure, self._tell = costs, names, layers, measure, tell
         self._alone = alone
         self.tries: Dict[Assignment, Try] = {}
-        self.best: "Try | None" = None
+        self.best: Optional[Try] = None
         self.uniform: List[Try] = []
         self.alone: List[Dict[int, float]] = []  #: relative error of the output by layer and candidate
+        self.guessed: Dict[int, Tuple[int, float]] = {}  #: candidates whose errors alone are these of another, times so much
         self.dropped: Dict[int, Tuple[int, str]] = {}  #: candidates, for which another of the same speed stands, and why
         self.done = False
         self._price = [[costs.of(layer, one) for one in costs.candidates] for layer in layers]
@@ -121,18 +122,25 @@ class Search:
         return [one for one in range(self._kept + 1) if one not in self.dropped]
 
     def _estimate(self) -> None:
-        """What the output errs by where one layer alone takes a candidate."""
+        """What the output errs by where one layer alone takes a candidate. A candidate that everywhere errs by less than
+        a tenth of the cheapest one within the limit is taken to err in proportion to that one."""
+        errors = [one.found.error for one in self.uniform]
+        scale = next((at for at, one in enumerate(self.uniform) if one.found.within and at not in self.dropped), 0)
+        small = [at for at, error in enumerate(errors) if scale < at < self._kept and error < errors[scale] / 10]
         for i in range(len(self.alone), len(self.layers)):
             self.alone.append({self._kept: 0.0})
             for one in self._open(i):
-                if one != self._kept:
+                if one in small:
+                    self.guessed[one] = (scale, errors[one] / errors[scale])
+                elif one != self._kept:
                     found = self._alone({self.names[i]: self.costs.candidates[one]})
                     self.alone[i][one] = found if math.isfinite(found) else 1e30
                     self._tell(f"layer {i + 1} of {len(self.layers)} alone")
 
     def _squared(self, i: int, one: int) -> float:
         same = self.dropped[one][0] if one in self.dropped else one
-        return self.alone[i][same] ** 2
+        scale, ratio = self.guessed.get(same, (same, 1.0))
+        return (self.alone[i][scale] * ratio) ** 2
 
     def _steps(self) -> List[Tuple[float, int, int]]:
         """Moves from the cheapest plan to the kept one along the lower hull of every layer, most error saved per clock
@@ -194,7 +202,7 @@ class Search:
                     took = self.try_(plan, self.called(plan)).found.within or took
 
     def _exchange(self) -> bool:
-        """One layer takes a dearer candidate so that one or two others can take cheaper ones, at less cost in all."""
+        """One layer takes a dearer candidate so that one or two others can take cheaper ones, at 0.5% less cost or more."""
         now = self._now
         room = sum(self._squared(i, one) for i, one in enumerate(now.plan)) * 0.1
         ups = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
@@ -212,10 +220,8 @@ class Search:
                     continue
                 plan[j], more = down, more + added
                 saved += self._price[j][now.plan[j]].clocks - self._price[j][down].clocks
-            if saved > spent:
+            if saved - spent > now.cost.clocks / 200:
                 found.append((saved - spent, tuple(plan)))
         found.sort(key=lambda pair: -pair[0])
-        for _, other in found[: 4 + len(self.layers) // 8]:
-            if self.try_(other, self.called(other)).found.within:
-                return True
-        return False
+        some = [plan for _, plan in found[:4 + len(self.layers) // 8]]
+        return any(self.try_(plan, self.called(plan)).found.within for plan in some)
