@@ -14,12 +14,13 @@ from ._capture import capture
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
 from ._compare import Comparison, compare
+from ._coverage import Coverage, CoverageRow
 from ._emulate import Emulation, emulate
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Comparison", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
+    "Comparison", "Coverage", "CoverageRow", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
     "choose_plan", "compare", "emulate", "matmul", "quantize", "tighten",
 ]
