@@ -22,6 +22,7 @@ from ._checked import named_modules, unchanged
 from ._choose_report import Chosen
 from ._compare import NO_PRODUCTS, logits_of, relative_error
 from ._cost import Candidate, Costs, Layer, architectures_of
+from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
@@ -68,7 +69,7 @@ class Runner:
         self.module, self.batches, self.limit, self.seed = module, batches, limit, seed
         self.layers: Dict[str, Layer] = {}
         self.kinds: Dict[str, str] = {}
-        self.coverage: Any = None
+        self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
         self.runs = 0
         self.products = Products()
         self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
@@ -92,16 +93,15 @@ class Runner:
 
     def _as_it_is(self, number: int, batch: Batch) -> Any:
         weights: Dict[str, Dict[Tuple[int, int], int]] = {}
-        counted: Dict[str, float] = {}
 
         def note(seen: Seen) -> None:
             name, b = seen.site.layer, seen.b
             if seen.a.is_meta or b.is_meta:
                 raise refused("module", "operands on the device meta", "operands with numbers")
-            counted[name] = counted.get(name, 0.0) + float(seen.a.numel()) * b.shape[2]
+            weights.setdefault(name, {})
             for one in (seen.a, b):
                 if one in emulation._parameters:
-                    weights.setdefault(name, {})[one.data_ptr(), one.numel()] = one.element_size()
+                    weights[name][one.data_ptr(), one.numel()] = one.element_size()
             self.kinds.setdefault(name, seen.site.kind)
             whole = "_scaled" not in seen.op and self.layers.get(name, _NONE).may_change
             self.layers[name] = Layer(0, (), seen.a.dtype, whole)
@@ -109,12 +109,17 @@ class Runner:
         before = dict(self.layers)
         with self._under(LayerRecipes(), note) as emulation:
             found = first_call(self.module, batch, number)
-        for name, count in counted.items():
-            known = before.get(name, _NONE)
-            mine = tuple((size, each) for (_, size), each in weights.get(name, {}).items())
+        own = dict(named_modules(self.module))
+        for name, mine in weights.items():
+            if not mine:  # of convolutions, whose operands are made of them
+                mine.update({(one.data_ptr(), one.numel()): one.element_size() for one in own[name].parameters(recurse=False)
+                             if one.dim() > 1})
+            count = sum(one.multiply_adds for one in emulation.coverage.rows if one.layer == name and one.state == KEPT)
+            known, sizes = before.get(name, _NONE), tuple((size, each) for (_, size), each in mine.items())
             self.layers[name] = self.layers[name]._replace(
-                multiplications=known.multiplications + count, weights=max(known.weights, mine, key=len))
-        self.coverage = getattr(emulation, "coverage", None)
+                multiplications=known.multiplications + count, weights=max(known.weights, sizes, key=len))
+        if self.coverage is None or emulation.coverage.share_missed > self.coverage.share_missed:
+            self.coverage = emulation.coverage
         return found
 
     def _metric(self, plan: LayerRecipes) -> float:
@@ -233,7 +238,7 @@ def choose_plan(
                 break
     finally:
         tell.close()
-    found.sort(key=lambda one: (one.search.best.cost if one.search.best else one.search.uniform[0].cost))
+    found.sort(key=lambda one: one.best.cost)
     found[0].others = found[1:]
     return found[0]
 

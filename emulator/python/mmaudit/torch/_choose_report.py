@@ -6,6 +6,7 @@ import torch
 
 from .. import _report
 from ._cost import Candidate, Cost
+from ._coverage import Coverage
 from ._limits import Limit
 from ._recipes import Recipe
 from ._search import Search, Try
@@ -32,7 +33,7 @@ class Chosen(Tightened):
     interrupted = False  #: by Ctrl-C: the cheapest plan so far
     others: "List[Chosen]" = []  #: of other architectures
     batches, runs = 1, 0
-    coverage: Any = None
+    coverage: Optional[Coverage] = None
     allow_missed = 0.01
 
     @property
@@ -43,7 +44,7 @@ class Chosen(Tightened):
     @property
     def missed(self) -> float:
         """Share of multiply-adds that emulate() did not see."""
-        return 0.0 if self.coverage is None else float(self.coverage.share_missed)
+        return 0.0 if self.coverage is None else self.coverage.share_missed
 
     @property
     def kept(self) -> bool:
@@ -98,9 +99,8 @@ class Chosen(Tightened):
 
     def _warnings(self) -> List[str]:
         found = list(self.search.costs.missing)
-        if self.missed:
-            names = getattr(self.coverage, "missed_names", None) or []
-            found.append(f"{self.missed:.1%} of multiply-adds were not looked at" + (f": {', '.join(names)}" if names else ""))
+        if self.coverage is not None and self.missed:
+            found.append(self.coverage.line("were not looked at"))
         return found + [f"{one.name}: no peak is published for {self.search.costs.arch}, it counts as fast as 16 bits"
                         for one, _ in self._taken() if not one.published and one.recipe is not None]
 
