@@ -139,8 +139,17 @@ class Runner:
         values: List[float] = []
         errors: List[float] = []
         rows: List[Tensor] = []
-        for batch, exact in zip(self.batches, self._exact):
-            with self._under(plan):
+        own: Dict[str, List[float]] = {}
+
+        def note(seen: Seen) -> None:
+            if seen.recipe is not None:
+                exact = torch.matmul(seen.a.double(), seen.b.double())
+                pair = own.setdefault(seen.site.layer, [0.0, 0.0])
+                pair[0] += float((seen.d.double() - exact).square().sum())
+                pair[1] += float(exact.square().sum())
+
+        for number, (batch, exact) in enumerate(zip(self.batches, self._exact)):
+            with self._under(plan, note if number == 0 and len(set(by_name.values())) == 1 else None):
                 output = self.module(*batch.arguments, **batch.keywords)
                 if self.limit.metric is None:
                     values.append(self.limit.value(output, exact, batch.whole))
@@ -154,7 +163,8 @@ class Runner:
             values = [found if self.limit.least else self.metric - found]
         worst, mean = self.limit.worst(values), sum(values) / len(values)
         value, other = (mean, worst) if self.limit.mean else (worst, mean)
-        return Measured(value, other, kept or self.limit.within(value), max(errors), torch.cat(rows))
+        return Measured(value, other, kept or self.limit.within(value), max(errors), torch.cat(rows),
+                        {name: (error / norm)**0.5 if norm else 0.0 for name, (error, norm) in own.items()})
 
 
 _NONE = Layer(0, (), torch.float32)

@@ -147,24 +147,24 @@ class Chosen(Tightened):
                 "--cores`. Weights: bytes over BF16's. Both are bounds, and leave out all that is no product."}, tables[1:]
 
     def _matrix(self) -> List[Dict[str, Any]]:
-        search, names = self.search, list(self.by_name)
-        candidates = [(at, one) for at, one in enumerate(search.costs.candidates)
-                      if one.recipe is not None and any(at in alone for alone in search.alone)]
+        search, shown = self.search, [name or "module" for name in self.by_name]
+        candidates = [(at, one) for at, one in enumerate(search.costs.candidates[:len(search.uniform)]) if one.recipe is not None]
         if not candidates:
             return []
-        shown = [name or "module" for name in names]
-        rows = []
-        for i, name in enumerate(shown[:len(search.alone)]):
-            cells = [_report.cell(f"{search.alone[i][at]:.2e}" if at in search.alone[i] else "-",
-                                  "good" if self.best.plan[i] == at else "plain") for at, _ in candidates]
-            taken = search.costs.candidates[self.best.plan[i]]
-            rows.append([name, taken.name, f"{self._share([i]):.1%}", *cells])
-        headers = [one.name for _, one in candidates]
-        figure = _report.curves("Error of the output by one layer alone", "layers, in the module's order", shown[:len(rows)], {
-            one.name: [alone.get(at) for alone in search.alone] for at, one in candidates})
-        return [{"title": "Each layer alone in each type", "layout": "wide", "figures": [figure], "shown": ["page", "markdown"],
-                 "remark": "Relative error of the first batch's output where that layer alone takes the type. They order the "
-                 "search; what decides is measured with all layers together.",
+        headers, whole = [one.name for _, one in candidates], len(search.alone) == len(shown)
+        columns = [[search.own(i, at) for i in range(len(shown))] for at, _ in candidates]
+        for number, at in enumerate(search.measured if whole else []):
+            headers.append(f"Output, alone in {search.costs.candidates[at].name}")
+            columns.append([one[number] for one in search.alone])
+        lines = dict(zip(headers, columns))
+        takes = [at for at, _ in candidates] + [-1] * len(search.measured)
+        rows = [[name, search.costs.candidates[self.best.plan[i]].name, f"{self._share([i]):.1%}",
+                 *(_report.cell(f"{column[i]:.2e}", "good" if self.best.plan[i] == at else "plain")
+                   for column, at in zip(columns, takes))] for i, name in enumerate(shown)]
+        return [{"title": "Each layer in each type", "layout": "wide", "shown": ["page", "markdown"],
+                 "figures": [_report.curves("Relative error", "layers, in the module's order", shown, lines)],
+                 "remark": "Relative errors of the layer's own products, with all layers in that type, and of the output where "
+                 "one layer alone takes a type. They order the search; what decides is measured with all layers together.",
                  "tables": [_report.table(["Layer", "Takes", "Multiply-adds", *headers], rows, ["Multiply-adds", *headers])]}]
 
     def report(self) -> Dict[str, Any]:
@@ -215,8 +215,10 @@ class Chosen(Tightened):
 
         layers = [{"name": name, "takes": search.costs.candidates[self.best.plan[i]].name,
                    "multiply_adds": search.layers[i].multiplications,
-                   "alone": {search.costs.candidates[at].name: error for at, error in search.alone[i].items()}
-                   if i < len(search.alone) else {}} for i, name in enumerate(self.by_name)]
+                   "own_error": {search.costs.candidates[at].name: search.own(i, at) for at in range(len(search.uniform))},
+                   "output_error_alone": {search.costs.candidates[at].name: error for at, error in
+                                          zip(search.measured, search.alone[i] if i < len(search.alone) else [])}}
+                  for i, name in enumerate(self.by_name)]
         evidence = [{"type": one.name, "instruction": one.inst, "evidence": one.evidence, "source": one.source,
                      "command": self._proof([one])} for one, _ in self._taken() if one.recipe]
         found = {"schema": SCHEMA, "date": self.date, "arch": search.costs.arch, "interrupted": self.interrupted,

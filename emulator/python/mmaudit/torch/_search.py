@@ -6,6 +6,7 @@ from torch import Tensor
 
 from ._cost import Candidate, Cost, Costs, Layer
 
+_IN_A_ROW = 6  #: moves that fail before the next kind of move is tried
 Assignment = Tuple[int, ...]  #: an index of a candidate per layer
 
 
@@ -17,6 +18,7 @@ class Measured(NamedTuple):
     within: bool
     error: float  #: relative error of the output, the worst batch's
     rows: Tensor  #: squared errors of the rows of the outputs, over the mean square of a row
+    own: Dict[str, float]  #: of a plan with one candidate: relative errors of the products of layers, before a bias
 
 
 class Try(NamedTuple):
@@ -49,8 +51,8 @@ class Search:
         self.tries: Dict[Assignment, Try] = {}
         self.best: Optional[Try] = None
         self.uniform: List[Try] = []
-        self.alone: List[Dict[int, float]] = []  #: relative error of the output by layer and candidate
-        self.guessed: Dict[int, Tuple[int, float]] = {}  #: candidates whose errors alone are these of another, times so much
+        self.measured: List[int] = []  #: candidates that layers took alone
+        self.alone: List[List[float]] = []  #: relative error of the output by layer and these
         self.dropped: Dict[int, Tuple[int, str]] = {}  #: candidates, for which another of the same speed stands, and why
         self.done = False
         self._price = [[costs.of(layer, one) for one in costs.candidates] for layer in layers]
@@ -82,9 +84,10 @@ class Search:
         if self._now.plan != self.uniform_of(0):
             self._estimate()
             self._along_the_estimate()
-            self._single_moves()
+            self._single_moves(_IN_A_ROW)
             while self._exchange():
-                self._single_moves()
+                self._single_moves(_IN_A_ROW)
+            self._single_moves()
         self.done = True
         return self._now
 
@@ -122,25 +125,28 @@ class Search:
         return [one for one in range(self._kept + 1) if one not in self.dropped]
 
     def _estimate(self) -> None:
-        """What the output errs by where one layer alone takes a candidate. A candidate that everywhere errs by less than
-        a tenth of the cheapest one within the limit is taken to err in proportion to that one."""
-        errors = [one.found.error for one in self.uniform]
-        scale = next((at for at, one in enumerate(self.uniform) if one.found.within and at not in self.dropped), 0)
-        small = [at for at, error in enumerate(errors) if scale < at < self._kept and error < errors[scale] / 10]
-        for i in range(len(self.alone), len(self.layers)):
-            self.alone.append({self._kept: 0.0})
-            for one in self._open(i):
-                if one in small:
-                    self.guessed[one] = (scale, errors[one] / errors[scale])
-                elif one != self._kept:
-                    found = self._alone({self.names[i]: self.costs.candidates[one]})
-                    self.alone[i][one] = found if math.isfinite(found) else 1e30
-                    self._tell(f"layer {i + 1} of {len(self.layers)} alone")
+        """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
+        less as the layer's own products do."""
+        self.measured = [at for at in range(self._kept) if at not in self.dropped][:2]
+        for i, layer in enumerate(self.layers):
+            found = [self._alone({self.names[i]: self.costs.candidates[at]}) if layer.may_change else 0.0
+                     for at in self.measured]
+            self.alone.append([one if math.isfinite(one) else 1e30 for one in found])
+            self._tell(f"layer {i + 1} of {len(self.layers)} alone")
+
+    def own(self, i: int, one: int) -> float:
+        """Relative error of a layer's own products in a candidate, measured with all layers in it; 0 for kept."""
+        found = self.uniform[one].found.own.get(self.names[i], 0.0)
+        return found if math.isfinite(found) else 1e30
 
     def _squared(self, i: int, one: int) -> float:
+        if one == self._kept:
+            return 0.0
         same = self.dropped[one][0] if one in self.dropped else one
-        scale, ratio = self.guessed.get(same, (same, 1.0))
-        return (self.alone[i][scale] * ratio) ** 2
+        if same in self.measured:
+            return self.alone[i][self.measured.index(same)] ** 2
+        mine, theirs = self.own(i, same), self.own(i, self.measured[-1])
+        return (self.alone[i][-1] * mine / theirs if theirs > 0 else mine) ** 2
 
     def _steps(self) -> List[Tuple[float, int, int]]:
         """Moves from the cheapest plan to the kept one along the lower hull of every layer, most error saved per clock
@@ -190,19 +196,22 @@ class Search:
                     found.append((saved / max(self._squared(i, one) - self._squared(i, now), 1e-300), i, one))
         return [(i, one) for _, i, one in sorted(found, key=lambda move: -move[0])]
 
-    def _single_moves(self) -> None:
-        """Takes what is within the limit, until a whole pass takes nothing."""
+    def _single_moves(self, failures: Optional[int] = None) -> None:
+        """Takes what is within the limit, until a whole pass takes nothing, or after so many failures in a row."""
         took = True
         while took:
-            took = False
+            took, failed = False, 0
             for i, one in self.moves(self._now.plan):
                 plan = self._now.plan
                 if self._price[i][one] < self._price[i][plan[i]]:
                     plan = (*plan[:i], one, *plan[i + 1:])
-                    took = self.try_(plan, self.called(plan)).found.within or took
+                    within = self.try_(plan, self.called(plan)).found.within
+                    took, failed = took or within, 0 if within else failed + 1
+                if failed == failures:
+                    return
 
     def _exchange(self) -> bool:
-        """One layer takes a dearer candidate so that one or two others can take cheaper ones, at 0.5% less cost or more."""
+        """One layer takes a dearer candidate so that one or two others can take cheaper ones, at 1% less cost or more."""
         now = self._now
         room = sum(self._squared(i, one) for i, one in enumerate(now.plan)) * 0.1
         ups = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
@@ -220,8 +229,8 @@ class Search:
                     continue
                 plan[j], more = down, more + added
                 saved += self._price[j][now.plan[j]].clocks - self._price[j][down].clocks
-            if saved - spent > now.cost.clocks / 200:
+            if saved - spent > now.cost.clocks / 100:
                 found.append((saved - spent, tuple(plan)))
         found.sort(key=lambda pair: -pair[0])
-        some = [plan for _, plan in found[:4 + len(self.layers) // 8]]
+        some = [plan for _, plan in found[:_IN_A_ROW]]
         return any(self.try_(plan, self.called(plan)).found.within for plan in some)
