@@ -49,7 +49,7 @@ def test_errors_grow_and_order_as_dtypes_do():
 def test_nothing_differs_where_everything_is_kept_and_seeds_repeat():
     net, x = nn.Sequential(Net(), nn.Dropout(0.3)), tokens()
     found = mt.compare(net, x, {"as it is": "keep", "mine": {"layers": {"0.b": "nvfp4"}}})
-    assert found["plans"]["as it is"]["relative_error"] == 0 and found["plans"]["as it is"]["top1"] == 1
+    assert found["plans"]["as it is"]["relative_error"] == 0 and found["plans"]["as it is"]["top1"] is None
     assert found["plans"]["mine"]["layers"]["0.a"] == 0 < found["plans"]["mine"]["layers"]["0.b"]
     assert found == mt.compare(net, x, {"as it is": "keep", "mine": {"layers": {"0.b": "nvfp4"}}})
 

@@ -209,12 +209,11 @@ def test_a_module_that_is_moved_before_it_runs_keeps_its_first_and_last_layer():
 
 
 def test_what_has_products_of_its_own_is_refused_in_one_line():
-    flex = pytest.importorskip("torch.nn.attention.flex_attention").flex_attention
-    q = torch.randn(1, 2, 128, 16)
-    with warnings.catch_warnings(), mt.emulate(nn.Linear(8, 8), "nvfp4"):
-        warnings.simplefilter("ignore")
-        with pytest.raises(NotImplementedError, match="^emulate: found flex_attention, .*allowed: ") as refused:
-            flex(q, q, q)
+    from torch._higher_order_ops.cond import cond_op
+    x = torch.randn(4, 4)
+    with mt.emulate(nn.Linear(8, 8), "nvfp4"):
+        with pytest.raises(NotImplementedError, match="^emulate: found cond, .*allowed: ") as refused:
+            cond_op(torch.tensor(True), lambda x: x @ x, lambda x: x, (x,))
     assert "\n" not in str(refused.value)
 
 

@@ -10,7 +10,7 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
     _found = f"torch {_torch.__version__}"
     raise _refused("mmaudit.torch", _found, "torch 2.6 or newer (pip install torch)", ImportError)
 
-from ._capture import capture
+from ._capture import Captured, capture
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
 from ._compare import Comparison, compare
@@ -21,6 +21,6 @@ from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Comparison", "Coverage", "CoverageRow", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture", "capture_checkpoint",
-    "choose_plan", "compare", "emulate", "matmul", "quantize", "tighten",
+    "Captured", "Comparison", "Coverage", "CoverageRow", "Emulation", "Plan", "RECIPES", "Recipe", "Tightened", "capture",
+    "capture_checkpoint", "choose_plan", "compare", "emulate", "matmul", "quantize", "tighten",
 ]

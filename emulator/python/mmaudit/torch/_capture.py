@@ -2,6 +2,7 @@
 import glob
 import json
 import math
+import warnings
 from os import PathLike
 from typing import Any, Callable, Collection, Dict, List, Set, Union
 
@@ -12,9 +13,10 @@ from .._refuse import refused
 from . import _checked
 from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
-from ._emulate import Seen, emulate
+from ._coverage import Coverage
+from ._emulate import Emulation, Seen
 from ._operator import largest_finite
-from ._recipes import KEEP
+from ._recipes import LayerRecipes
 
 SCHEMA = "mmaudit.capture/1"
 
@@ -100,7 +102,7 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
             scale = size * seen.factor * torch.nan_to_num(norm_of(exact) / norm_of(error), posinf=0.0)
             seen.d.add_((error * scale).reshape(seen.d.shape).to(seen.d.dtype))
 
-        with unchanged(module, seed), torch.no_grad(), emulate(module, KEEP, watch=disturb):
+        with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes(), disturb, tell=False):
             return logits_of(called(module, batch)).clone()
 
     exact, out = run((), 0, 0), {}
@@ -118,10 +120,16 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
     return {layer: gain * alike for layer, gain in out.items()}
 
 
+class Captured(List[Dict[str, Any]]):
+    """What the file says of every product, and the `coverage` of the run: what the file has is "kept" there."""
+
+    coverage = Coverage()
+
+
 def capture(
     module: nn.Module, batch: Any, out: "Union[str, PathLike[str]]", *, rows: int = 256, columns: int = 256,
     matrices: int = 4, seed: int = 0, gains: bool = False,
-) -> List[Dict[str, Any]]:
+) -> Captured:
     """Runs a batch and writes A and B of every forward product to a safetensors file.
 
     Args:
@@ -135,6 +143,8 @@ def capture(
         "largest_b"}; tensors are "<name>.a", (rows, k), and "<name>.b", (k, columns), in their own dtype, and
         "<name>.largest", the largest magnitudes of the whole A and B; with gains "<name>.gain", the relative error of
         the output per relative error of the layer's products, and the multiplications that this product stands for.
+        `.coverage` of the list has the multiply-adds of operators that the file lacks, as has "coverage" in the file.
+    Warns: of operators that compute products and are not in the file.
     Raises: ValueError for a module without products; ImportError without safetensors.
     """
     save = saver("capture")
@@ -144,7 +154,7 @@ def capture(
                                whole("matrices", matrices, 1, most))
     draw = torch.Generator("cpu").manual_seed(seed_of(seed))
     tensors: Dict[str, Tensor] = {}
-    products: List[Dict[str, Any]] = []
+    products = Captured()
     counted: Dict[str, int] = {}
     multiplications: Dict[str, float] = {}
     kinds = {type(one).__name__ for one in module.modules()}
@@ -170,14 +180,17 @@ def capture(
                 "largest_a": largest[0], "largest_b": largest[1]})
             multiplications[name] = batches / len(kept) * m * n * k
 
-    with unchanged(module, seed), torch.no_grad(), emulate(module, KEEP, watch=keep):
+    with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes(), keep, tell=False) as emulation:
         called(module, batch)
     if not products:
         raise ValueError(NO_PRODUCTS)
+    products.coverage = emulation.coverage
+    if products.coverage.line():
+        warnings.warn(f"capture: {products.coverage.line('are not in the file')}", stacklevel=2)
     if gains:
         found = layer_gains(module, batch, {one["layer"] for one in products}, seed)
         for one in products:
             pair = [found[one["layer"]], multiplications[one["name"]]]
             tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32, device="cpu")
-    save(file, tensors, {"seed": seed, "products": products})
+    save(file, tensors, {"seed": seed, "products": products, "coverage": products.coverage.to_json()})
     return products

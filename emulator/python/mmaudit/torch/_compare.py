@@ -12,6 +12,7 @@ from . import _checked, _compare_report
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
 from ._recipes import Choice, LayerRecipes, Plan, label
+from ._storages import Storages
 
 SCHEMA = "mmaudit.compare/1"
 Loss = Callable[[Any], Tensor]
@@ -28,7 +29,7 @@ def called(module: nn.Module, batch: Any) -> Any:
 
 def tensor_of(output: Any) -> Tuple[Any, str, bool]:
     """The tensor of an output: itself, its field or entry `logits`, or the first of a tuple or mapping; which one that
-    is, "" for the only one; and whether its last axis may be logits, which no named field but `logits` is."""
+    is, "" for the only one; and whether its last axis may be logits: of named fields `logits` alone."""
     if not isinstance(output, Tensor) and getattr(output, "logits", None) is not None:
         return output.logits, "logits", True
     if isinstance(output, Mapping):
@@ -62,6 +63,14 @@ def relative_error(x: Tensor, reference: Tensor) -> float:
 def same_largest(x: Tensor, reference: Tensor) -> Tensor:
     """Where the largest numbers of the last axis are at one place; NaN is no number, so none is the largest then."""
     return (x.argmax(-1) == reference.argmax(-1)) & ~(x.isnan().any(-1) | reference.isnan().any(-1))
+
+
+def _of_head(logits: Tensor, products: Storages) -> bool:
+    """Whether an output without a name is logits: a product's D as it is, as a head gives it, or log probabilities."""
+    if logits in products:
+        return True
+    total = logits.double().logsumexp(-1) if logits.dim() and logits.shape[-1] > 1 else logits.new_ones(())
+    return bool((total.abs() < 1e-3).all())
 
 
 class Comparison(_report.Drawn, Dict[str, Any]):
@@ -144,14 +153,17 @@ def compare(
         loss: gives the loss of an output of the module.
         seed: of torch, before every run.
     Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of
-    modules that run products, in that order, "plans": {name:
-        {"products", "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that
-        decided on no product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are
-        computed in}, "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is
-        that of the plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL
-        is the mean over positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the
-        same largest logit (none where one is NaN); both over the last axis of the output, computed in binary64, and None
-        for a field of the output that is not called logits: hidden states are no logits.
+    modules that run products, in that order, "coverage": of the module as it is, as Coverage.to_json() has it, "plans":
+    {name:
+        {"products", "coverage": that under the plan, with "missed" (multiply-adds by operator) in place of rows,
+        "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that decided on no
+        product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are computed in},
+        "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss"}}}. limit is that of the
+    plan's estimate, else None, and exceeds_limit whether relative_error is larger, or not a number. KL is the mean over
+    positions of KL(as it is || under the plan), in nats, and top1 the share of positions with the same largest logit
+    (none where one is NaN); both over the last axis of the output, computed in binary64, and None where that is no
+    logits. Logits are a field or entry of that name, an output that is a product as it is (the D of a last nn.Linear),
+    and log probabilities.
     Raises: ValueError for a plan that is none, and for a module that runs no matrix product.
     """
     _checked.module(module)
@@ -162,17 +174,22 @@ def compare(
     layers: List[str] = []
     reference: Dict[str, Tensor] = {}
 
+    heads = Storages()
+
     def note(seen: Seen) -> None:
+        heads.add(seen.d)
         if seen.site.layer not in layers:
             layers.append(seen.site.layer)
 
-    exact, _ = _run(module, batch, LayerRecipes(), seed, note, reference, None)
+    exact, survey = _run(module, batch, LayerRecipes(), seed, note, reference, None)
     if not layers:
         raise ValueError(NO_PRODUCTS)
     logits, (_, measured, is_logits) = logits_of(exact), tensor_of(exact)
+    is_logits = is_logits and (measured == "logits" or _of_head(logits, heads))
     log_p = F.log_softmax(logits.double(), -1)
     of_loss = None if loss is None else _checked.number("loss", loss(exact))
-    result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, measured=measured, layers=layers, plans={})
+    result = Comparison(schema=SCHEMA, seed=seed, loss=of_loss, measured=measured, layers=layers,
+                        coverage=survey.coverage.to_json(), plans={})
     result.date = _report.now()
     for name, plan in chosen.items():
         outputs: Dict[str, Tensor] = {}
@@ -192,6 +209,8 @@ def compare(
         error = relative_error(mine, logits)
         result["plans"][name] = {
             "products": emulation.products,
+            "coverage": {**{key: one for key, one in emulation.coverage.to_json().items() if key != "rows"},
+                         "missed": emulation.coverage.missed_operators(), "line": emulation.coverage.line()},
             "architectures": sorted(where),
             "unmatched": emulation.unmatched,
             "layers": {layer: relative_error(outputs[layer], reference[layer]) for layer in layers if layer in outputs},

@@ -29,8 +29,13 @@ def _remarks(plans: Mapping[str, Any]) -> List[str]:
 
 
 def _warnings(plans: Mapping[str, Any]) -> List[str]:
-    """Keys that decided on no product, and outputs that are no numbers."""
-    lines = [f"{name}: {', '.join(map(repr, row['unmatched']))} decided on no product"
+    """Operators that are not emulated, keys that decided on no product, and outputs that are no numbers."""
+    missed: Dict[str, List[str]] = {}
+    for name, row in plans.items():
+        missed.setdefault(row.get("coverage", {}).get("line", ""), []).append(name)
+    lines = [f"{'every plan' if len(names) == len(plans) else ', '.join(names)}: {line}"
+             for line, names in missed.items() if line]
+    lines += [f"{name}: {', '.join(map(repr, row['unmatched']))} decided on no product"
              for name, row in plans.items() if row.get("unmatched")]
     return lines + [f"{name}: the output's error is not a number" for name, row in plans.items()
                     if not math.isfinite(row["relative_error"])]
@@ -41,8 +46,21 @@ def _shown(layer: str, layers: List[str]) -> str:
     return layer or ("(module)" if "module" in layers else "module")
 
 
+def _missed(plans: Mapping[str, Any]) -> float:
+    """The largest share of multiply-adds that a plan leaves alone because there is no rule for them."""
+    return max((row.get("coverage", {}).get("share_missed", 0.0) for row in plans.values()), default=0.0)
+
+
 def _verdict(plans: Mapping[str, Any]) -> Dict[str, str]:
-    """The headline and its tone: which plan to use."""
+    """The headline and its tone: which plan to use, and on how much of the module that rests."""
+    found, missed = _best(plans), _missed(plans)
+    if missed <= 0.01:
+        return found
+    return {"headline": f"{found['headline']} {missed:.1%} of the multiply-adds are not emulated and not in these errors.",
+            "tone": "plain" if found["tone"] == "good" else found["tone"]}
+
+
+def _best(plans: Mapping[str, Any]) -> Dict[str, str]:
     limited = {name: row for name, row in plans.items() if row.get("limit") is not None}
     within = [name for name, row in limited.items() if not row["exceeds_limit"]]
     if within:
@@ -89,6 +107,18 @@ def _layers(found: Mapping[str, Any]) -> Dict[str, Any]:
     return {"title": title, "layout": "wide", "figures": [figure], "tables": [_report.table(["Layer", *plans], rows, numbers)]}
 
 
+def _coverage(plans: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    rows = []
+    for name, row in plans.items():
+        of = row.get("coverage")
+        if of is None:
+            return []
+        total = max(1, of["emulated"] + of["kept"] + of["not_emulated"])
+        rows.append([name, *(f"{of[state] / total:.1%}" for state in ("emulated", "kept", "not_emulated"))])
+    columns = ["Plan", "Emulated", "Kept by the plan", "Not emulated"]
+    return [{"title": "Multiply-adds", "tables": [_report.table(columns, rows, columns[1:])]}] if rows else []
+
+
 def report(found: Mapping[str, Any], date: str) -> Dict[str, Any]:
     """What mmaudit.torch.compare() gives, as mmaudit.report/1."""
     plans: Dict[str, Any] = found["plans"]
@@ -99,4 +129,5 @@ def report(found: Mapping[str, Any], date: str) -> Dict[str, Any]:
     if where:
         lead.append(f"Bits of the GPU architecture{'' if len(where) == 1 else 's'} {', '.join(where)}.")
     return {"title": "A module under several plans", **_verdict(plans), "lead": lead, "warnings": _warnings(plans),
-            "sections": [_output(found), _layers(found)], "provenance": {"date": date, "command": ["mmaudit.torch.compare"]}}
+            "sections": [_output(found), *_coverage(plans), _layers(found)],
+            "provenance": {"date": date, "command": ["mmaudit.torch.compare"]}}
