@@ -12,7 +12,7 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
 
 from ._capture import Captured, capture
 from ._checkpoint import capture_checkpoint
-from ._choose import choose_plan
+from ._choose import Chosen, choose_plan
 from ._compare import Comparison, compare
 from ._coverage import Coverage, CoverageRow
 from ._emulate import Emulation, emulate

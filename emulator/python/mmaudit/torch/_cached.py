@@ -4,7 +4,7 @@ from collections import OrderedDict
 from typing import Any, Dict, Hashable, List, Tuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ._operator import Quantized, product, quantize
 
@@ -25,13 +25,22 @@ class Products:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._kept: OrderedDict[Hashable, Tuple[Any, int]] = OrderedDict()
         self._of_weights: Dict[Hashable, Tuple[Tensor, bytes]] = {}
+        self._versions: Tuple[Any, ...] = ()
         self._most, self._bytes = most, 0
         self.found, self.computed = 0, 0
 
+    def of(self, module: nn.Module) -> "Products":
+        """Itself, for a run of the module. What is known of weights is forgotten where one was written to."""
+        now = tuple((one.data_ptr(), 0 if one.is_inference() else one._version) for one in module.parameters())
+        if now != self._versions:
+            self._of_weights.clear()
+            self._versions = now
+        return self
+
     def _digest_of(self, x: Tensor, is_weight: bool) -> bytes:
-        if not is_weight or x.is_inference():
+        if not is_weight:
             return _digest(x)
-        key = (x.data_ptr(), x._version, tuple(x.shape), x.stride(), x.dtype)
+        key = (x.data_ptr(), tuple(x.shape), x.stride(), x.dtype)
         if key not in self._of_weights:
             self._of_weights[key] = (x, _digest(x))  # which is kept: another tensor can't take its address
         return self._of_weights[key][1]

@@ -88,7 +88,7 @@ class Runner:
     @contextmanager
     def _under(self, plan: LayerRecipes, watch: Any = None) -> Iterator[Emulation]:
         with unchanged(self.module, self.seed), torch.no_grad(), Emulation(self.module, plan, watch, tell=False) as emulation:
-            emulation.cache = self.products
+            emulation.cache = self.products.of(self.module)
             yield emulation
 
     def _as_it_is(self, number: int, batch: Batch) -> Any:
@@ -236,7 +236,7 @@ def choose_plan(
     costs = [Costs(one, dtype, scale, policy) for one in architectures_of(arch)]
     given = batches_of(module, batch, batches)
     if page is not None:
-        _audited(module, given[0], page, costs, seed)
+        _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)
     tell = _Progress(progress)
     try:
         runner = Runner(module, given, limit, seed)
@@ -281,7 +281,7 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
     return chosen
 
 
-def _audited(module: nn.Module, batch: Batch, page: Path, costs: Sequence[Costs], seed: int) -> None:
+def _audited(module: nn.Module, batch: Batch, page: Path, costs: Sequence[Costs], most: float, seed: int) -> None:
     """The page of `mmaudit audit --capture` for the first batch."""
     recipes = [one.recipe for each in costs for one in each.candidates if one.recipe is not None]
     options = _tool.options_of(html=page, arch=[one.arch for one in costs], dtype=list(dict.fromkeys(r.dtype for r in recipes)),
@@ -290,4 +290,4 @@ def _audited(module: nn.Module, batch: Batch, page: Path, costs: Sequence[Costs]
     with _tool.scratch() as folder:
         whole: Any = batch.keywords or batch.arguments
         capture(module, whole, Path(folder) / "c.safetensors", gains=True, seed=seed)
-        _tool.run(["audit", "--capture=c.safetensors", "--allow-missing", "--max-output-error=1", *options], folder)
+        _tool.run(["audit", "--capture=c.safetensors", "--allow-missing", f"--max-output-error={most!r}", *options], folder)
