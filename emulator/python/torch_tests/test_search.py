@@ -5,13 +5,13 @@ import re
 
 import pytest
 import torch
+from test_choose_plan import gpt, needs_tool
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import mmaudit.torch as mt
 from mmaudit.torch._choose import folded
 from mmaudit.torch._search import significant
-from test_choose_plan import gpt, needs_tool
 
 pytestmark = needs_tool
 #: Dense multiply-adds per clock and SM of a B200 over BF16's, from Luo's note, Table 11; what is kept comes last.
