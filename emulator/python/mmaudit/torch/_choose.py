@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from glob import escape
 from os import PathLike
 from pathlib import Path
-from re import sub
+from re import compile
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
@@ -168,6 +168,7 @@ class Runner:
 
 
 _NONE = Layer(0, (), torch.float32)
+_NUMBER = compile(r"(?<![^.])\d+(?![^.])")  # a whole part of a name
 
 
 def folded(module: nn.Module, by_name: Mapping[str, Optional[Recipe]]) -> List[Tuple[str, Optional[Recipe]]]:
@@ -177,11 +178,19 @@ def folded(module: nn.Module, by_name: Mapping[str, Optional[Recipe]]) -> List[T
     every = [name for name, _ in named_modules(module)]
     groups: Dict[str, List[str]] = {}
     for name in by_name:
-        groups.setdefault(sub(r"(?<![^.])\d+(?![^.])", "*", escape(name)), []).append(name)
+        groups.setdefault(_NUMBER.sub("*", escape(name)), []).append(name)
     found: List[Tuple[str, Optional[Recipe]]] = []
-    for glob, names in groups.items():
+    while groups:
+        glob = next(iter(groups))
+        names = groups.pop(glob)
         usual = max((by_name[one] for one in names), key=lambda recipe: sum(by_name[one] == recipe for one in names))
         folds = len(names) > 1 and {one for one in every if fnmatchcase(one, glob)} <= set(names)
+        if not folds and len(names) > 1 and "*" in glob:  # which stands for dots too
+            digits: Dict[str, List[str]] = {}
+            for name in names:
+                digits.setdefault(_NUMBER.sub(lambda number: "[0-9]" * len(number[0]), escape(name)), []).append(name)
+            groups = {**digits, **groups}
+            continue
         for name in names:
             if not folds or by_name[name] != usual:
                 found.append((product_layer(name, kinds) if name else "", by_name[name]))

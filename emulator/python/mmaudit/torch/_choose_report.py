@@ -109,14 +109,14 @@ class Chosen(Tightened):
         rows = [[one.name, _report.cell(one.evidence, "note" if one.evidence in _WEAK else "good", one.source), one.inst]
                 for one in taken]
         weak = [one for one in taken if one.evidence in _WEAK]
-        notes = [f"{' and '.join(one.name for one in weak)}: no GPU was recorded. Who has one proves the bits of these layers:",
-                 self._proof(weak)] if weak else []
-        return {"title": "How the bits are known", "notes": notes,
+        notes = [f"{', '.join(one.name for one in weak)}: no GPU was recorded. On such a GPU these commands prove the bits."]
+        return {"title": "How the bits are known", "notes": notes if weak else [],
+                "block": "".join(self._proof(one) + "\n" for one in weak),
                 "tables": [_report.table(["Type", "Known from", "Instruction"], rows)]}
 
     @staticmethod
-    def _proof(of: List[Candidate]) -> str:
-        return f"mmaudit verify --live --inst {','.join(one.inst for one in of)}"
+    def _proof(of: Candidate) -> str:
+        return f"mmaudit verify --live --inst {of.inst}"
 
     def _plans(self) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         one = self.limits
@@ -183,7 +183,7 @@ class Chosen(Tightened):
         plans, mixed = self._plans()
         sections: List[Dict[str, Any]] = [
             {"title": "What each layer takes", "lines": lines, "shown": ["text", "markdown"],
-             "notes": ["A * stands for any number; a layer named without one goes before."] if any(
+             "notes": ["* stands for any number, [0-9] for a digit; a layer that is named itself goes before."] if any(
                  "*" in key for key, _ in self.plan.layers) else []},
             {"title": "What each layer takes", "shown": ["page"], "layout": "wide", "tables": [_report.table(
                 ["Type", "Layers", "Multiply-adds", "Weights", "Names"], rows, ["Layers", "Multiply-adds", "Weights"])]},
@@ -220,7 +220,7 @@ class Chosen(Tightened):
                                           zip(search.measured, search.alone[i] if i < len(search.alone) else [])}}
                   for i, name in enumerate(self.by_name)]
         evidence = [{"type": one.name, "instruction": one.inst, "evidence": one.evidence, "source": one.source,
-                     "command": self._proof([one])} for one, _ in self._taken() if one.recipe]
+                     "command": self._proof(one)} for one, _ in self._taken() if one.recipe]
         found = {"schema": SCHEMA, "date": self.date, "arch": search.costs.arch, "interrupted": self.interrupted,
                  "limit": {"field": limit.field, "bound": limit.bound, "over": "mean" if limit.mean else "worst"},
                  "verdict": self._verdict()["headline"], "share_missed": self.missed, "batches": self.batches, "runs": self.runs,
