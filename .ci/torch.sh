@@ -17,7 +17,7 @@ make_environment() { [[ -x $scratch/env/bin/pip ]] || python3 -m venv --clear "$
 make_environment || { apt-get -q -y install python3-venv && make_environment; } >/dev/null ||
   die "python3 can't make an environment (Debian: python3-venv)"
 "$scratch/env/bin/pip" install --quiet torch==2.13.0 torchao==0.18.0 ml_dtypes safetensors pytest numpy mypy \
-  hypothesis ruff auditwheel || die "pip can't install torch"
+  hypothesis ruff auditwheel transformers==5.24.0 || die "pip can't install torch"
 prefix=${MMAUDIT_KEEP:-$scratch/prefix}
 if [[ -x $prefix/bin/mmaudit ]] && "$prefix/bin/mmaudit" --version; then
   echo "    the tool and the library of the stage debian12"

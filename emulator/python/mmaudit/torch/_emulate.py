@@ -103,7 +103,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
             if found is not NotImplemented:
                 return found
         found = func(*args, **kwargs)
-        if func in (aten._to_copy.default, aten.clone.default) or (func is aten.index.Tensor and args[0].dim() > 2):
+        if func is aten._to_copy.default:
             self.owner.converted(args[0], found)
         else:
             self.owner.missed(func, args, kwargs, found)
@@ -216,7 +216,7 @@ class Emulation:
             self._stack.pop().settings.close()
 
     def converted(self, x: Tensor, copy: Tensor) -> None:
-        """A weight in another dtype (torch.autocast) is still that weight, and so are experts picked from all of them."""
+        """A weight in another dtype (torch.autocast) is still that weight."""
         for storages in (self._parameters, self._kept):
             if x in storages:
                 storages.add(copy)

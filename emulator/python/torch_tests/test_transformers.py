@@ -1,0 +1,93 @@
+"""Networks of transformers: all multiply-adds are seen, by a count from shapes and configuration."""
+import pytest
+import torch
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+    ViTConfig,
+    ViTForImageClassification,
+)
+
+import mmaudit.torch as mt
+from common import same_bits
+
+SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "attention_dropout": 0.0}
+WORDS = {**SIZES, "num_key_value_heads": 2, "vocab_size": 101, "max_position_embeddings": 64}
+TOKENS = torch.arange(18).reshape(2, 9)
+IMAGES = torch.linspace(-1, 1, 2 * 3 * 16 * 16).reshape(2, 3, 16, 16)
+
+
+def mixtral():
+    torch.manual_seed(1)
+    return MixtralForCausalLM(MixtralConfig(**WORDS, num_local_experts=4, num_experts_per_tok=2)).eval()
+
+
+def counted(net, batch, length, more=0):
+    """Linear layers and patches by the shapes they see, attention as two products of all heads and layers."""
+    total = [more + 2 * 2 * 2 * length * length * 64]  # products, images, layers
+
+    def count(one, given, out):
+        kernel = one.weight[0].numel() if isinstance(one, nn.Conv2d) else one.in_features
+        total[0] += out.numel() * kernel
+
+    hooks = [one.register_forward_hook(count) for one in net.modules() if isinstance(one, (nn.Linear, nn.Conv2d))]
+    with torch.no_grad():
+        net(batch)
+    for one in hooks:
+        one.remove()
+    return total[0]
+
+
+def run(net, batch, plan):
+    with torch.no_grad(), mt.emulate(net, plan) as emulation:
+        out = net(batch)
+    return out, emulation.coverage
+
+
+@pytest.mark.parametrize("net,batch,length", [
+    (lambda: LlamaForCausalLM(LlamaConfig(**WORDS)), TOKENS, 9),
+    (lambda: BertModel(BertConfig(**{**SIZES, "vocab_size": 101})), TOKENS, 9),
+    (lambda: ViTForImageClassification(ViTConfig(**SIZES, image_size=16, patch_size=4)), IMAGES, 17),
+])
+def test_all_of_a_network_is_counted(net, batch, length):
+    net = net().eval()
+    _, found = run(net, batch, "bf16")
+    assert found.missed == 0 and abs(found.emulated - counted(net, batch, length)) <= 0.01 * found.emulated
+    _, kept = run(net, batch, "keep")
+    assert kept.missed == 0 and kept.kept == found.emulated
+
+
+def test_experts_are_counted_and_have_one_result_however_they_are_run():
+    net, outputs = mixtral(), []
+    experts = 2 * 18 * 2 * 3 * 64 * 96 + 2 * 18 * 64 * 4  # layers, tokens, experts per token, three matrices; the router
+    for how in ("eager", "batched_mm", "grouped_mm"):
+        net.set_experts_implementation(how)
+        y, found = run(net, TOKENS, "mxfp8-ceil")
+        router = any("gate" in name for name, one in net.named_modules() if isinstance(one, nn.Linear))
+        expected = counted(net, TOKENS, 9, experts - (2 * 18 * 64 * 4 if router else 0))
+        assert found.missed == 0 and abs(found.emulated - expected) <= 0.01 * expected
+        operators = {one.operator for one in found.rows if one.layer.endswith("experts")}
+        assert operators == {{"eager": "aten.mm", "batched_mm": "aten.bmm", "grouped_mm": "aten._grouped_mm"}[how]}
+        outputs.append(y.logits)
+    for one in outputs[1:]:
+        torch.testing.assert_close(one, outputs[0], rtol=0, atol=1e-5)
+
+
+def test_transformers_own_fallback_is_grouped(monkeypatch):
+    import transformers.integrations.moe as moe
+    net = mixtral()
+    net.set_experts_implementation("grouped_mm")
+    expected, _ = run(net, TOKENS, "mxfp8-ceil")
+    monkeypatch.setattr(moe, "_can_use_grouped_mm", lambda *_: False)
+    y, found = run(net, TOKENS, "mxfp8-ceil")
+    assert same_bits(y.logits, expected.logits) and "transformers.grouped_mm_fallback" in {one.operator for one in found.rows}
+    with mt.emulate(net, "tf32") as emulation:
+        net(TOKENS).logits.square().sum().backward()
+    rows = [one for one in emulation.coverage.rows if one.operator == "transformers.grouped_mm_fallback_backward"]
+    assert rows and emulation.coverage.multiply_adds("not emulated", backward=True) == 0
+    assert sum(one.multiply_adds for one in rows) == 2 * 2 * 18 * 2 * 3 * 64 * 96
