@@ -13,6 +13,7 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
 from ._capture import Captured, capture
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
+from ._choose_report import Chosen
 from ._compare import Comparison, compare
 from ._coverage import Coverage, CoverageRow
 from ._emulate import Emulation, emulate
@@ -23,6 +24,7 @@ from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Captured", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe", "Tightened",
-    "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "matmul", "plan_from", "quantize", "tighten",
+    "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
+    "Tightened", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "matmul", "plan_from", "quantize",
+    "tighten",
 ]

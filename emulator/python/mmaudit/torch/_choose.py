@@ -1,44 +1,302 @@
-"""From a module and a batch to a plan in one call: capture(), mmaudit audit, tighten()."""
+"""From a module and batches to the cheapest plan that a measurement admits."""
+import sys
+import time
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any, Optional, Union
+from re import compile
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from .. import _tool
+from .. import _report, _tool
 from .._audit import Names
 from .._refuse import refused
 from . import _checked
-from ._capture import capture
-from ._tighten import Tightened, tighten
+from ._cached import Products
+from ._capture import capture, product_layer
+from ._checked import named_modules, unchanged
+from ._choose_report import Chosen
+from ._compare import NO_PRODUCTS, logits_of, relative_error
+from ._cost import Candidate, Costs, Layer, architectures_of
+from ._coverage import KEPT, Coverage
+from ._emulate import Emulation, Seen
+from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
+from ._recipes import LayerRecipes, Plan, Recipe
+from ._search import Measured, Search
+from ._tighten import Try
+
+
+class _ByName(LayerRecipes):
+    """Recipes by exact names of layers; the others are kept."""
+
+    def __init__(self, by_name: Mapping[str, Candidate]) -> None:
+        super().__init__()
+        self._by_name = {name: one.recipe for name, one in by_name.items()}
+
+    def choice_by(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe], Optional[str]]:
+        return True, self._by_name.get(name), None
+
+
+class _Progress:
+    """One line on standard error; where that is no terminal, only if asked, a line every few seconds."""
+
+    def __init__(self, given: Optional[bool]) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._on = self._terminal if given is None else given
+        self._start = self._last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        now = time.monotonic()
+        if self._on and now - self._last > (0.1 if self._terminal else 5):
+            self._last = now
+            line = f"choose_plan: {text}, {now - self._start:.0f} s"
+            sys.stderr.write(f"\r{line[:118]}\x1b[K" if self._terminal else line + "\n")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._on and self._terminal:
+            sys.stderr.write("\r\x1b[K")
+
+
+class Runner:
+    """The batches through the module: as it is, which says what its layers multiply, and under plans."""
+
+    def __init__(self, module: nn.Module, batches: Sequence[Batch], limit: Limit, seed: int) -> None:
+        self.module, self.batches, self.limit, self.seed = module, batches, limit, seed
+        self.layers: Dict[str, Layer] = {}
+        self.kinds: Dict[str, str] = {}
+        self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
+        self.runs = 0
+        self.products = Products()
+        self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
+        if not self.layers:
+            raise ValueError(NO_PRODUCTS)
+        order = {name: at for at, (name, _) in enumerate(named_modules(module))}
+        self.layers = dict(sorted(self.layers.items(), key=lambda pair: order.get(pair[0], 0)))
+        for number, one in enumerate(self._exact):
+            norm = float(logits_of(one).double().norm()) if logits_of(one).numel() else 0.0
+            if not 0 < norm < float("inf"):
+                raise refused(f"batch {number}", f"an output of norm {norm}", "one of finite numbers, not all 0")
+        self.metric = self._metric(LayerRecipes()) if limit.metric is not None else None
+        if self.metric is not None and limit.least and not limit.within(self.metric):
+            raise refused(limit.field, f"{limit.bound:g} where the module as it is has {self.metric:g}", f"up to {self.metric:g}")
+
+    @contextmanager
+    def _under(self, plan: LayerRecipes, watch: Any = None) -> Iterator[Emulation]:
+        with unchanged(self.module, self.seed), torch.no_grad(), Emulation(self.module, plan, watch, tell=False) as emulation:
+            emulation.cache = self.products.of(self.module)
+            yield emulation
+
+    def _as_it_is(self, number: int, batch: Batch) -> Any:
+        weights: Dict[str, Dict[Tuple[int, int], int]] = {}
+
+        def note(seen: Seen) -> None:
+            name, b = seen.site.layer, seen.b
+            if seen.a.is_meta or b.is_meta:
+                raise refused("module", "operands on the device meta", "operands with numbers")
+            weights.setdefault(name, {})
+            for one in (seen.a, b):
+                if one in emulation._parameters:
+                    weights[name][one.data_ptr(), one.numel()] = one.element_size()
+            self.kinds.setdefault(name, seen.site.kind)
+            whole = "_scaled" not in seen.op and self.layers.get(name, _NONE).may_change
+            self.layers[name] = Layer(0, (), seen.a.dtype, whole)
+
+        before = dict(self.layers)
+        with self._under(LayerRecipes(), note) as emulation:
+            found = first_call(self.module, batch, number)
+        own = dict(named_modules(self.module))
+        for name, mine in weights.items():
+            if not mine:  # of convolutions, whose operands are made of them
+                mine.update({(one.data_ptr(), one.numel()): one.element_size() for one in own[name].parameters(recurse=False)
+                             if one.dim() > 1})
+            count = sum(one.multiply_adds for one in emulation.coverage.rows if one.layer == name and one.state == KEPT)
+            known, sizes = before.get(name, _NONE), tuple((size, each) for (_, size), each in mine.items())
+            self.layers[name] = self.layers[name]._replace(
+                multiplications=known.multiplications + count, weights=max(known.weights, sizes, key=len))
+        if self.coverage is None or emulation.coverage.share_missed > self.coverage.share_missed:
+            self.coverage = emulation.coverage
+        return found
+
+    def _metric(self, plan: LayerRecipes) -> float:
+        assert self.limit.metric is not None
+        with self._under(plan):
+            return _checked.number("metric", self.limit.metric(self.module))
+
+    def alone(self, by_name: Mapping[str, Candidate]) -> float:
+        """Relative error of the first batch's output."""
+        with self._under(_ByName(by_name)):
+            found = self.module(*self.batches[0].arguments, **self.batches[0].keywords)
+        self.runs += 1
+        return relative_error(logits_of(found), logits_of(self._exact[0]))
+
+    def measure(self, by_name: Mapping[str, Candidate]) -> Measured:
+        plan, kept = _ByName(by_name), all(one.recipe is None for one in by_name.values())
+        values: List[float] = []
+        errors: List[float] = []
+        rows: List[Tensor] = []
+        own: Dict[str, List[float]] = {}
+
+        def note(seen: Seen) -> None:
+            if seen.recipe is not None:
+                exact = torch.matmul(seen.a.double(), seen.b.double())
+                pair = own.setdefault(seen.site.layer, [0.0, 0.0])
+                pair[0] += float((seen.d.double() - exact).square().sum())
+                pair[1] += float(exact.square().sum())
+
+        for number, (batch, exact) in enumerate(zip(self.batches, self._exact)):
+            with self._under(plan, note if number == 0 and len(set(by_name.values())) == 1 else None):
+                output = self.module(*batch.arguments, **batch.keywords)
+                if self.limit.metric is None:
+                    values.append(self.limit.value(output, exact, batch.whole))
+            self.runs += 1
+            x, y = logits_of(output).double(), logits_of(exact).double()
+            x, y = (one.reshape(-1, one.shape[-1]) if one.dim() > 1 else one.reshape(-1, 1) for one in (x, y))
+            errors.append(float((x - y).norm() / y.norm()))
+            rows.append((x - y).square().sum(1) / y.square().sum(1).mean())
+        if self.metric is not None:
+            found = self._metric(plan)
+            values = [found if self.limit.least else self.metric - found]
+        worst, mean = self.limit.worst(values), sum(values) / len(values)
+        value, other = (mean, worst) if self.limit.mean else (worst, mean)
+        return Measured(value, other, kept or self.limit.within(value), max(errors), torch.cat(rows),
+                        {name: (error / norm)**0.5 if norm else 0.0 for name, (error, norm) in own.items()})
+
+
+_NONE = Layer(0, (), torch.float32)
+_NUMBER = compile(r"(?<![^.])\d+(?![^.])")  # a whole part of a name
+
+
+def folded(module: nn.Module, by_name: Mapping[str, Optional[Recipe]]) -> List[Tuple[str, Optional[Recipe]]]:
+    """Keys of a plan: layers whose names differ by numbers are a glob, after those of them that take another recipe. A
+    glob that would also match a module beyond these is not used, so the keys decide as the names do."""
+    kinds = {type(one).__name__ for one in module.modules()}
+    every = [name for name, _ in named_modules(module)]
+    groups: Dict[str, List[str]] = {}
+    for name in by_name:
+        groups.setdefault(_NUMBER.sub("*", escape(name)), []).append(name)
+    found: List[Tuple[str, Optional[Recipe]]] = []
+    while groups:
+        glob = next(iter(groups))
+        names = groups.pop(glob)
+        usual = max((by_name[one] for one in names), key=lambda recipe: sum(by_name[one] == recipe for one in names))
+        folds = len(names) > 1 and {one for one in every if fnmatchcase(one, glob)} <= set(names)
+        if not folds and len(names) > 1 and "*" in glob:  # which stands for dots too
+            digits: Dict[str, List[str]] = {}
+            for name in names:
+                digits.setdefault(_NUMBER.sub(lambda number: "[0-9]" * len(number[0]), escape(name)), []).append(name)
+            groups = {**digits, **groups}
+            continue
+        for name in names:
+            if not folds or by_name[name] != usual:
+                found.append((product_layer(name, kinds) if name else "", by_name[name]))
+        if folds:
+            found.append((glob, usual))
+    return found
 
 
 def choose_plan(
-    module: nn.Module, batch: Any, *, max_output_error: float, arch: Names = "b200", dtype: Names = "nvf4,mxf8,bf16",
-    scale: Optional[Names] = None, policy: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None,
-    seed: int = 0,
-) -> Tightened:
-    """The cheapest dtype for each layer under which the output errs by at most so much, measured by emulate().
+    module: nn.Module, batch: Any, *, max_output_error: Optional[float] = None, max_kl: Optional[float] = None,
+    max_loss_increase: Optional[float] = None, min_top1: Optional[float] = None, min_metric: Optional[float] = None,
+    max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
+    batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
+    policy: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None, allow_missed: float = 0.01,
+    progress: Optional[bool] = None, seed: int = 0,
+) -> Chosen:
+    """The cheapest recipe for each layer under which one limit holds, measured by emulate().
 
-    Runs capture() with gains, ``mmaudit audit --capture`` on a temporary file, and tighten().
+    Measured are every recipe in all layers, then mixtures: in the order of the errors that layers cause alone, by changes
+    of one layer and by exchanges. At the end no change of one layer to a recipe that costs less there is within the
+    limit, and no recipe in all layers that is within it costs less. Cost is multiply-adds over the GPU's peak for
+    what computes them (`mmaudit list --cores`), a bound on time, and then bytes of weights.
 
     Args:
-        module, batch, seed: as in compare().
-        max_output_error: the largest relative error of the output, such as 0.12.
-        arch, dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: what is usual.
+        module: as it is to be measured, in eval().
+        batch: a tensor, a tuple of arguments, a mapping of keywords; a list or a DataLoader of these, of which the first
+            `batches` are taken. Where forward takes fewer than a tuple holds, the rest (labels) goes to `loss` alone.
+        max_output_error: the largest relative error of the output, such as 0.12. Or one of these: max_kl: KL divergence
+            per position, in nats; max_loss_increase: of the loss that the module returns, or loss(output, batch) gives
+            (perplexity grows by its exponential); min_top1: share of positions with the same largest logit; min_metric,
+            max_drop: of metric(module), such as accuracy.
+        over: "worst": each batch is within the limit; "mean": their mean is.
+        arch: GPUs; of several each gets a plan, and the one with the lowest cost is returned, the rest in `others`.
+        dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: nvf4, mxf8, bf16, and
+            on GPUs without these e4m3, f16; the usual scale; plain.
         html: the audit's page, every layer in every dtype; a file.
-    Returns: as tighten(): `.plan` for emulate(), compare() and .plan.write("plan.json"); printed, which layer takes what.
-    Raises: ValueError in one line; RuntimeError where the program mmaudit is not found; ImportError without safetensors.
+        allow_missed: share of multiply-adds that emulate() may not see for the network to count as within the limit.
+        progress: a line on standard error; None: where that is a terminal. seed: of torch, before every run.
+    Returns: `.plan` for emulate(), compare() and .plan.write("plan.json"); .write("net.html"). After Ctrl-C, once any
+        plan is within the limit, the cheapest so far, with `interrupted`.
+    Raises: ValueError in one line; RuntimeError where the program mmaudit is not found.
     """
     _checked.module(module)
-    limit = _checked.number("max_output_error", max_output_error)
-    if not 0 < limit < float("inf"):
-        raise refused("max_output_error", repr(max_output_error), "a number above 0, such as 0.12")
-    _tool.program()  # before there is work to lose
+    limit = limit_of({"max_output_error": max_output_error, "max_kl": max_kl, "max_loss_increase": max_loss_increase,
+                      "min_top1": min_top1, "min_metric": min_metric, "max_drop": max_drop}, over, loss, metric)
+    seed = _checked.seed_of(seed)
+    _checked.number("allow_missed", allow_missed)
+    if progress is not None:
+        _checked.of_kind("progress", progress, bool, "True, False, None")
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
-    arguments = _tool.options_of(arch=arch, dtype=dtype, scale=scale, policy=policy, html=page)
+    _tool.program()  # before there is work to lose
+    costs = [Costs(one, dtype, scale, policy) for one in architectures_of(arch)]
+    given = batches_of(module, batch, batches)
+    if page is not None:
+        _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)
+    tell = _Progress(progress)
+    try:
+        runner = Runner(module, given, limit, seed)
+        found: List[Chosen] = []
+        for one in costs:
+            done = _searched(module, runner, one, tell, allow_missed)
+            found.append(done)
+            if done.interrupted:
+                break
+    finally:
+        tell.close()
+    found.sort(key=lambda one: one.best.cost)
+    found[0].others = found[1:]
+    return found[0]
+
+
+def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float) -> Chosen:
+    names, layers = list(runner.layers), list(runner.layers.values())
+
+    def told(now: str) -> None:
+        best = search.best
+        share = "" if best is None else f", best {best.cost.clocks / costs.of_half(layers).clocks:.3f} of BF16's time"
+        tell(f"{costs.arch}, run {runner.runs}, {now}{share}")
+
+    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told), False
+    try:
+        best = search.run()
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        best, interrupted = search.best, True
+    by_name = {name: costs.candidates[one].recipe for name, one in zip(names, best.plan)}
+    limit = runner.limit
+    output_error = limit.field == "max_output_error"
+    plan = Plan(layers=folded(module, by_name), falls_through=True, estimate=best.found.value if output_error else None,
+                limit=limit.bound if output_error else None)
+    tries = [Try(one.found.error, one.found.value) for one in search.tries.values() if one is not best]
+    chosen = Chosen(plan, limit.bound, [*tries, Try(best.found.error, best.found.value)])
+    chosen.search, chosen.limits, chosen.interrupted, chosen.date = search, limit, interrupted, _report.now()
+    chosen.batches, chosen.runs, chosen.coverage = len(runner.batches), runner.runs, runner.coverage
+    chosen.allow_missed, chosen.by_name = allow_missed, by_name
+    return chosen
+
+
+def _audited(module: nn.Module, batch: Batch, page: Path, costs: Sequence[Costs], most: float, seed: int) -> None:
+    """The page of `mmaudit audit --capture` for the first batch."""
+    recipes = [one.recipe for each in costs for one in each.candidates if one.recipe is not None]
+    options = _tool.options_of(html=page, arch=[one.arch for one in costs], dtype=list(dict.fromkeys(r.dtype for r in recipes)),
+                               scale=list(dict.fromkeys(r.scaling for r in recipes if r.scaling)) or None,
+                               policy=list(dict.fromkeys(r.policy for r in recipes)))
     with _tool.scratch() as folder:
-        capture(module, batch, Path(folder) / "c.safetensors", gains=True, seed=seed)
-        _tool.run(["audit", "--capture=c.safetensors", f"--max-output-error={limit!r}", "--plan=plan.json", *arguments],
-                  folder)
-        return tighten(module, batch, Path(folder) / "plan.json", seed=seed)
+        whole: Any = batch.keywords or batch.arguments
+        capture(module, whole, Path(folder) / "c.safetensors", gains=True, seed=seed)
+        _tool.run(["audit", "--capture=c.safetensors", "--allow-missing", f"--max-output-error={most!r}", *options], folder)

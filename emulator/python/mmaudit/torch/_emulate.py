@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 
 from .._refuse import refused
 from . import _checked, _settings, _sharded
+from ._cached import Products
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
 from ._operator import find_path, largest_finite, product
@@ -150,6 +151,7 @@ class Emulation:
         self.whole: Optional[Tuple[Any, Any]] = None  #: A and B of all processes, while one computes its part
         self.split: Set[str] = set()  #: layers of which each process adds a part of k, and an all-reduce the parts
         self._keys: Set[str] = set()
+        self.cache: Optional[Products] = None  #: of the search for a plan
 
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
@@ -348,6 +350,10 @@ class Emulation:
             role = "none" if gradient is None else str(gradient)
             largest_a = self._delayed(site, "a" + role, recipe.history, a, largest_a)
             largest_b = self._delayed(site, "b" + role, recipe.history, b, largest_b)
+        apart = self.whole is None and not recipe.history  # nothing but a and b decides on D
+        if self.cache is not None and apart and a.device.type == b.device.type == "cpu":
+            return self.cache.product(a, b, out, b in self._parameters, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
+                                      scaling_b=scaling_b, policy=recipe.policy)
         return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
                        scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
 

@@ -2,7 +2,7 @@
 import math
 from ctypes import byref
 from functools import cache
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 import torch
@@ -328,10 +328,11 @@ def quantize(
 def product(
     a: Tensor, b: Tensor, out: torch.dtype, *, arch: str, dtype: str, scaling_a: Optional[str],
     scaling_b: Optional[str], policy: str, largest_a: Optional[Tensor] = None, largest_b: Optional[Tensor] = None,
+    quantizer: Callable[..., Quantized] = quantize,
 ) -> Tensor:
     """A * B, both (batch, rows, columns), quantized and multiplied, in dtype `out` by one rounding."""
-    x = quantize(a, dtype, scaling_a, arch=arch, policy=policy, tensor_largest=largest_a)
-    y = quantize(b, dtype, scaling_b, of_b=True, arch=arch, policy=policy, tensor_largest=largest_b)
+    x = quantizer(a, dtype, scaling_a, arch=arch, policy=policy, tensor_largest=largest_a)
+    y = quantizer(b, dtype, scaling_b, of_b=True, arch=arch, policy=policy, tensor_largest=largest_b)
     path = y.path
     name = NUMBERS[out] if out != torch.float64 else "f32"
     d_format = None if x.factors is None and y.factors is None and name == path.d else name

@@ -1,0 +1,177 @@
+"""What a plan costs: a bound on its time by the GPU's peak table, and bytes of its weights."""
+import json
+from itertools import product
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from .. import _library, _tool
+from .._audit import Names
+from .._operations import architectures
+from .._operations import list as list_of
+from .._refuse import refused
+from ._operator import Path, find_path
+from ._recipes import RECIPES, Recipe, label
+
+#: Of choose_plan() where no dtype is given: those of them that the GPU has.
+USUAL = ("nvf4", "mxf8", "e4m3", "bf16", "f16")
+
+
+class Cost(NamedTuple):
+    """The one number that plans are ordered by, ties by bytes."""
+
+    clocks: float  #: multiply-adds over the peak of what computes them, in clocks of one SM: no GPU takes less time
+    bytes: float  #: of weights and their scales
+
+    def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
+        return Cost(self.clocks + other.clocks, self.bytes + other.bytes)
+
+
+class Candidate(NamedTuple):
+    """A recipe that layers may take, or None: they stay as they are."""
+
+    name: str
+    recipe: Optional[Recipe]
+    inst: str = ""
+    evidence: str = ""  #: how the bits of the instruction are known
+    source: str = ""
+    fma: float = 0  #: dense multiply-adds per clock and SM
+    published: bool = True  #: else fma is that of f16
+    bits: float = 0  #: of a weight and its share of the scales
+
+
+class Layer(NamedTuple):
+    """What a layer multiplies in all batches."""
+
+    multiplications: float
+    weights: Tuple[Tuple[int, int], ...]  #: numbers, and bytes of each, of every weight
+    dtype: torch.dtype
+    may_change: bool = True  #: not where its operands are FP8 already
+
+
+def names_of(field: str, given: Optional[Names]) -> List[str]:
+    """Names in a list, or in one str with commas."""
+    if given is None:
+        return []
+    if not isinstance(given, (str, list, tuple)) or not all(isinstance(one, str) for one in given):
+        raise refused(field, repr(given), "a name, or a list of names")
+    return [one.strip() for one in given.split(",")] if isinstance(given, str) else list(given)
+
+
+def architectures_of(given: Names) -> List[str]:
+    """Each architecture once, by its own name."""
+    found: List[str] = []
+    for one in names_of("arch", given):
+        if one not in architectures():
+            one = list_of(one)["architectures"][0]["name"]
+        if one not in found:
+            found.append(one)
+    if not found:
+        raise refused("arch", "none", "one name or several, such as b200")
+    return found
+
+
+class Peaks:
+    """The table of `mmaudit list --cores`, for one architecture."""
+
+    def __init__(self, arch: str, rows: Sequence[Dict[str, Any]]) -> None:
+        self.arch, self.rows = arch, [one for one in rows if one["architecture"] == arch]
+
+    def most(self, kind: str) -> float:
+        """Of any of its instructions; 0 where no source gives it."""
+        return max((float(one["fma_per_clock_per_sm"]) for one in self.rows if kind in one["types"].split(", ")), default=0.0)
+
+    def of_path(self, path: Path) -> float:
+        kinds = {"e4m3": "fp8", "e5m2": "fp8", "e2m3": "fp6", "e3m2": "fp6", "e2m1": "fp4", "s8": "int8", "u8": "int8"}
+        kind, unit = kinds.get(path.a, path.a), path.inst.split(".")[0]
+        scaled = f" scaled by {path.scale} per {path.scale_block}" if path.scale else ""
+        fitting = [float(one["fma_per_clock_per_sm"]) for one in self.rows
+                   if one["instruction"] == unit + scaled and kind in one["types"].split(", ")]
+        return max(fitting) if fitting else self.most(kind)
+
+
+def _read(architecture: str) -> List[Dict[str, Any]]:
+    with _tool.scratch() as folder:
+        done = _tool.run(["list", "--cores", f"--arch={architecture}", "--json"], folder)
+    found: List[Dict[str, Any]] = json.loads(done.stdout)["rows"]
+    return found
+
+
+def _bits(path: Path) -> float:
+    """Of one element of B and its share of the scales; one factor of a whole tensor or column is nothing beside it."""
+    bits = float(_library.format_named(path.b).value_bits)
+    if path.scale:
+        bits += _library.format_named(path.scale).storage_bits / path.scale_block
+    if path.factor_block:
+        bits += 32 / path.factor_block / (path.factor_block if path.scaling == "128x128" else 1)
+    return bits
+
+
+class Costs:
+    """The candidates of one architecture, cheapest first and "kept" last, and what layers cost with them."""
+
+    def __init__(self, arch: str, dtype: Optional[Names], scale: Optional[Names], policy: Optional[Names]) -> None:
+        self.arch, self.peaks = arch, Peaks(arch, _read(arch))
+        self.missing: List[str] = []
+        found: List[Candidate] = []
+        asked = names_of("dtype", dtype)
+        for one in asked or USUAL:
+            before, why = len(found), ""
+            scalings: List[Optional[str]] = [*names_of("scale", scale)] or [None]
+            for scaling, how in product(scalings, names_of("policy", policy) or ["plain"]):
+                try:
+                    path = find_path(arch, one, scaling, how)
+                except ValueError as error:
+                    why = str(error)
+                    if not _known(one):
+                        raise refused("dtype", one, why.rpartition("allowed: ")[2]) from error
+                    continue
+                found.append(self._candidate(Recipe(arch, one, scaling, how), path, scaling))
+            if len(found) == before and asked:
+                self.missing.append(f"{arch} lacks {one}, which is left out: {why.rpartition(': ')[2]}")
+        if not asked and any(one.recipe is not None and one.recipe.dtype == "bf16" for one in found):
+            found = [one for one in found if one.recipe is None or one.recipe.dtype != "f16"]
+        if not asked and any(one.recipe is not None and one.recipe.dtype == "mxf8" for one in found):
+            found = [one for one in found if one.recipe is None or one.recipe.dtype != "e4m3"]
+        if not found:
+            raise refused("dtype", ", ".join(asked) or "none", f"those that {arch} has: {'; '.join(self.missing)}")
+        found.sort(key=lambda one: (1 / one.fma, one.bits))  # which keeps the order of what costs the same
+        self.candidates = [*dict.fromkeys(found), Candidate("kept", None)]
+
+    def _candidate(self, recipe: Recipe, path: Path, scaling: Optional[str]) -> Candidate:
+        known = _library.instruction(self.arch, path.inst)
+        fma = self.peaks.of_path(path)
+        name = label(recipe) + (f" {scaling}" if scaling else "")
+        for one in RECIPES.values():  # which a plan's file then names
+            if (one.arch, one.dtype, one.policy, one.history) == (recipe.arch, recipe.dtype, recipe.policy, 0) and (
+                    find_path(one.arch, one.dtype, one.scaling, one.policy).scaling == path.scaling):
+                recipe = one
+                break
+        return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0, _bits(path))
+
+    @property
+    def half(self) -> float:
+        """Of BF16, or of F16 where it has none."""
+        return self.peaks.most("bf16") or self.peaks.most("f16")
+
+    def of(self, layer: Layer, candidate: Candidate) -> Cost:
+        if candidate.recipe is not None:
+            return Cost(layer.multiplications / candidate.fma, sum(n for n, _ in layer.weights) * candidate.bits / 8)
+        fma = self.half if layer.dtype.itemsize == 2 else self.peaks.most("tf32") or self.half
+        return Cost(layer.multiplications / (fma or 1.0), float(sum(n * each for n, each in layer.weights)))
+
+    def of_half(self, layers: Sequence[Layer]) -> Cost:
+        """Everything in BF16, or F16: what plans are compared with."""
+        return Cost(sum(one.multiplications for one in layers) / (self.half or 1.0),
+                    sum(2.0 * n for one in layers for n, _ in one.weights))
+
+
+def _known(dtype: str) -> bool:
+    """Whether any architecture has it."""
+    for arch in architectures():
+        try:
+            find_path(arch, dtype, None, "plain")
+            return True
+        except ValueError:
+            continue
+    return False

@@ -1,0 +1,236 @@
+"""The cheapest assignment of candidates to layers that a measurement admits."""
+import math
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from torch import Tensor
+
+from ._cost import Candidate, Cost, Costs, Layer
+
+_IN_A_ROW = 6  #: moves that fail before the next kind of move is tried
+Assignment = Tuple[int, ...]  #: an index of a candidate per layer
+
+
+class Measured(NamedTuple):
+    """A plan that was measured."""
+
+    value: float  #: of what is limited: the worst batch's, or the mean
+    other: float  #: the mean, or the worst batch's
+    within: bool
+    error: float  #: relative error of the output, the worst batch's
+    rows: Tensor  #: squared errors of the rows of the outputs, over the mean square of a row
+    own: Dict[str, float]  #: of a plan with one candidate: relative errors of the products of layers, before a bias
+
+
+class Try(NamedTuple):
+    """What a plan is called, what it costs, and what came out."""
+
+    name: str
+    plan: Assignment
+    cost: Cost
+    found: Measured
+
+
+def significant(x: Tensor, y: Tensor) -> bool:
+    """Whether the rows of two plans err differently: the mean of the paired differences is beyond twice its standard
+    error. Fewer than 8 rows show nothing. Rows of one sequence are not independent, so this errs to the side of "yes"."""
+    difference = x - y
+    count = difference.numel()
+    if count < 8 or count != y.numel() or not bool(difference.isfinite().all()):
+        return False
+    return abs(float(difference.mean())) > 2 * float(difference.std()) / math.sqrt(count)
+
+
+class Search:
+    """Uniform plans, then the cheapest prefix of estimated moves, then single moves and exchanges, all measured."""
+
+    def __init__(self, costs: Costs, names: Sequence[str], layers: Sequence[Layer],
+                 measure: Callable[[Dict[str, Candidate]], Measured], alone: Callable[[Dict[str, Candidate]], float],
+                 tell: Callable[[str], None]) -> None:
+        self.costs, self.names, self.layers, self._measure, self._tell = costs, names, layers, measure, tell
+        self._alone = alone
+        self.tries: Dict[Assignment, Try] = {}
+        self.best: Optional[Try] = None
+        self.uniform: List[Try] = []
+        self.measured: List[int] = []  #: candidates that layers took alone
+        self.alone: List[List[float]] = []  #: relative error of the output by layer and these
+        self.dropped: Dict[int, Tuple[int, str]] = {}  #: candidates, for which another of the same speed stands, and why
+        self.done = False
+        self._price = [[costs.of(layer, one) for one in costs.candidates] for layer in layers]
+        self._kept = len(costs.candidates) - 1
+
+    def cost(self, plan: Assignment) -> Cost:
+        return Cost(math.fsum(self._price[i][one].clocks for i, one in enumerate(plan)),
+                    math.fsum(self._price[i][one].bytes for i, one in enumerate(plan)))
+
+    def try_(self, plan: Assignment, name: str) -> Try:
+        """Measures a plan once, and remembers the cheapest within the limit."""
+        if plan not in self.tries:
+            found = self._measure({self.names[i]: self.costs.candidates[one] for i, one in enumerate(plan)})
+            self.tries[plan] = Try(name, plan, self.cost(plan), found)
+        done = self.tries[plan]
+        if done.found.within and (self.best is None or done.cost < self.best.cost):
+            self.best = done
+        self._tell(name)
+        return done
+
+    def uniform_of(self, one: int) -> Assignment:
+        return tuple(one if layer.may_change else self._kept for layer in self.layers)
+
+    def run(self) -> Try:
+        """Afterwards no change of one layer to a candidate that costs less there is within the limit."""
+        for one, candidate in enumerate(self.costs.candidates):
+            self.uniform.append(self.try_(self.uniform_of(one), f"all {candidate.name}"))
+        self._drop()
+        if self._now.plan != self.uniform_of(0):
+            self._estimate()
+            self._along_the_estimate()
+            self._single_moves(_IN_A_ROW)
+            while self._exchange():
+                self._single_moves(_IN_A_ROW)
+            self._single_moves()
+        self.done = True
+        return self._now
+
+    @property
+    def _now(self) -> Try:
+        assert self.best is not None  # all kept is always within
+        return self.best
+
+    def _drop(self) -> None:
+        """Of candidates of the same speed one stays: one that is within the limit everywhere before one that is not,
+        then the one that errs less, where that is significant, then the one of fewer bytes."""
+        at = 0
+        while at < self._kept:
+            speed = self.costs.candidates[at].fma
+            group = [i for i in range(at, self._kept) if self.costs.candidates[i].fma == speed]
+            at = group[-1] + 1
+            within = [i for i in group if self.uniform[i].found.within] or group
+            stays = within[0]
+            for i in within[1:]:
+                mine, other = self.uniform[i].found, self.uniform[stays].found
+                if mine.error < other.error and significant(mine.rows, other.rows):
+                    stays = i
+            for i in group:
+                if i != stays:
+                    mine, other = self.uniform[i].found, self.uniform[stays].found
+                    shown = "differs" if significant(mine.rows, other.rows) else "does not differ significantly"
+                    self.dropped[i] = stays, (
+                        f"{self.costs.candidates[i].name} is as fast as {self.costs.candidates[stays].name}; its error, "
+                        f"{mine.error:.2e} against {other.error:.2e}, {shown}")
+
+    def _open(self, i: int) -> List[int]:
+        """Candidates of a layer."""
+        if not self.layers[i].may_change:
+            return [self._kept]
+        return [one for one in range(self._kept + 1) if one not in self.dropped]
+
+    def _estimate(self) -> None:
+        """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
+        less as the layer's own products do."""
+        self.measured = [at for at in range(self._kept) if at not in self.dropped][:2]
+        for i, layer in enumerate(self.layers):
+            found = [self._alone({self.names[i]: self.costs.candidates[at]}) if layer.may_change else 0.0
+                     for at in self.measured]
+            self.alone.append([one if math.isfinite(one) else 1e30 for one in found])
+            self._tell(f"layer {i + 1} of {len(self.layers)} alone")
+
+    def own(self, i: int, one: int) -> float:
+        """Relative error of a layer's own products in a candidate, measured with all layers in it; 0 for kept."""
+        found = self.uniform[one].found.own.get(self.names[i], 0.0)
+        return found if math.isfinite(found) else 1e30
+
+    def _squared(self, i: int, one: int) -> float:
+        if one == self._kept:
+            return 0.0
+        same = self.dropped[one][0] if one in self.dropped else one
+        if same in self.measured:
+            return self.alone[i][self.measured.index(same)] ** 2
+        mine, theirs = self.own(i, same), self.own(i, self.measured[-1])
+        return (self.alone[i][-1] * mine / theirs if theirs > 0 else mine) ** 2
+
+    def _steps(self) -> List[Tuple[float, int, int]]:
+        """Moves from the cheapest plan to the kept one along the lower hull of every layer, most error saved per clock
+        first."""
+        found = []
+        for i in range(len(self.layers)):
+            one = self._open(i)[0]
+            while one != self._kept:
+                def gain(to: int, i: int = i, one: int = one) -> float:
+                    more = self._price[i][to].clocks - self._price[i][one].clocks
+                    return (self._squared(i, one) - self._squared(i, to)) / max(more, 1e-300)
+                to = max((to for to in self._open(i) if to > one), key=gain)
+                found.append((gain(to), i, to))
+                one = to
+        return sorted(found, key=lambda step: -step[0])
+
+    def _along_the_estimate(self) -> None:
+        """The shortest part of these moves that is within the limit, by halving."""
+        steps = self._steps()
+
+        def plan(count: int) -> Assignment:
+            out = [self._open(i)[0] for i in range(len(self.layers))]
+            for _, i, to in steps[:count]:
+                out[i] = max(out[i], to)
+            return tuple(out)
+
+        low, high = 0, len(steps)
+        while high - low > 1:
+            middle = (low + high) // 2
+            cheaper = self.best is None or self.cost(plan(middle)) < self.best.cost
+            if cheaper and not self.try_(plan(middle), self.called(plan(middle))).found.within:
+                low = middle
+            else:
+                high = middle
+
+    def called(self, plan: Assignment) -> str:
+        counts = [(one.name, plan.count(i)) for i, one in enumerate(self.costs.candidates)]
+        return ", ".join(f"{count} {name}" for name, count in counts if count)
+
+    def moves(self, plan: Assignment) -> List[Tuple[int, int]]:
+        """Changes of one layer to a candidate that costs less there: most clocks saved per error added first."""
+        found = []
+        for i, now in enumerate(plan):
+            for one in self._open(i):
+                if self._price[i][one] < self._price[i][now]:
+                    saved = self._price[i][now].clocks - self._price[i][one].clocks
+                    found.append((saved / max(self._squared(i, one) - self._squared(i, now), 1e-300), i, one))
+        return [(i, one) for _, i, one in sorted(found, key=lambda move: -move[0])]
+
+    def _single_moves(self, failures: Optional[int] = None) -> None:
+        """Takes what is within the limit, until a whole pass takes nothing, or after so many failures in a row."""
+        took = True
+        while took:
+            took, failed = False, 0
+            for i, one in self.moves(self._now.plan):
+                plan = self._now.plan
+                if self._price[i][one] < self._price[i][plan[i]]:
+                    plan = (*plan[:i], one, *plan[i + 1:])
+                    within = self.try_(plan, self.called(plan)).found.within
+                    took, failed = took or within, 0 if within else failed + 1
+                if failed == failures:
+                    return
+
+    def _exchange(self) -> bool:
+        """One layer takes a dearer candidate so that one or two others can take cheaper ones, at 1% less cost or more."""
+        now = self._now
+        room = sum(self._squared(i, one) for i, one in enumerate(now.plan)) * 0.1
+        ups = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
+               for to in self._open(i) if to > one]
+        downs = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
+                 for to in self._open(i) if to < one]
+        downs.sort(key=lambda move: move[2])
+        found = []
+        for i, up, less in ups:
+            spent = self._price[i][up].clocks - self._price[i][now.plan[i]].clocks
+            plan, more, saved = list(now.plan), 0.0, 0.0
+            plan[i] = up
+            for j, down, added in downs:
+                if j == i or plan[j] != now.plan[j] or more + added + less > room:
+                    continue
+                plan[j], more = down, more + added
+                saved += self._price[j][now.plan[j]].clocks - self._price[j][down].clocks
+            if saved - spent > now.cost.clocks / 100:
+                found.append((saved - spent, tuple(plan)))
+        found.sort(key=lambda pair: -pair[0])
+        some = [plan for _, plan in found[:_IN_A_ROW]]
+        return any(self.try_(plan, self.called(plan)).found.within for plan in some)
