@@ -75,13 +75,14 @@ struct HostileProduct {
   /// Any codes; few of them; or pairs along K that cancel where the other side has two equal neighbours.
   std::vector<std::uint8_t> elements(Draws& random, std::uint64_t rows, std::uint64_t columns, bool along_rows) {
     std::vector<std::uint8_t> out(rows * columns);
-    const std::uint64_t kind = random.below(4), sparse = random.below(2) == 0 ? 4 : 20;
+    const bool least = how == Scales::about_minimum && !random.one_in(4);
+    const std::uint64_t kind = least ? 1 : random.below(4), sparse = random.below(2) == 0 ? 4 : 20;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const std::uint64_t k = along_rows ? i / columns : i % columns;
       const std::size_t before = along_rows ? i - columns : i - 1;
       out[i] = static_cast<std::uint8_t>(random.below(16));
       if (kind == 1 && !random.one_in(sparse)) out[i] = random.one_in(2) ? 0 : 8;
-      if (kind == 1 && how == Scales::about_minimum) out[i] &= 9;  // the least number
+      if (least) out[i] &= 9;  // the least number
       if (kind >= 2 && k % 2 == 1)
         out[i] = static_cast<std::uint8_t>(out[before] ^ (along_rows || random.one_in(50) ? 0 : 8));
     }
@@ -100,7 +101,7 @@ struct HostileProduct {
       if (how == Scales::two_values) byte = pair[random.below(2)];
       // A's are 2^-70; B's let a group end at the last place of binary32 and another one 2^25 below.
       if (how == Scales::about_minimum)
-        byte = one + binade * (!of_b ? -70 : random.one_in(2) ? random.between(-79, -66) : random.between(-107, -99));
+        byte = one + binade * (!of_b ? -70 : random.one_in(2) ? random.between(-78, -68) : random.between(-105, -100));
       if (how == Scales::about_overflow) byte = one + binade * random.between(50, 68);
       x = static_cast<std::uint8_t>(std::clamp(byte, 0, last));
     }
@@ -116,7 +117,7 @@ struct HostileProduct {
   }
 
   void addends(Draws& random) {
-    const std::uint64_t kind = random.below(6);
+    const std::uint64_t kind = how == Scales::about_minimum && random.one_in(2) ? 0 : random.below(6);
     const int middle = random.between(1, 254);
     for (std::size_t i = 0; i < kRows * kColumns; ++i) {
       auto bits = static_cast<std::uint32_t>(random.next());
@@ -187,7 +188,7 @@ TEST(GroupHostile, TheComparisonSeesAWrongRow) {
           const std::vector<std::uint32_t> other = product.run(wrong, level);
           for (std::size_t i = 0; i < right.size(); ++i) seen += right[i] != other[i] ? 1 : 0;
         }
-        EXPECT_GT(seen, 20U) << name_of(probe.instruction) << " " << name_of(level) << " change " << change;
+        EXPECT_GT(seen, 10U) << name_of(probe.instruction) << " " << name_of(level) << " change " << change;
       }
     }
   }
