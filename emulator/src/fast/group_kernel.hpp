@@ -223,22 +223,24 @@ void multiply_groups(const GroupMultiply& work) {
 }
 
 /// The scales of the groups of one step that are not zero: their least exponent, and how far they lie apart.
+/// Without branches, which data would decide.
 struct StepScales {
   int low = 20000, high = -20000;
   bool nan = false;
 
-  void add(ScaleByte scale, bool elements) {
-    nan = nan || scale.significand == kNanScale;
-    if (scale.significand == 0 || !elements) return;
-    low = scale.exponent < low ? scale.exponent : low;
-    high = scale.exponent > high ? scale.exponent : high;
+  void add(const ScaleByte& scale, bool elements) {
+    nan |= scale.significand == kNanScale;
+    const int out = -static_cast<int>((scale.significand <= 0) | !elements), exponent = scale.exponent;
+    const int from = exponent + (out & 20000), to = exponent - (out & 20000);
+    low = from < low ? from : low;
+    high = to > high ? to : high;
   }
-  [[nodiscard]] int base() const { return low > high ? 0 : low; }
+  [[nodiscard]] int base() const { return low > 10000 ? 0 : low; }
   /// The significand above the base, which fits where the spread is allowed.
-  [[nodiscard]] std::int16_t above(ScaleByte scale, bool elements, int spread) const {
+  [[nodiscard]] std::uint16_t above(const ScaleByte& scale, bool elements, int spread) const {
     const int shift = scale.exponent - base();
-    if (scale.significand == 0 || scale.significand == kNanScale || !elements || shift > spread) return 0;
-    return static_cast<std::int16_t>(scale.significand << shift);
+    const int fits = -static_cast<int>((scale.significand > 0) & elements & (shift <= spread));
+    return static_cast<std::uint16_t>((scale.significand << (shift & 15)) & fits);
   }
   void widen(GroupBounds& bounds) const {
     bounds.nan = bounds.nan || nan;
@@ -269,13 +271,6 @@ inline std::uint32_t nonzero_of(const std::uint8_t* codes, const GroupRules& rul
 
 constexpr int kMostGroupDepth = 256, kMostStepGroups = 32;
 
-/// A scale that is no zero and no NaN.
-inline bool counts(ScaleByte scale) { return scale.significand > 0; }
-inline float factor_of(ScaleByte scale, const GroupRules& rules) {
-  if (rules.scales != GroupScales::near || !counts(scale)) return 0;
-  return static_cast<float>(scale.significand * power_of_two(scale.exponent));
-}
-
 void pack_group_a(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
                   const PackedGroupsA& out, GroupBounds& bounds) {
   bounds = {};
@@ -295,13 +290,12 @@ void pack_group_a(const GroupSource& source, const GroupRules& rules, const Grou
       scales.add(rules.scale[source.scales[group + g]], nonzero[g] != 0);
     }
     for (int g = 0; g < chunk.step_groups[step]; ++g, ++group) {
-      const ScaleByte scale = rules.scale[source.scales[group]];
+      const ScaleByte& scale = rules.scale[source.scales[group]];
       GroupScaleA& to = out.scales[group];
-      to.above =
-          static_cast<std::uint16_t>(scales.above(scale, nonzero[g] != 0, rules.spread)) * kScaleCopies;
-      to.factor = factor_of(scale, rules);
+      to.above = scales.above(scale, nonzero[g] != 0, rules.spread) * kScaleCopies;
+      to.factor = scale.factor;
       to.exponent = static_cast<std::uint32_t>(scale.exponent + kBiasA) * 0x10001U;
-      to.nonzero = counts(scale) ? nonzero[g] * 0x10001U : 0;
+      to.nonzero = (nonzero[g] & -static_cast<std::uint32_t>(scale.significand > 0)) * 0x10001U;
     }
     out.units[step] = power_of_two(scales.base() + rules.unit);
     scales.widen(bounds);
@@ -357,19 +351,19 @@ void pack_group_b(const GroupSource& source, const GroupRules& rules, const Grou
       std::uint16_t* nonzero = out.nonzero + g * kPanel;
       pack_elements(source, rules, g, out, nonzero);
       for (int j = 0; j < kPanel; ++j) {
-        const ScaleByte scale = rules.scale[source.scales[g * kPanel + j]];
+        const ScaleByte& scale = rules.scale[source.scales[g * kPanel + j]];
         scales[j].add(scale, nonzero[j] != 0);
         out.exponents[g * kPanel + j] = static_cast<std::int16_t>(scale.exponent + kBiasB);
-        out.factors[g * kPanel + place(j)] = factor_of(scale, rules);
+        out.factors[g * kPanel + place(j)] = scale.factor;
       }
     }
     for (const int end = group + groups; group < end; ++group)
       for (int j = 0; j < kPanel; ++j) {
-        const ScaleByte scale = rules.scale[source.scales[group * kPanel + j]];
+        const ScaleByte& scale = rules.scale[source.scales[group * kPanel + j]];
         std::uint16_t& nonzero = out.nonzero[group * kPanel + j];
-        out.above[group * kPanel + place(j)] = static_cast<std::int32_t>(
-            static_cast<std::uint16_t>(scales[j].above(scale, nonzero != 0, rules.spread)) * kScaleCopies);
-        if (!counts(scale)) nonzero = 0;
+        out.above[group * kPanel + place(j)] =
+            static_cast<std::int32_t>(scales[j].above(scale, nonzero != 0, rules.spread) * kScaleCopies);
+        nonzero = static_cast<std::uint16_t>(nonzero & -static_cast<int>(scale.significand > 0));
       }
     for (int j = 0; j < kPanel; ++j) {
       out.units[step * kPanel + place(j)] = power_of_two(scales[j].base());

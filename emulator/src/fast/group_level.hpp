@@ -7,6 +7,7 @@ namespace mmaudit::fast {
 /// One scale byte; a zero has no significand, a NaN the mark below.
 struct ScaleByte {
   std::int16_t exponent = 0, significand = 0;
+  float factor = 0;  ///< significand * 2^exponent where scales are near; 0 of a NaN
 };
 inline constexpr std::int16_t kNanScale = INT16_MIN;
 

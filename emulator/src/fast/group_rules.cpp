@@ -1,6 +1,7 @@
 // A grouped datapath as its vector kernel needs it.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "mmaudit/detail/truncating_spec.hpp"
@@ -84,6 +85,8 @@ std::optional<GroupRules> group_rules(const DotSpec& spec) {
     rules.scales = GroupScales::near;
   else if (most_scale == 1 && most_exponent <= kMostExponent && fraction + rules.unit >= 0)
     rules.scales = GroupScales::powers;
+  for (ScaleByte& x : rules.scale)
+    if (rules.scales == GroupScales::near && x.significand > 0) x.factor = std::ldexp(static_cast<float>(x.significand), x.exponent);
   return rules;
 }
 

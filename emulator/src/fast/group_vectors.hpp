@@ -155,9 +155,7 @@ inline Floats to_floats(Doubles x, Doubles y) {
 }
 
 inline Floats magnitude(Floats x) { return bits<Floats>(bits<Words>(x) & 0x7FFFFFFF); }
-/// Lanes that rounding toward zero may have kept from infinity.
-inline Words largest_finite(Floats x) { return bits<Words>(magnitude(x)) == 0x7F7FFFFF; }
-inline Floats infinity_like(Floats x) { return bits<Floats>(bits<Words>(x) + 1); }
+constexpr std::int32_t kLargestFinite = 0x7F7FFFFF;  ///< rounding toward zero keeps it from infinity
 
 #if defined(__AVX512F__)
 /// Sums of whole numbers below 2^52, a number per column. The thread rounds toward zero.
@@ -177,8 +175,13 @@ class WideSums {
         bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[0]), kCut)),
         bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[1]), kCut)));
     const Floats cut = scaled<_MM_FROUND_TO_ZERO>(number, exponent);
-    if (!MayOverflow || !any(largest_finite(cut))) return cut;
-    return select(largest_finite(cut), scaled<_MM_FROUND_TO_NEAREST_INT>(number, exponent), cut);
+    if constexpr (!MayOverflow) return cut;
+    // Without a branch, which data decide. A sum has 24 bits, so only subnormal ones are rounded at all.
+    const auto all = bits<__m512i>(magnitude(cut));
+    const __mmask16 largest = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32(kLargestFinite));
+    return bits<Floats>(_mm512_mask_scalef_round_ps(bits<__m512>(cut), largest, bits<__m512>(number),
+                                                    _mm512_maskz_cvtepi32_ps(kAll, bits<__m512i>(exponent)),
+                                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 
  private:
@@ -217,10 +220,11 @@ class WideSums {
   [[nodiscard]] Floats rounded(Words exponent) const {
     const Doubles x = part_[0] * power<0>(exponent), y = part_[1] * power<1>(exponent);
     const Floats cut = to_floats(x, y);
-    if (!MayOverflow || !any(largest_finite(cut))) return cut;
+    const Words largest = bits<Words>(magnitude(cut)) == kLargestFinite;
+    if (!MayOverflow || !any(largest)) return cut;
     constexpr double kTiny = 0x1p-200;  // sums are below 2^300
     const Words beyond = bits<Words>(magnitude(to_floats(x * kTiny, y * kTiny)) >= Floats{} + 0x1p-72F);
-    return select(beyond, infinity_like(cut), cut);
+    return bits<Floats>(bits<Words>(cut) + (beyond & 1));
   }
 
  private:

@@ -41,6 +41,7 @@ class GroupedTile final : public VectorSums {
     b_units_.resize(columns_ * list_.steps.size());
     b_bounds_.resize(panels);
     scales_.resize(groups_ * kPanel);
+    block_of_.resize(groups_);
   }
 
   void run(std::uint64_t first, std::uint64_t last) override {
@@ -66,13 +67,10 @@ class GroupedTile final : public VectorSums {
             &b_nan_[first]};
   }
 
-  /// The block of K whose scale a group of the chunk reads.
-  [[nodiscard]] std::uint64_t block_of(std::size_t group) const {
-    return (start_ + group * group_) / static_cast<std::uint64_t>(spec_.scale_block);
-  }
-
   void one_chunk(std::uint64_t start, std::uint64_t depth) {
     start_ = start;
+    for (std::size_t g = 0; g < groups_; ++g)
+      block_of_[g] = (start_ + g * group_) / static_cast<std::uint64_t>(spec_.scale_block);
     const GroupChunk chunk{step_groups_.data(), list_.before(depth), static_cast<int>(depth / group_)};
     const int there = static_cast<int>(start < problem_.k ? std::min(depth, problem_.k - start) : 0);
     const std::uint64_t panels = (tile_.columns + kPanel - 1) / kPanel;
@@ -110,9 +108,9 @@ class GroupedTile final : public VectorSums {
     const auto across = static_cast<int>(std::min<std::uint64_t>(kPanel, problem_.n - column));
     std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(spec_.scale)));
     for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_b != nullptr; ++g) {
-      if (block_of(g) >= blocks_) continue;
+      if (block_of_[g] >= blocks_) continue;
       const std::uint8_t* from =
-          problem_.scale_b + (tile_.matrix * blocks_ + block_of(g)) * problem_.n + column;
+          problem_.scale_b + (tile_.matrix * blocks_ + block_of_[g]) * problem_.n + column;
       std::copy_n(from, across, &scales_[g * kPanel]);
     }
     const auto* elements = static_cast<const std::uint8_t*>(problem_.b);
@@ -125,7 +123,7 @@ class GroupedTile final : public VectorSums {
     const std::uint64_t row = tile_.matrix * problem_.m + tile_.row + i;
     std::fill(scales_.begin(), scales_.end(), static_cast<std::uint8_t>(one_bits(spec_.scale)));
     for (std::size_t g = 0; g < static_cast<std::size_t>(chunk.groups) && problem_.scale_a != nullptr; ++g)
-      if (block_of(g) < blocks_) scales_[g] = problem_.scale_a[row * blocks_ + block_of(g)];
+      if (block_of_[g] < blocks_) scales_[g] = problem_.scale_a[row * blocks_ + block_of_[g]];
     const auto* elements = static_cast<const std::uint8_t*>(problem_.a);
     kernel_.pack_a({elements + row * problem_.k + start_, 0, there, 0, scales_.data()}, rules_, chunk,
                         row_of_a(i), a_bounds_[i]);
@@ -147,6 +145,7 @@ class GroupedTile final : public VectorSums {
   Aligned<std::uint16_t> b_nonzero_;
   std::vector<GroupBounds> a_bounds_, b_bounds_;
   std::vector<std::uint8_t> scales_;
+  std::vector<std::uint64_t> block_of_;  ///< of K, whose scale a group of the chunk reads
 };
 
 }  // namespace
