@@ -222,26 +222,25 @@ void multiply_groups(const GroupMultiply& work) {
   work.rules->group == 16 ? multiply_rows<16>(work, magic) : multiply_rows<0>(work, magic);
 }
 
+/// A significand `shift` binades above the least scale of its step, which fits where the spread is allowed.
+inline std::uint16_t above(int significand, int shift, bool some, int spread) {
+  return static_cast<std::uint16_t>((significand << (shift & 15)) & -static_cast<int>(some & (shift <= spread)));
+}
+
 /// The scales of the groups of one step that are not zero: their least exponent, and how far they lie apart.
 /// Without branches, which data would decide.
 struct StepScales {
   int low = 20000, high = -20000;
   bool nan = false;
 
-  void add(const ScaleByte& scale, bool elements) {
+  void add(const ScaleByte& scale, bool elements) {  // elements: and the scale is no zero
     nan |= scale.significand == kNanScale;
-    const int out = -static_cast<int>((scale.significand <= 0) | !elements), exponent = scale.exponent;
+    const int out = -static_cast<int>(!elements), exponent = scale.exponent;
     const int from = exponent + (out & 20000), to = exponent - (out & 20000);
     low = from < low ? from : low;
     high = to > high ? to : high;
   }
   [[nodiscard]] int base() const { return low > 10000 ? 0 : low; }
-  /// The significand above the base, which fits where the spread is allowed.
-  [[nodiscard]] std::uint16_t above(const ScaleByte& scale, bool elements, int spread) const {
-    const int shift = scale.exponent - base();
-    const int fits = -static_cast<int>((scale.significand > 0) & elements & (shift <= spread));
-    return static_cast<std::uint16_t>((scale.significand << (shift & 15)) & fits);
-  }
   void widen(GroupBounds& bounds) const {
     bounds.nan = bounds.nan || nan;
     if (low > high) return;
@@ -286,16 +285,18 @@ void pack_group_a(const GroupSource& source, const GroupRules& rules, const Grou
     StepScales scales;
     std::uint32_t nonzero[kMostStepGroups];
     for (int g = 0; g < chunk.step_groups[step]; ++g) {
-      nonzero[g] = nonzero_of(raw + (group + g) * rules.group, rules);
-      scales.add(rules.scale[source.scales[group + g]], nonzero[g] != 0);
+      const ScaleByte& scale = rules.scale[source.scales[group + g]];
+      nonzero[g] = nonzero_of(raw + (group + g) * rules.group, rules) &
+                   -static_cast<std::uint32_t>(scale.significand > 0);
+      scales.add(scale, nonzero[g] != 0);
     }
     for (int g = 0; g < chunk.step_groups[step]; ++g, ++group) {
       const ScaleByte& scale = rules.scale[source.scales[group]];
       GroupScaleA& to = out.scales[group];
-      to.above = scales.above(scale, nonzero[g] != 0, rules.spread) * kScaleCopies;
+      to.above = above(scale.significand, scale.exponent - scales.base(), nonzero[g] != 0, rules.spread) * kScaleCopies;
       to.factor = scale.factor;
       to.exponent = static_cast<std::uint32_t>(scale.exponent + kBiasA) * 0x10001U;
-      to.nonzero = (nonzero[g] & -static_cast<std::uint32_t>(scale.significand > 0)) * 0x10001U;
+      to.nonzero = nonzero[g] * 0x10001U;
     }
     out.units[step] = power_of_two(scales.base() + rules.unit);
     scales.widen(bounds);
@@ -339,37 +340,62 @@ inline void pack_elements(const GroupSource& source, const GroupRules& rules, in
   }
 }
 
+/// Scales of one step of a panel, columns in their own order, as StepScales has them of a row.
+struct PanelScales {
+  std::int16_t low[kPanel], high[kPanel], nan[kPanel];
+  std::int16_t exponent[kMostStepGroups][kPanel], significand[kMostStepGroups][kPanel];
+
+  PanelScales() {
+    for (int j = 0; j < kPanel; ++j) low[j] = 20000, high[j] = -20000, nan[j] = 0;
+  }
+  /// Group `g` of the step. Elements under a scale that is zero or NaN leave `nonzero`.
+  void add(int g, const std::uint8_t* bytes, const GroupRules& rules, std::uint16_t* nonzero, float* factors) {
+    for (int j = 0; j < kPanel; ++j) {
+      const ScaleByte& scale = rules.scale[bytes[j]];
+      exponent[g][j] = scale.exponent;
+      significand[g][j] = scale.significand;
+      factors[place(j)] = scale.factor;
+    }
+    for (int j = 0; j < kPanel; j += kPairColumns) {
+      const Shorts one = load<Shorts>(exponent[g] + j), digits = load<Shorts>(significand[g] + j);
+      const Shorts some = load<Shorts>(nonzero + j) & (digits > 0);
+      const Shorts out = (some == 0) & 20000;
+      store(nonzero + j, some);
+      store(low + j, ~max(~load<Shorts>(low + j), ~(one + out)));
+      store(high + j, max(load<Shorts>(high + j), one - out));
+      store(nan + j, load<Shorts>(nan + j) | (digits == kNanScale));
+    }
+  }
+};
+
 void pack_group_b(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
                   const PackedGroupsB& out, GroupBounds& bounds) {
   bounds = {};
   for (int j = 0; j < kPanel; ++j) out.nan[j] = 0;
   int group = 0;
   for (int step = 0; step < chunk.steps; ++step) {
-    const int groups = chunk.step_groups[step];
-    StepScales scales[kPanel];
-    for (int g = group; g < group + groups; ++g) {
-      std::uint16_t* nonzero = out.nonzero + g * kPanel;
-      pack_elements(source, rules, g, out, nonzero);
-      for (int j = 0; j < kPanel; ++j) {
-        const ScaleByte& scale = rules.scale[source.scales[g * kPanel + j]];
-        scales[j].add(scale, nonzero[j] != 0);
-        out.exponents[g * kPanel + j] = static_cast<std::int16_t>(scale.exponent + kBiasB);
-        out.factors[g * kPanel + place(j)] = scale.factor;
-      }
+    const int first = group, groups = chunk.step_groups[step];
+    PanelScales scales;
+    for (int g = 0; g < groups; ++g) {
+      std::uint16_t* nonzero = out.nonzero + (first + g) * kPanel;
+      pack_elements(source, rules, first + g, out, nonzero);
+      scales.add(g, source.scales + (first + g) * kPanel, rules, nonzero, out.factors + (first + g) * kPanel);
+      for (int j = 0; j < kPanel; j += kPairColumns)
+        store(out.exponents + (first + g) * kPanel + j, load<Shorts>(scales.exponent[g] + j) + kBiasB);
     }
-    for (const int end = group + groups; group < end; ++group)
-      for (int j = 0; j < kPanel; ++j) {
-        const ScaleByte& scale = rules.scale[source.scales[group * kPanel + j]];
-        std::uint16_t& nonzero = out.nonzero[group * kPanel + j];
-        out.above[group * kPanel + place(j)] =
-            static_cast<std::int32_t>(scales[j].above(scale, nonzero != 0, rules.spread) * kScaleCopies);
-        nonzero = static_cast<std::uint16_t>(nonzero & -static_cast<int>(scale.significand > 0));
-      }
     for (int j = 0; j < kPanel; ++j) {
-      out.units[step * kPanel + place(j)] = power_of_two(scales[j].base());
-      if (scales[j].nan) out.nan[place(j)] = -1;
-      scales[j].widen(bounds);
+      const int at = place(j);
+      StepScales one;
+      one.low = scales.low[j], one.high = scales.high[j], one.nan = scales.nan[j] != 0;
+      one.widen(bounds);
+      out.nan[at] |= scales.nan[j];
+      out.units[step * kPanel + at] = power_of_two(one.base());
+      for (int g = 0; g < groups; ++g)
+        out.above[(first + g) * kPanel + at] = static_cast<std::int32_t>(
+            above(scales.significand[g][j], scales.exponent[g][j] - one.base(),
+                  out.nonzero[(first + g) * kPanel + j] != 0, rules.spread) * kScaleCopies);
     }
+    group += groups;
   }
 }
 

@@ -145,8 +145,16 @@ inline Floats both_halves(HalfFloats x, HalfFloats y) {
   return __builtin_shufflevector(x, y, 0, 1, 2, 3);
 #endif
 }
-template <int Half, typename Vector>
-[[gnu::always_inline]] inline Doubles to_doubles(Vector x) {
+template <int Half>
+[[gnu::always_inline]] inline Doubles to_doubles(Words x) {
+#if defined(__AVX512F__)  // GCC 12 converts half a vector at a time
+  return bits<Doubles>(_mm512_maskz_cvtepi32_pd(0xFF, bits<__m256i>(half_of<Half>(x))));
+#else
+  return __builtin_convertvector(half_of<Half>(x), Doubles);
+#endif
+}
+template <int Half>
+[[gnu::always_inline]] inline Doubles to_doubles(Floats x) {
   return __builtin_convertvector(half_of<Half>(x), Doubles);
 }
 
