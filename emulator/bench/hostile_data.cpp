@@ -1,6 +1,7 @@
 // Multiply-adds per second of matmul() on one core: every datapath on data that is kind and data that is not.
 // Each data set is one row of a table. A case runs as many rows of D as fit its time. Rates are by the
-// thread's own clock, the best of several rounds over all cases. ./run bench --data prints the table; --csv a line per case.
+// thread's own clock, the best of several rounds over all cases. ./run bench --data prints the table; --csv a
+// line per case.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -39,7 +40,7 @@ constexpr Path kPaths[] = {
     {"f16 sparse", "hopper", "wgmma.sp.m64n64k32.f32.f16.f16"},
     {"e4m3 sparse", "hopper", "wgmma.sp.m64n64k64.f32.e4m3.e4m3"},
     {"f16 CDNA2", "cdna2", "v_mfma_f32_32x32x8f16"},
-    {"f16 CDNA3", "cdna3", "v_mfma_f32_32x32x8_f16"},
+    {"f16 CDNA3", "cdna3", "v_mfma_f32_32x32x8f16"},
     {"fp8 CDNA3", "cdna3", "v_mfma_f32_16x16x32_fp8_fp8"},
 };
 
@@ -67,7 +68,8 @@ struct DataSet {
 };
 double normal(Draw& draw) { return draw.normal(); }
 const DataSet kSets[] = {
-    {"equal exponents", Put::numbers, [](Draw& x) { return std::copysign(1.5 + x.uniform() / 2, x.uniform()); }},
+    {"equal exponents", Put::numbers,
+     [](Draw& x) { return std::copysign(1.5 + x.uniform() / 2, x.uniform()); }},
     {"normal", Put::numbers, normal},
     {"finite bits", Put::any_bits, normal},
     {"outliers x 20", Put::numbers, [](Draw& x) { return x.outlier(20); }},
@@ -113,7 +115,9 @@ Operand drawn(const DataSet& set, const FormatSpec& format, const FormatSpec* sc
       numbers[k] = set.put == Put::any_scales && scale != nullptr ? draw.normal() : set.number(draw);
     for (std::uint64_t k = 1; set.put == Put::cancel && k < depth; k += 2)
       numbers[k] = of_b ? numbers[k - 1] : -numbers[k - 1];
-    const auto at = [&](std::uint64_t k, std::uint64_t width) { return of_b ? k * lines + line : line * width + k; };
+    const auto at = [&](std::uint64_t k, std::uint64_t width) {
+      return of_b ? k * lines + line : line * width + k;
+    };
     for (std::uint64_t b = 0; b < blocks; ++b) {
       const std::uint64_t end = std::min(depth, (b + 1) * block);
       double most = 0;
@@ -126,8 +130,9 @@ Operand drawn(const DataSet& set, const FormatSpec& format, const FormatSpec* sc
       for (std::uint64_t k = b * block; k < end && by > 0; ++k) numbers[k] /= by;
     }
     for (std::uint64_t k = 0; k < depth; ++k)
-      store_word(out.elements.data(), bytes, at(k, depth),
-                 set.put == Put::any_bits ? finite_bits(format, random) : encode_nearest_even(numbers[k], format));
+      store_word(
+          out.elements.data(), bytes, at(k, depth),
+          set.put == Put::any_bits ? finite_bits(format, random) : encode_nearest_even(numbers[k], format));
     if (of_b || line % 100 != 50) continue;
     const std::uint64_t where = random() % depth, nan_code = format.sign_bit() - 1;
     if (set.put == Put::nan && scale != nullptr) {
@@ -157,7 +162,8 @@ class Case {
   Case(const Path& path, const DataSet& set, std::uint64_t size, const MatmulOptions& options)
       : name(set.name), options_(options) {
     const auto instruction = find_instruction(path.instruction);
-    const auto* entry = instruction ? find_datapath(*find_architecture(path.architecture), *instruction) : nullptr;
+    const auto* entry =
+        instruction ? find_datapath(*find_architecture(path.architecture), *instruction) : nullptr;
     if (entry == nullptr) return;
     instruction_ = *instruction;
     datapath_ = entry->datapath;
@@ -173,7 +179,8 @@ class Case {
     metadata_.resize(is_sparse(instruction_.op) ? size * stored_ : 0);
     const Sparsity sparsity = sparsity_of(instruction_);
     for (std::size_t i = 0; i < metadata_.size(); i += static_cast<std::size_t>(sparsity.kept))
-      write_pattern(sparsity, static_cast<int>(i / 2 % static_cast<std::size_t>(patterns(sparsity))), &metadata_[i]);
+      write_pattern(sparsity, static_cast<int>(i / 2 % static_cast<std::size_t>(patterns(sparsity))),
+                    &metadata_[i]);
     problem_.a = a_.elements.data();
     problem_.b = b_.elements.data();
     problem_.d = d_.data();
@@ -222,8 +229,9 @@ struct Wanted {
   MatmulOptions options;
 };
 
-/// All cases of a datapath in turns, so that what else the machine does slows them alike.
-void print(const Path& path, const Wanted& wanted, const std::string& level) {
+/// All cases of a datapath in turns, false where there is none, so that what else the machine does slows them
+/// alike.
+bool print(const Path& path, const Wanted& wanted, const std::string& level) {
   std::vector<Case> cases;
   for (const DataSet& set : kSets) cases.emplace_back(path, set, wanted.size, wanted.options);
   for (int round = 0; round < wanted.rounds; ++round)
@@ -237,15 +245,19 @@ void print(const Path& path, const Wanted& wanted, const std::string& level) {
       std::printf("%s,%s,%s,%zu,%zu,%.3f\n", path.name, one.name, level.c_str(), std::size_t{wanted.size},
                   std::size_t{one.rows}, one.rate);
   }
-  if (wanted.csv || worst == nullptr) return;
+  if (worst == nullptr) std::fprintf(stderr, "%s: no such datapath\n", path.instruction);
+  if (wanted.csv || worst == nullptr) return worst != nullptr;
   std::printf("%s (%s)\n", path.name, path.instruction);
   for (const Case& one : cases) {
-    if (one.rows == 0) std::printf("  %-18s        -", one.name);
-    else std::printf("  %-18s %8.3f", one.name, one.rate);
+    if (one.rows == 0)
+      std::printf("  %-18s        -", one.name);
+    else
+      std::printf("  %-18s %8.3f", one.name, one.rate);
     std::printf(one.rows != 0 && one.rows < wanted.size ? "  (%zu rows)\n" : "\n", std::size_t{one.rows});
   }
   std::printf("  worst %.3f (%s), best %.3f, ratio 1 / %.1f\n", worst->rate, worst->name, best->rate,
               best->rate / worst->rate);
+  return true;
 }
 
 }  // namespace
@@ -281,11 +293,16 @@ int main(int count, char** arguments) {
       return refuse("--simd: found " + std::string(value) + ", allowed: " + simd_levels_here());
   }
   const std::string level(name_of(wanted.options.level.value_or(best_simd_level())));
-  if (wanted.csv) std::printf("datapath,data,level,size,rows,rate\n");
-  else std::printf("10^9 multiply-adds per second, %s, one core, N = K = %zu\n", level.c_str(), std::size_t{wanted.size});
+  if (wanted.csv)
+    std::printf("datapath,data,level,size,rows,rate\n");
+  else
+    std::printf("10^9 multiply-adds per second, %s, one core, N = K = %zu\n", level.c_str(),
+                std::size_t{wanted.size});
+  bool all = true;
   for (const Path& path : kPaths) {
-    if (std::string_view(path.name).find(wanted.only) != std::string_view::npos) print(path, wanted, level);
+    if (std::string_view(path.name).find(wanted.only) != std::string_view::npos)
+      all &= print(path, wanted, level);
     std::fflush(stdout);
   }
-  return 0;
+  return all ? 0 : 1;
 }

@@ -73,7 +73,8 @@ struct HostileProduct {
 
  private:
   /// Any codes; few of them; or pairs along K that cancel where the other side has two equal neighbours.
-  std::vector<std::uint8_t> elements(Draws& random, std::uint64_t rows, std::uint64_t columns, bool along_rows) {
+  std::vector<std::uint8_t> elements(Draws& random, std::uint64_t rows, std::uint64_t columns,
+                                     bool along_rows) {
     std::vector<std::uint8_t> out(rows * columns);
     const bool least = how == Scales::about_minimum && !random.one_in(4);
     const std::uint64_t kind = least ? 1 : random.below(4), sparse = random.below(2) == 0 ? 4 : 20;
@@ -101,7 +102,9 @@ struct HostileProduct {
       if (how == Scales::two_values) byte = pair[random.below(2)];
       // A's are 2^-70; B's let a group end at the last place of binary32 and another one 2^25 below.
       if (how == Scales::about_minimum)
-        byte = one + binade * (!of_b ? -70 : random.one_in(2) ? random.between(-78, -68) : random.between(-105, -100));
+        byte = one + binade * (!of_b              ? -70
+                               : random.one_in(2) ? random.between(-78, -68)
+                                                  : random.between(-105, -100));
       if (how == Scales::about_overflow) byte = one + binade * random.between(50, 68);
       x = static_cast<std::uint8_t>(std::clamp(byte, 0, last));
     }
@@ -152,7 +155,10 @@ TEST(GroupHostile, EveryLevelIsThePlainCoreOnAnyScales) {
       here += expected.size();
       for (const std::uint32_t x : expected) {
         const std::uint32_t size = x & 0x7FFFFFFFU;
-        (size > 0x7F800000U ? nan : size == 0x7F800000U ? infinite : size < 0x800000U && size != 0 ? subnormal : finite)++;
+        (size > 0x7F800000U              ? nan
+         : size == 0x7F800000U           ? infinite
+         : size < 0x800000U && size != 0 ? subnormal
+                                         : finite)++;
       }
     }
     std::printf("%s: %zu finite, %zu subnormal, %zu infinite, %zu NaN\n", name_of(probe.instruction).c_str(),

@@ -13,7 +13,7 @@ namespace mmaudit {
 enum class SimdLevel : std::uint8_t { portable, avx2, avx512, avx512vnni };
 
 inline constexpr SimdLevel kSimdLevels[] = {SimdLevel::portable, SimdLevel::avx2, SimdLevel::avx512,
-                                              SimdLevel::avx512vnni};
+                                            SimdLevel::avx512vnni};
 
 std::string_view name_of(SimdLevel level);
 std::optional<SimdLevel> find_simd_level(std::string_view name);

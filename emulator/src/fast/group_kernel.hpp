@@ -14,9 +14,7 @@ constexpr int kPairColumns = 2 * kLanes;  ///< of one vector of 16-bit lanes
 static_assert(kPanel % kPairColumns == 0);
 
 /// Where column `j` of a panel stands: as everywhere in the level.
-constexpr int place(int j) {
-  return j - j % kPairColumns + (j % 2) * kLanes + j % kPairColumns / 2;
-}
+constexpr int place(int j) { return j - j % kPairColumns + (j % 2) * kLanes + j % kPairColumns / 2; }
 
 /// Bits of binary64 that binary32 has not, and the sign and exponent of binary64.
 constexpr std::uint64_t kBelowFloat = (std::uint64_t{1} << 29) - 1;
@@ -39,8 +37,8 @@ inline GroupRow row_of(const GroupMultiply& work, int row) {
 
 /// Sums of one group of a row for the kLanes columns that stand from `at` on. Group: products, or 0.
 template <int Group>
-[[gnu::always_inline]] inline GroupSum sum_of_group(const GroupMultiply& work, const GroupRow& row,
-                                                    int group, int at) {
+[[gnu::always_inline]] inline GroupSum sum_of_group(const GroupMultiply& work, const GroupRow& row, int group,
+                                                    int at) {
   const int fours = (Group == 0 ? work.rules->group : Group) / 4;
   const std::uint8_t* a = row.a.elements + group * fours * 4;
   const std::int8_t* b = work.b.elements + (group * fours * kPanel + at) * 4;
@@ -67,8 +65,8 @@ struct GroupLanes {
   /// One step: sum += total * unit, rounded toward zero.
   [[gnu::always_inline]] void finish(const Words (&total)[2], const double* units, double unit,
                                      double magic) {
-    const Doubles totals[kParts] = {to_doubles<0>(total[0]), to_doubles<1>(total[0]),
-                                    to_doubles<0>(total[1]), to_doubles<1>(total[1])};
+    const Doubles totals[kParts] = {to_doubles<0>(total[0]), to_doubles<1>(total[0]), to_doubles<0>(total[1]),
+                                    to_doubles<1>(total[1])};
     for (int i = 0; i < kParts; ++i) {
       const Doubles scale = load<Doubles>(units + i * (kLanes / 2)) * unit;
       // 1.5 * 2^52 quanta: whoever is a multiple of the quantum, and not too large for an exact sum, comes
@@ -105,8 +103,7 @@ template <int Group>
   Longs some = {};
   for (const Longs& part : lanes.failed) some |= part;
   if (any(bits<Words>(some) != 0)) return false;
-  for (int i = 0; i < 2; ++i)
-    store(out + i * kLanes, to_floats(lanes.sum[2 * i], lanes.sum[2 * i + 1]));
+  for (int i = 0; i < 2; ++i) store(out + i * kLanes, to_floats(lanes.sum[2 * i], lanes.sum[2 * i + 1]));
   return true;
 }
 
@@ -144,13 +141,12 @@ template <int Group, bool Near>
     WideSums total[2] = {{sum[0], quantum - exponent[0]}, {sum[1], quantum - exponent[1]}};
     const auto pair = bits<HalfWords>(exponent[0] | exponent[1] << 16);
     Floats unit[2] = {};
-    for (int i = 0; Near && i < 2; ++i)
-      unit[i] = bits<Floats>((top + kBias - exponent[i]) << kFloatFraction);
+    for (int i = 0; Near && i < 2; ++i) unit[i] = bits<Floats>((top + kBias - exponent[i]) << kFloatFraction);
     for (; group < end; ++group) {
       if constexpr (!Near) {  // 2^(exponents of the scales - E), or 0 where that is too small for any bit
-        const auto field = bits<Counts>(subtract_to_zero(
-            HalfWords{} + static_cast<std::uint16_t>(top),
-            subtract_to_zero(pair, bits<HalfWords>(exponents(group)))));
+        const auto field =
+            bits<Counts>(subtract_to_zero(HalfWords{} + static_cast<std::uint16_t>(top),
+                                          subtract_to_zero(pair, bits<HalfWords>(exponents(group)))));
         unit[0] = bits<Floats>(field << kFloatFraction);
         unit[1] = bits<Floats>(field >> 16 << kFloatFraction);
       }
@@ -171,7 +167,8 @@ template <int Group, bool Near>
     }
   }
   for (int i = 0; i < 2; ++i)
-    store(out + i * kLanes, select(bits<Words>(sum[i] != sum[i]), bits<Floats>(splat(static_cast<std::int32_t>(rules.nan))), sum[i]));
+    store(out + i * kLanes, select(bits<Words>(sum[i] != sum[i]),
+                                   bits<Floats>(splat(static_cast<std::int32_t>(rules.nan))), sum[i]));
 }
 
 /// The kPairColumns elements from `column` on by the plain core.
@@ -224,7 +221,8 @@ void multiply_groups(const GroupMultiply& work) {
 
 /// A significand `shift` binades above the least scale of its step, which fits where the spread is allowed.
 inline std::uint16_t above(int significand, int shift, bool some, int spread) {
-  return static_cast<std::uint16_t>((significand << (shift & 15)) & -static_cast<int>(some & (shift <= spread)));
+  return static_cast<std::uint16_t>((significand << (shift & 15)) &
+                                    -static_cast<int>(some & (shift <= spread)));
 }
 
 /// The scales of the groups of one step that are not zero: their least exponent, and how far they lie apart.
@@ -293,7 +291,8 @@ void pack_group_a(const GroupSource& source, const GroupRules& rules, const Grou
     for (int g = 0; g < chunk.step_groups[step]; ++g, ++group) {
       const ScaleByte& scale = rules.scale[source.scales[group]];
       GroupScaleA& to = out.scales[group];
-      to.above = above(scale.significand, scale.exponent - scales.base(), nonzero[g] != 0, rules.spread) * kScaleCopies;
+      to.above = above(scale.significand, scale.exponent - scales.base(), nonzero[g] != 0, rules.spread) *
+                 kScaleCopies;
       to.factor = scale.factor;
       to.exponent = static_cast<std::uint32_t>(scale.exponent + kBiasA) * 0x10001U;
       to.nonzero = nonzero[g] * 0x10001U;
@@ -328,7 +327,8 @@ inline void pack_elements(const GroupSource& source, const GroupRules& rules, in
       const auto low = bits<Counts>(pair[0]), high = bits<Counts>(pair[1]);
       const Counts quads[2] = {(low & 0xFFFF) | high << 16, low >> 16 | (high & 0xFFFF0000)};
       for (int i = 0; i < 2; ++i) {
-        const auto values = bits<SignedBytes>(look_up(bits<Bytes>(quads[i]) & rules.code_mask, rules.element_b));
+        const auto values =
+            bits<SignedBytes>(look_up(bits<Bytes>(quads[i]) & rules.code_mask, rules.element_b));
         store(out.elements + ((group * fours + four) * kPanel + column + i * kLanes) * 4, values);
         offset[i] = add_products(offset[i], Bytes{} + static_cast<std::uint8_t>(rules.offset), values);
       }
@@ -349,7 +349,8 @@ struct PanelScales {
     for (int j = 0; j < kPanel; ++j) low[j] = 20000, high[j] = -20000, nan[j] = 0;
   }
   /// Group `g` of the step. Elements under a scale that is zero or NaN leave `nonzero`.
-  void add(int g, const std::uint8_t* bytes, const GroupRules& rules, std::uint16_t* nonzero, float* factors) {
+  void add(int g, const std::uint8_t* bytes, const GroupRules& rules, std::uint16_t* nonzero,
+           float* factors) {
     for (int j = 0; j < kPanel; ++j) {
       const ScaleByte& scale = rules.scale[bytes[j]];
       exponent[g][j] = scale.exponent;
@@ -391,9 +392,10 @@ void pack_group_b(const GroupSource& source, const GroupRules& rules, const Grou
       out.nan[at] |= scales.nan[j];
       out.units[step * kPanel + at] = power_of_two(one.base());
       for (int g = 0; g < groups; ++g)
-        out.above[(first + g) * kPanel + at] = static_cast<std::int32_t>(
-            above(scales.significand[g][j], scales.exponent[g][j] - one.base(),
-                  out.nonzero[(first + g) * kPanel + j] != 0, rules.spread) * kScaleCopies);
+        out.above[(first + g) * kPanel + at] =
+            static_cast<std::int32_t>(above(scales.significand[g][j], scales.exponent[g][j] - one.base(),
+                                            out.nonzero[(first + g) * kPanel + j] != 0, rules.spread) *
+                                      kScaleCopies);
     }
     group += groups;
   }

@@ -71,14 +71,14 @@ struct PackedGroupsA {
 
 /// One panel of B. Lanes of 32 bits are columns in the level's own order.
 struct PackedGroupsB {
-  std::int8_t* elements = nullptr;   ///< (groups, group / 4, kPanel, 4), columns in the level's own order
-  std::int32_t* offsets = nullptr;   ///< (groups, kPanel): what A's offset adds to a sum, negative
-  std::int32_t* above = nullptr;     ///< (groups, kPanel), for the level's products of groups and scales
-  float* factors = nullptr;          ///< (groups, kPanel)
-  std::int16_t* exponents = nullptr; ///< (groups, kPanel), columns in their own order; kBiasB more
-  std::uint16_t* nonzero = nullptr;  ///< (groups, kPanel), columns in their own order
-  double* units = nullptr;           ///< (steps, kPanel), columns in the level's own order: 2^least exponent
-  std::int32_t* nan = nullptr;       ///< (kPanel): -1 where a scale is NaN
+  std::int8_t* elements = nullptr;    ///< (groups, group / 4, kPanel, 4), columns in the level's own order
+  std::int32_t* offsets = nullptr;    ///< (groups, kPanel): what A's offset adds to a sum, negative
+  std::int32_t* above = nullptr;      ///< (groups, kPanel), for the level's products of groups and scales
+  float* factors = nullptr;           ///< (groups, kPanel)
+  std::int16_t* exponents = nullptr;  ///< (groups, kPanel), columns in their own order; kBiasB more
+  std::uint16_t* nonzero = nullptr;   ///< (groups, kPanel), columns in their own order
+  double* units = nullptr;            ///< (steps, kPanel), columns in the level's own order: 2^least exponent
+  std::int32_t* nan = nullptr;        ///< (kPanel): -1 where a scale is NaN
 };
 
 /// Raw operands: rows of A along K, or rows of B along the columns, one byte per element.

@@ -46,8 +46,10 @@ std::optional<GroupRules> group_rules(const DotSpec& spec) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const Operand x = unpack_scale(spec.scale, datapath, byte);
     rules.scale[byte] = {x.exponent, static_cast<std::int16_t>(x.significand)};
-    if (x.kind == Kind::nan) rules.scale[byte].significand = kNanScale;
-    else most_exponent = std::max(most_exponent, x.significand == 0 ? 0 : std::abs(x.exponent));
+    if (x.kind == Kind::nan)
+      rules.scale[byte].significand = kNanScale;
+    else
+      most_exponent = std::max(most_exponent, x.significand == 0 ? 0 : std::abs(x.exponent));
     most_scale = std::max(most_scale, x.significand);
   }
   rules.unit = spec.a.min_exponent() - spec.a.fraction_bits + spec.b.min_exponent() - spec.b.fraction_bits -
@@ -70,13 +72,12 @@ std::optional<GroupRules> group_rules(const DotSpec& spec) {
   rules.fraction_bits = fraction;
   rules.floor = datapath.min_alignment_exponent;
   rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, f32));
-  // The general kernel: a scaled sum of a group is a binary32, the sum of a step a binary64, and C stays as it
-  // is where no group takes part.
+  // The general kernel: a scaled sum of a group is a binary32, the sum of a step a binary64, and C stays as
+  // it is where no group takes part.
   constexpr int kNearExponent = 16, kMostExponent = 127, kFloatBits = 24, kDoubleBits = 53;
   const std::int64_t most = std::int64_t{most_a} * most_b * rules.group * most_scale * most_scale;
   const auto in_units = static_cast<std::uint64_t>(most * (most_step / rules.group));
-  const int bits =
-      static_cast<int>(std::bit_width(in_units)) + fraction + std::max(rules.unit, -fraction);
+  const int bits = static_cast<int>(std::bit_width(in_units)) + fraction + std::max(rules.unit, -fraction);
   if (most >> kFloatBits != 0 || std::max(bits, fraction + 1) >= kDoubleBits ||
       fraction < f32.fraction_bits || rules.floor < -kFieldBias ||
       rules.floor - fraction > f32.min_exponent() - f32.fraction_bits)
@@ -86,7 +87,8 @@ std::optional<GroupRules> group_rules(const DotSpec& spec) {
   else if (most_scale == 1 && most_exponent <= kMostExponent && fraction + rules.unit >= 0)
     rules.scales = GroupScales::powers;
   for (ScaleByte& x : rules.scale)
-    if (rules.scales == GroupScales::near && x.significand > 0) x.factor = std::ldexp(static_cast<float>(x.significand), x.exponent);
+    if (rules.scales == GroupScales::near && x.significand > 0)
+      x.factor = std::ldexp(static_cast<float>(x.significand), x.exponent);
   return rules;
 }
 

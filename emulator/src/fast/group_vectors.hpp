@@ -128,8 +128,10 @@ inline HalfWords subtract_to_zero(HalfWords x, HalfWords y) {
 template <int Half, typename Vector>
 [[gnu::always_inline]] inline auto half_of(Vector x) {
 #if MMAUDIT_FAST_BYTES == 64
-  if constexpr (Half == 0) return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7);
-  else return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
+  if constexpr (Half == 0)
+    return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7);
+  else
+    return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
 #elif MMAUDIT_FAST_BYTES == 32
   return __builtin_shufflevector(x, x, 4 * Half, 4 * Half + 1, 4 * Half + 2, 4 * Half + 3);
 #else
@@ -179,9 +181,9 @@ class WideSums {
   template <bool MayOverflow>
   [[nodiscard]] Floats rounded(Words exponent) const {
     constexpr int kCut = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-    const auto number = both_halves(
-        bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[0]), kCut)),
-        bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[1]), kCut)));
+    const auto number =
+        both_halves(bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[0]), kCut)),
+                    bits<HalfFloats>(_mm512_maskz_cvt_roundepi64_ps(0xFF, bits<__m512i>(part_[1]), kCut)));
     const Floats cut = scaled<_MM_FROUND_TO_ZERO>(number, exponent);
     if constexpr (!MayOverflow) return cut;
     // Without a branch, which data decide. A sum has 24 bits, so only subnormal ones are rounded at all.
@@ -196,7 +198,8 @@ class WideSums {
   template <int Rounding>
   static Floats scaled(Floats x, Words exponent) {
     const __m512 by = _mm512_maskz_cvtepi32_ps(kAll, bits<__m512i>(exponent));
-    return bits<Floats>(_mm512_maskz_scalef_round_ps(kAll, bits<__m512>(x), by, Rounding | _MM_FROUND_NO_EXC));
+    return bits<Floats>(
+        _mm512_maskz_scalef_round_ps(kAll, bits<__m512>(x), by, Rounding | _MM_FROUND_NO_EXC));
   }
   Longs part_[2] = {};
 };

@@ -114,9 +114,9 @@ class GroupedTile final : public VectorSums {
       std::copy_n(from, across, &scales_[g * kPanel]);
     }
     const auto* elements = static_cast<const std::uint8_t*>(problem_.b);
-    kernel_.pack_b({elements + (tile_.matrix * problem_.k + start_) * problem_.n + column, problem_.n,
-                         there, across, scales_.data()},
-                        rules_, chunk, panel_of_b(panel), b_bounds_[panel]);
+    kernel_.pack_b({elements + (tile_.matrix * problem_.k + start_) * problem_.n + column, problem_.n, there,
+                    across, scales_.data()},
+                   rules_, chunk, panel_of_b(panel), b_bounds_[panel]);
   }
 
   void pack_row(const GroupChunk& chunk, int there, std::uint64_t i) {
@@ -126,7 +126,7 @@ class GroupedTile final : public VectorSums {
       if (block_of_[g] < blocks_) scales_[g] = problem_.scale_a[row * blocks_ + block_of_[g]];
     const auto* elements = static_cast<const std::uint8_t*>(problem_.a);
     kernel_.pack_a({elements + row * problem_.k + start_, 0, there, 0, scales_.data()}, rules_, chunk,
-                        row_of_a(i), a_bounds_[i]);
+                   row_of_a(i), a_bounds_[i]);
   }
 
   GroupRules rules_;
