@@ -223,7 +223,6 @@ class Case {
 
 struct Wanted {
   std::uint64_t size = 512;
-  int rounds = 10;
   bool csv = false;
   std::string_view only;
   MatmulOptions options;
@@ -234,7 +233,8 @@ struct Wanted {
 bool print(const Path& path, const Wanted& wanted, const std::string& level) {
   std::vector<Case> cases;
   for (const DataSet& set : kSets) cases.emplace_back(path, set, wanted.size, wanted.options);
-  for (int round = 0; round < wanted.rounds; ++round)
+  constexpr int kRounds = 10;
+  for (int round = 0; round < kRounds; ++round)
     for (Case& one : cases) one.measure();
   const Case *worst = nullptr, *best = nullptr;
   for (const Case& one : cases) {
@@ -276,17 +276,14 @@ int main(int count, char** arguments) {
       wanted.csv = true;
       continue;
     }
-    if ((name != "--size" && name != "--simd" && name != "--only" && name != "--rounds") || i + 1 == count)
+    if ((name != "--size" && name != "--simd" && name != "--only") || i + 1 == count)
       return refuse("bench --data: found '" + std::string(name) +
-                    "', allowed: --size N, --simd LEVEL, --only TEXT, --rounds N, --csv");
+                    "', allowed: --size N, --simd LEVEL, --only TEXT, --csv");
     const char* value = arguments[++i];
     if (name == "--only") wanted.only = value;
     if (name == "--size") wanted.size = std::strtoull(value, nullptr, 10);
-    if (name == "--rounds") wanted.rounds = std::atoi(value);
     if (wanted.size < 64 || wanted.size > 4096 || wanted.size % 64 != 0)
       return refuse("--size: found " + std::string(value) + ", allowed: multiples of 64 from 64 to 4096");
-    if (wanted.rounds < 1 || wanted.rounds > 1000)
-      return refuse("--rounds: found " + std::string(value) + ", allowed: 1 to 1000");
     if (name != "--simd") continue;
     wanted.options.level = find_simd_level(value);
     if (!wanted.options.level || !has_simd_level(*wanted.options.level))

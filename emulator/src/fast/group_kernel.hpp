@@ -20,6 +20,8 @@ constexpr int place(int j) { return j - j % kPairColumns + (j % 2) * kLanes + j 
 constexpr std::uint64_t kBelowFloat = (std::uint64_t{1} << 29) - 1;
 constexpr std::uint64_t kSignAndExponent = ~((std::uint64_t{1} << 52) - 1);
 
+inline Shorts both(std::uint32_t word) { return bits<Shorts>(splat(static_cast<std::int32_t>(word))); }
+
 /// Where a row of a panel stands, and its operands.
 struct GroupRow {
   PackedGroupsA a;
@@ -91,7 +93,7 @@ template <int Group>
   for (int step = 0; step < work.chunk.steps; ++step) {
     Words total[2] = {};
     for (const int end = group + work.chunk.step_groups[step]; group < end; ++group) {
-      const auto above = bits<Shorts>(splat(static_cast<std::int32_t>(row.a.scales[group].above)));
+      const auto above = both(row.a.scales[group].above);
       for (int i = 0; i < 2; ++i) {
         const int at = column + i * kLanes;
         const Shorts scale = load<Shorts>(work.b.above + group * kPanel + at) * above;
@@ -122,14 +124,12 @@ template <int Group, bool Near>
   for (int step = 0; step < work.chunk.steps; ++step) {
     const int first = group, end = first + work.chunk.step_groups[step];
     const auto exponents = [&](int at) {
-      return load<Shorts>(work.b.exponents + at * kPanel + column) +
-             bits<Shorts>(splat(static_cast<std::int32_t>(row.a.scales[at].exponent)));
+      return load<Shorts>(work.b.exponents + at * kPanel + column) + both(row.a.scales[at].exponent);
     };
     Shorts largest = {};  // 0: no group takes part
     for (int at = first; at < end; ++at)
-      largest = max_where(load<Shorts>(work.b.nonzero + at * kPanel + column),
-                          bits<Shorts>(splat(static_cast<std::int32_t>(row.a.scales[at].nonzero))), largest,
-                          exponents(at));
+      largest = max_where(load<Shorts>(work.b.nonzero + at * kPanel + column), both(row.a.scales[at].nonzero),
+                          largest, exponents(at));
     Words exponent[2] = {bits<Words>(largest) & 0xFFFF, bits<Words>(bits<Counts>(largest) >> 16)}, keep[2];
     for (int i = 0; i < 2; ++i) {
       const auto twice = bits<Counts>(sum[i]) << 1;
@@ -152,13 +152,11 @@ template <int Group, bool Near>
       }
       for (int i = 0; i < 2; ++i) {
         const int at = column + i * kLanes;
-        Floats x = __builtin_convertvector(whole(sum_of_group<Group>(work, row, group, at)), Floats);
-        if constexpr (Near)
-          x = x * load<Floats>(work.b.factors + group * kPanel + at) *
-              (unit[i] * splat(row.a.scales[group].factor));
-        else
-          x = x * unit[i];
-        total[i].add(x);
+        Floats x = __builtin_convertvector(whole(sum_of_group<Group>(work, row, group, at)), Floats),
+               by = unit[i];
+        if constexpr (Near) x *= load<Floats>(work.b.factors + group * kPanel + at);
+        if constexpr (Near) by *= splat(row.a.scales[group].factor);
+        total[i].add(x * by);
       }
     }
     for (int i = 0; i < 2; ++i) {
@@ -166,9 +164,8 @@ template <int Group, bool Near>
       sum[i] = select(keep[i], sum[i], cut);
     }
   }
-  for (int i = 0; i < 2; ++i)
-    store(out + i * kLanes, select(bits<Words>(sum[i] != sum[i]),
-                                   bits<Floats>(splat(static_cast<std::int32_t>(rules.nan))), sum[i]));
+  const auto nan = bits<Floats>(both(rules.nan));
+  for (int i = 0; i < 2; ++i) store(out + i * kLanes, select(bits<Words>(sum[i] != sum[i]), nan, sum[i]));
 }
 
 /// The kPairColumns elements from `column` on by the plain core.
@@ -183,10 +180,10 @@ inline void multiply_plainly(const GroupMultiply& work, const GroupRow& row, int
 
 template <int Group>
 void multiply_general(const GroupMultiply& work, const GroupRow& row, int column) {
-  if (!FloatMode::kTowardZero || work.rules->scales == GroupScales::unserved)
-    return multiply_plainly(work, row, column);
-  if (work.rules->scales == GroupScales::near) return multiply_any<Group, true>(work, row, column);
-  multiply_any<Group, false>(work, row, column);
+  const GroupScales scales = FloatMode::kTowardZero ? work.rules->scales : GroupScales::unserved;
+  if (scales == GroupScales::unserved) return multiply_plainly(work, row, column);
+  scales == GroupScales::near ? multiply_any<Group, true>(work, row, column)
+                              : multiply_any<Group, false>(work, row, column);
 }
 
 template <int Group>
@@ -194,13 +191,13 @@ void multiply_rows(const GroupMultiply& work, double magic) {
   constexpr int kWait = 8;  // rows for which the quick kernel is not tried again
   const GroupRules& rules = *work.rules;
   const GroupBounds& b = work.b_bounds;
+  const auto nan = bits<Floats>(both(rules.nan));
   int wait = 0;
   for (int i = 0; i < work.rows; ++i) {
     const GroupRow row = row_of(work, i);
     const GroupBounds& a = work.a_bounds[i];
     const bool near = a.spread + b.spread <= rules.spread && a.low + b.low >= rules.lowest &&
                       a.high + b.high <= rules.highest;
-    const auto nan = bits<Floats>(splat(static_cast<std::int32_t>(rules.nan)));
     for (int column = 0; column < kPanel; column += kPairColumns) {
       if (near && wait == 0 && !a.nan && !multiply_near<Group>(work, row, column, magic)) wait = kWait + 1;
       if ((!near || wait != 0) && !a.nan) multiply_general<Group>(work, row, column);
@@ -247,12 +244,6 @@ struct StepScales {
     bounds.spread = high - low > bounds.spread ? high - low : bounds.spread;
   }
 };
-
-/// Bit 7 of every byte that is no zero.
-template <typename Vector>
-inline Vector nonzero_bytes(Vector codes) {  // of magnitudes of three bits
-  return ((codes & 0x0707) + 0x7F7F) & 0x8080;
-}
 
 /// Which elements of a group of A are no zeros: those of even k in the low byte, the others in the high one.
 inline std::uint32_t nonzero_of(const std::uint8_t* codes, const GroupRules& rules) {
@@ -323,7 +314,7 @@ inline void pack_elements(const GroupSource& source, const GroupRules& rules, in
         const auto row = __builtin_convertvector(load<HalfBytes>(from + column), HalfWords);
         pair[r / 2] = r % 2 == 0 ? row : pair[r / 2] | row << 8;
       }
-      for (int p = 0; p < 2; ++p) some |= (nonzero_bytes(pair[p]) >> 7) << (2 * four + p);
+      for (int p = 0; p < 2; ++p) some |= (((pair[p] & 0x0707) + 0x7F7F) >> 7 & 0x0101) << (2 * four + p);
       const auto low = bits<Counts>(pair[0]), high = bits<Counts>(pair[1]);
       const Counts quads[2] = {(low & 0xFFFF) | high << 16, low >> 16 | (high & 0xFFFF0000)};
       for (int i = 0; i < 2; ++i) {
