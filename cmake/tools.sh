@@ -55,6 +55,12 @@ run_bench() {
   stage "build"
   build bench || die 3 "the build failed"
   local program
+  if [[ ${1:-} == --data ]]; then
+    stage "rates by data"
+    build/bench/bench/hostile_data "${@:2}"
+    end_stage
+    return
+  fi
   for program in build/bench/bench/*_bench; do
     [[ -x $program ]] || die 1 "there is no benchmark"
     stage "${program##*/}"

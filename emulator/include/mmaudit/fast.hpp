@@ -10,9 +10,10 @@
 namespace mmaudit {
 
 /// Vector instructions, narrowest first. Every level gives the same bits.
-enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };
+enum class SimdLevel : std::uint8_t { portable, avx2, avx512, avx512vnni };
 
-inline constexpr SimdLevel kSimdLevels[] = {SimdLevel::portable, SimdLevel::avx2, SimdLevel::avx512};
+inline constexpr SimdLevel kSimdLevels[] = {SimdLevel::portable, SimdLevel::avx2, SimdLevel::avx512,
+                                            SimdLevel::avx512vnni};
 
 std::string_view name_of(SimdLevel level);
 std::optional<SimdLevel> find_simd_level(std::string_view name);

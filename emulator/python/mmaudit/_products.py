@@ -120,7 +120,8 @@ def matmul(
         split_k: number of slices of K; their sums are added in ascending order.
         alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
             d_format (f32, f16 or bf16); with none of them C starts the chain.
-        threads: 0: one per core. simd: "portable", "avx2", "avx512" or None for the widest. plain: no vector code.
+        threads: 0: one per core. simd: "portable", "avx2", "avx512", "avx512vnni" or None for the widest. plain: no
+            vector code.
             None of them changes a bit of D.
         memory: bytes that the result and the work space may take; None: what is available.
         rounding, saturate: as in emulate().

@@ -349,6 +349,8 @@ std::string_view name_of(SimdLevel level) {
       return "avx2";
     case SimdLevel::avx512:
       return "avx512";
+    case SimdLevel::avx512vnni:
+      return "avx512vnni";
   }
   return "unknown";
 }
@@ -366,6 +368,8 @@ bool has_simd_level(SimdLevel level) {
       return true;
     case SimdLevel::avx2:
       return __builtin_cpu_supports("avx2") != 0 && has_f16c();
+    case SimdLevel::avx512vnni:
+      return __builtin_cpu_supports("avx512vnni") != 0 && has_simd_level(SimdLevel::avx512);
     case SimdLevel::avx512:
       return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
              __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "binary64_level.hpp"
-#include "group_level.hpp"
 #include "integer_level.hpp"
 #include "mmaudit/detail/quantize_rows.hpp"
 #include "mmaudit/detail/stored_bits.hpp"
@@ -160,12 +159,6 @@ struct Level {
   void (*fold)(float* total, float* sum, std::size_t count, std::uint32_t nan);
   /// Where column `j` of a panel stands.
   int (*place)(int j);
-  /// One row of A, one panel of B; their groups multiplied. See group_level.hpp.
-  void (*pack_group_a)(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
-                       const PackedGroupsA& out, GroupBounds& bounds);
-  void (*pack_group_b)(const GroupSource& source, const GroupRules& rules, const GroupChunk& chunk,
-                       const PackedGroupsB& out, GroupBounds& bounds);
-  void (*multiply_groups)(const GroupMultiply& work);
   void (*multiply_integers)(const IntegerMultiply& work);
   void (*multiply_binary64)(const Binary64Multiply& work);
   detail::RowFunctions rows;

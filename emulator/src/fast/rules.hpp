@@ -2,6 +2,7 @@
 // A row of the model as the vector kernel needs it.
 #include <optional>
 
+#include "group_level.hpp"
 #include "level.hpp"
 #include "mmaudit/dot.hpp"
 

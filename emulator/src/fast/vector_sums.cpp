@@ -4,7 +4,7 @@ namespace mmaudit::fast {
 
 const Level& table_of(SimdLevel level) {
 #ifdef MMAUDIT_FAST_X86
-  if (level == SimdLevel::avx512) return kAvx512;
+  if (level == SimdLevel::avx512 || level == SimdLevel::avx512vnni) return kAvx512;
   if (level == SimdLevel::avx2) return kAvx2;
 #endif
   static_cast<void>(level);

@@ -1,7 +1,6 @@
 #pragma once
 // All that a level is made of. Included by the level's one source, which has set MMAUDIT_FAST_BYTES.
 #include "binary64_kernel.hpp"
-#include "group_kernel.hpp"
 #include "integer_kernel.hpp"
 #include "kernel.hpp"
 #include "pack.hpp"
@@ -15,9 +14,6 @@ constexpr Level kThisLevel = {pack_a,
                               multiply,
                               fold,
                               place,
-                              pack_group_a,
-                              pack_group_b,
-                              multiply_groups,
                               multiply_integers,
                               multiply_binary64,
                               {cast_rows, largest_of_rows}};
