@@ -2,24 +2,13 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "mmaudit/refusal.hpp"
+#include "specials.hpp"
 #include "vector_sums.hpp"
-#ifdef MMAUDIT_FAST_X86
-#include <cpuid.h>
-#endif
 
 namespace mmaudit {
 namespace {
 
 using fast::kDepth;
-
-#ifdef MMAUDIT_FAST_X86
-/// Conversions to binary16, of which Clang 14's __builtin_cpu_supports knows nothing.
-bool has_f16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
-#endif
 
 class FastTile final : public fast::VectorSums {
  public:
@@ -28,7 +17,8 @@ class FastTile final : public fast::VectorSums {
         fast_(fast),
         list_(spec, std::max(1, (fast.rules.sparse ? kDepth / 2 : kDepth) / spec.k)),
         depth_(list_.depth),
-        steps_(list_.steps) {
+        steps_(list_.steps),
+        specials_(spec_, reader_, problem.m, fast.a, fast.b) {
     make_order();
     a_value_.resize(rows_ * depth_);
     a_exponent_.resize(rows_ * depth_);
@@ -83,55 +73,117 @@ class FastTile final : public fast::VectorSums {
   }
 
   void one_chunk(std::uint64_t start, std::uint64_t depth) {
-    fast::Chunk chunk;
-    chunk.steps = steps_.data();
-    chunk.depth = static_cast<int>(depth);
-    chunk.step_count = list_.before(depth);
-    chunk.order = ascending_ ? nullptr : order_.data();
+    chunk_.steps = steps_.data();
+    chunk_.depth = static_cast<int>(depth);
+    chunk_.step_count = list_.before(depth);
+    chunk_.order = ascending_ ? nullptr : order_.data();
     chunk_start_ = start;
+    specials_.start(tile_, start, depth);
+    general_rows_.assign(rows_ / fast::kRows, false);
     const auto panels = (tile_.columns + fast::kPanel - 1) / fast::kPanel;
     const auto groups = (tile_.rows + fast::kRows - 1) / fast::kRows;
-    pack_b(chunk, depth, panels);
+    pack_b(panels);
     for (std::uint64_t g = 0; g < groups; ++g) {
-      const std::uint64_t row = g * fast::kRows;
-      level_.pack_a(source(problem_.a, spec_.a, fast_.a, tile_.matrix, problem_.m, stored_k_, tile_.row + row,
-                           start, fast::kRows, depth),
-                    chunk, {&a_value_[row * depth_], &a_exponent_[row * depth_]}, depth_,
-                    &a_bounds_[g * steps_.size()]);
+      fast::Bounds* bounds = &a_bounds_[g * steps_.size()];
+      pack_a(g, false, {&a_value_[g * fast::kRows * depth_], &a_exponent_[g * fast::kRows * depth_]}, bounds);
+      if (bounds->special) specials_.look_at_rows(g * fast::kRows, fast::kRows);
     }
     if (fast_.rules.scaled) {
-      for (std::uint64_t i = 0; i < groups * fast::kRows; ++i) scale_row(chunk, i);
-      for (std::uint64_t p = 0; p < panels; ++p) scale_panel(chunk, p);
+      for (std::uint64_t i = 0; i < groups * fast::kRows; ++i) scale_row(i);
+      for (std::uint64_t p = 0; p < panels; ++p) scale_panel(p);
     }
     if (fast_.rules.sparse)
-      for (std::uint64_t i = 0; i < tile_.rows; ++i) select_row(chunk, i);
-    multiply_chunk(chunk, groups, panels);
+      for (std::uint64_t i = 0; i < tile_.rows; ++i) select_row(i);
+    if (specials_.any()) before_.assign(sums_[0].begin(), sums_[0].end());
+    multiply_chunk(groups, panels);
+    if (specials_.any())
+      specials_.apply(
+          fast_.rules.nan, [&](std::uint64_t i, std::uint64_t j) { return before_[at(i, j)]; },
+          [&](std::uint64_t i, std::uint64_t j) -> float& { return sums_[0][at(i, j)]; },
+          [&](std::uint64_t i, std::uint64_t j, float sum) { return plain_chunk(i, j, sum); });
   }
 
-  void pack_b(const fast::Chunk& chunk, std::uint64_t depth, std::uint64_t panels) {
-    const bool sparse = fast_.rules.sparse;
-    fast::Chunk of_b = chunk;
-    std::uint64_t start = chunk_start_;
-    if (sparse) {  // as it is stored: rows of A choose from it
-      start *= 2, depth *= 2;
-      of_b = {b_steps_.data(), chunk.step_count, 2 * chunk.depth, nullptr};
-    }
-    level_.pack_b(source(problem_.b, spec_.b, fast_.b, tile_.matrix, problem_.k, problem_.n, start,
-                         tile_.column, depth, panels * fast::kPanel),
-                  of_b, {b_value_.begin(), sparse ? packed_.begin() : b_exponent_.begin()},
-                  fast::kPanel * b_depth_, static_cast<int>(panels), b_bounds_.data(),
+  /// kRows rows of A, as quick steps read them or as general ones do.
+  void pack_a(std::uint64_t group, bool general, const fast::PackedA& out, fast::Bounds* bounds) const {
+    const auto depth = static_cast<std::uint64_t>(chunk_.depth);
+    fast::PackSource rows = source(problem_.a, spec_.a, fast_.a, tile_.matrix, problem_.m, stored_k_,
+                                   tile_.row + group * fast::kRows, chunk_start_, fast::kRows, depth);
+    rows.general = general;
+    level_.pack_a(rows, chunk_, out, depth_, bounds);
+  }
+
+  /// `panels` panels of B, from `first` on; of a sparse product as they are stored.
+  void pack_panels(std::uint64_t first, std::uint64_t panels, bool general, const fast::PackedB& out,
+                   fast::Bounds* bounds) const {
+    const std::uint64_t times = fast_.rules.sparse ? 2 : 1;
+    fast::Chunk chunk = chunk_;
+    if (times == 2) chunk = {b_steps_.data(), chunk_.step_count, 2 * chunk_.depth, nullptr};
+    fast::PackSource part = source(problem_.b, spec_.b, fast_.b, tile_.matrix, problem_.k, problem_.n,
+                                   times * chunk_start_, tile_.column + first * fast::kPanel,
+                                   static_cast<std::uint64_t>(chunk.depth), panels * fast::kPanel);
+    part.general = general;
+    level_.pack_b(part, chunk, out, fast::kPanel * b_depth_, static_cast<int>(panels), bounds,
                   static_cast<int>(steps_.size()));
-    if (!sparse) return;
+  }
+
+  void pack_b(std::uint64_t panels) {
+    const bool sparse = fast_.rules.sparse;
+    pack_panels(0, panels, false, {b_value_.begin(), sparse ? packed_.begin() : b_exponent_.begin()},
+                b_bounds_.data());
     for (std::uint64_t p = 0; p < panels; ++p) {
       fast::Bounds* bounds = &b_bounds_[p * steps_.size()];
-      for (int i = 1; !keeps_groups_ && i < chunk.step_count; ++i) {
-        bounds[0].low = std::min(bounds[0].low, bounds[i].low);
-        bounds[0].high = std::max(bounds[0].high, bounds[i].high);
+      fast::Bounds all = fast::kNoOperand;
+      for (int i = 0; i < chunk_.step_count; ++i) {
+        all.low = std::min(all.low, bounds[i].low);
+        all.high = std::max(all.high, bounds[i].high);
+        all.special = all.special || bounds[i].special;
       }
-      for (int i = 1; !keeps_groups_ && i < chunk.step_count; ++i) bounds[i] = bounds[0];
-      spread_exponents(depth, &packed_[p * fast::kPanel * b_depth_],
+      if (all.special) specials_.look_at_columns(p * fast::kPanel, fast::kPanel);
+      if (!sparse) continue;
+      if (!keeps_groups_) std::fill_n(bounds, chunk_.step_count, all);
+      spread_exponents(2 * static_cast<std::uint64_t>(chunk_.depth), &packed_[p * fast::kPanel * b_depth_],
                        &b_exponent_[p * fast::kPanel * b_words_]);
     }
+  }
+
+  /// Operands of the general path, once per chunk: a group of rows, and the panel that is multiplied.
+  void prepare(std::uint64_t group, fast::General& general) {
+    if (general_a_value_.size() == 0) {
+      general_a_value_.resize(rows_ * depth_);
+      general_a_exponent_.resize(rows_ * depth_);
+      general_b_value_.resize(fast::kPanel * b_depth_);
+      general_b_exponent_.resize(fast::kPanel * b_depth_);
+    }
+    fast::Bounds unused[kDepth];
+    const std::size_t first = group * fast::kRows * depth_;
+    if (!general_rows_[group])
+      pack_a(group, true, {&general_a_value_[first], &general_a_exponent_[first]}, unused);
+    general_rows_[group] = true;
+    if (!general_panel_)
+      pack_panels(panel_, 1, true, {general_b_value_.begin(), general_b_exponent_.begin()}, unused);
+    general_panel_ = true;
+    general = {general_a_value_.begin(), general_a_exponent_.begin(),
+               general_b_value_.begin(), general_b_exponent_.begin(),
+               general.prepare,          general.context};
+  }
+
+  /// The chunk for one element, by the plain core.
+  [[nodiscard]] float plain_chunk(std::uint64_t i, std::uint64_t j, float sum) const {
+    const FormatSpec& format = spec_.step.output;
+    const OutputRule& rule = spec_.datapath.output;
+    float part = 0;
+    for (int s = 0; s < chunk_.step_count; ++s) {
+      const fast::Step& step = steps_[static_cast<std::size_t>(s)];
+      const std::int32_t* order = &order_[static_cast<std::size_t>(step.start)];
+      float& to = fast_.rules.addend_last ? part : sum;
+      to = plain_step(i, j, chunk_start_, order, step.count, to);
+      if (!fast_.rules.addend_last || !step.closes) continue;
+      sum = fast::to_sum(add_rounded(fast::from_sum(sum, format, rule), fast::from_sum(part, format, rule),
+                                     format, Rounding::nearest_even, rule),
+                         format);
+      part = 0;
+    }
+    return sum;
   }
 
   /// Exponents of one panel of `depth` rows for every choice of two rows of a group, or as they are.
@@ -171,36 +223,37 @@ class FastTile final : public fast::VectorSums {
   }
 
   /// Where row i of A finds its elements of B.
-  void select_row(const fast::Chunk& chunk, std::uint64_t i) {
+  void select_row(std::uint64_t i) {
     const std::uint8_t* row = problem_.metadata + (tile_.matrix * problem_.m + tile_.row + i) * stored_k_;
     std::uint8_t within[kDepth];
-    for (int p = 0; p < chunk.depth; ++p) {
+    for (int p = 0; p < chunk_.depth; ++p) {
       const std::uint64_t stored = chunk_start_ + static_cast<std::uint64_t>(p);
       within[p] = stored < stored_k_ ? row[stored] : static_cast<std::uint8_t>(p % spec_.sparsity.kept);
     }
     std::int32_t *value = &value_at_[i * depth_], *exponent = &exponent_at_[i * depth_];
-    for (int p = 0; p < chunk.depth; ++p) {
+    for (int p = 0; p < chunk_.depth; ++p) {
       const auto at = static_cast<std::size_t>(p);
       value[p] = (group_at_[at] + within[order_[at]]) * fast::kPanel;
       if (!fast_.rules.pairs) exponent[p] = value[p];
     }
     constexpr int kNumber[4][4] = {{0, 0, 1, 2}, {0, 0, 3, 4}, {0, 0, 0, 5}, {}};
-    for (int p = 0; fast_.rules.pairs && p < chunk.depth; p += 2) {
+    for (int p = 0; fast_.rules.pairs && p < chunk_.depth; p += 2) {
       const auto at = static_cast<std::size_t>(p);
       const std::uint8_t* two = &within[order_[at]];
       exponent[p / 2] = (group_at_[at] / 4 * 6 + kNumber[two[0]][two[1]]) * fast::kPanel;
     }
   }
 
-  /// Puts one scale of every step at `factor` and `shift`, and what it does to the bounds.
+  /// Puts one scale of every step at `factor` and `shift`, and what it does to the bounds. True for a NaN.
   template <typename Load>
-  void scale_step(const Load& byte, float& factor, std::int32_t& shift, fast::Bounds& box) const {
+  bool scale_step(const Load& byte, float& factor, std::int32_t& shift, fast::Bounds& box) const {
     const Operand scale = unpack_scale(spec_.scale, spec_.datapath, byte());
-    const bool fits = scale.kind == Kind::finite && std::abs(scale.exponent) <= fast::kMostScale;
-    shift = fits ? scale.exponent : 0;
-    factor = std::ldexp(1.0F, shift);
-    box.low = std::min<int>(box.low, fits ? shift : fast::kSpecialLow);
+    shift = scale.kind == Kind::finite ? scale.exponent : 0;
+    const bool fits = std::abs(shift) <= fast::kMostScale;
+    factor = fits ? std::ldexp(1.0F, shift) : 1;
+    box.low = std::min<int>(box.low, fits ? shift : fast::kBeyondScale);
     box.high = std::max<int>(box.high, shift);
+    return scale.kind == Kind::nan;
   }
 
   /// The block of K whose scale a step of the chunk applies.
@@ -214,15 +267,17 @@ class FastTile final : public fast::VectorSums {
     return scales != nullptr && there && block < blocks_ ? scales[at] : one_bits(spec_.scale);
   }
 
-  void scale_row(const fast::Chunk& chunk, std::uint64_t i) {
+  void scale_row(std::uint64_t i) {
     const std::uint64_t row = tile_.matrix * problem_.m + tile_.row + i;
-    for (int s = 0; s < chunk.step_count; ++s) {
+    for (int s = 0; s < chunk_.step_count; ++s) {
       const std::uint64_t block = block_of(s);
       const std::size_t at = i * (steps_.size() + 1) + static_cast<std::size_t>(s);
-      fast::Bounds box = kNoScale;
+      fast::Bounds box = fast::kNoOperand;
       std::int32_t shift = 0;
-      scale_step([&] { return scale_byte(problem_.scale_a, block, i < tile_.rows, row * blocks_ + block); },
-                 a_factor_[at], shift, box);
+      if (scale_step(
+              [&] { return scale_byte(problem_.scale_a, block, i < tile_.rows, row * blocks_ + block); },
+              a_factor_[at], shift, box))
+        specials_.nan_row(i);
       a_shift_[at] = static_cast<std::int32_t>(static_cast<std::uint32_t>(shift & 0xFFFF) * 0x10001U);
       // The rows of a group share their bounds: the least shift and the largest, one row after another.
       fast::Bounds& all = a_boxes_[static_cast<std::size_t>(s)];
@@ -233,35 +288,35 @@ class FastTile final : public fast::VectorSums {
     }
   }
 
-  void scale_panel(const fast::Chunk& chunk, std::uint64_t panel) {
-    for (int s = 0; s < chunk.step_count; ++s) {
+  void scale_panel(std::uint64_t panel) {
+    for (int s = 0; s < chunk_.step_count; ++s) {
       const std::uint64_t block = block_of(s);
       const std::size_t first = (panel * (steps_.size() + 1) + static_cast<std::size_t>(s)) * fast::kPanel;
-      fast::Bounds box = kNoScale;
+      fast::Bounds box = fast::kNoOperand;
       for (int j = 0; j < fast::kPanel; ++j) {
         const std::uint64_t in_tile = panel * fast::kPanel + static_cast<std::uint64_t>(j);
         const std::uint64_t at = (tile_.matrix * blocks_ + block) * problem_.n + tile_.column + in_tile;
         std::int32_t shift = 0;
-        scale_step([&] { return scale_byte(problem_.scale_b, block, in_tile < tile_.columns, at); },
-                   b_factor_[first + static_cast<std::size_t>(place_[j])], shift, box);
+        if (scale_step([&] { return scale_byte(problem_.scale_b, block, in_tile < tile_.columns, at); },
+                       b_factor_[first + static_cast<std::size_t>(place_[j])], shift, box))
+          specials_.nan_column(in_tile);
         b_shift_[first + static_cast<std::size_t>(j)] = static_cast<std::int16_t>(shift);
       }
       widen(b_bounds_[panel * steps_.size() + static_cast<std::size_t>(s)], box);
     }
   }
 
-  static constexpr fast::Bounds kNoScale = {20000, -20000};
   static void widen(fast::Bounds& bounds, const fast::Bounds& box) {
     bounds.low += box.low;
     bounds.high += box.high;
-    if (box.low <= fast::kSpecialLow) bounds.low = fast::kSpecialLow;
+    if (box.low <= fast::kBeyondScale) bounds.low = fast::kBeyondScale;
   }
 
-  void multiply_chunk(const fast::Chunk& chunk, std::uint64_t groups, std::uint64_t panels) {
+  void multiply_chunk(std::uint64_t groups, std::uint64_t panels) {
     static_assert(kTileRows <= std::uint64_t{fast::kMostGroups} * fast::kRows);
     fast::Multiply work;
     work.rules = &fast_.rules;
-    work.chunk = chunk;
+    work.chunk = chunk_;
     work.a_stride = depth_;
     work.a_value = a_value_.begin();
     work.a_exponent = a_exponent_.begin();
@@ -275,8 +330,10 @@ class FastTile final : public fast::VectorSums {
     }
     if (fast_.rules.sparse) work.selection = {value_at_.data(), exponent_at_.data()};
     work.sum_stride = columns_;
-    work.plain = plain_step;
-    work.context = this;
+    work.general.context = this;
+    work.general.prepare = [](void* context, int group, fast::General& general) {
+      static_cast<FastTile*>(context)->prepare(static_cast<std::uint64_t>(group), general);
+    };
     for (std::uint64_t p = 0; p < panels; ++p) {
       const std::uint64_t column = p * fast::kPanel;
       work.b_value = &b_value_[column * b_depth_];
@@ -286,18 +343,10 @@ class FastTile final : public fast::VectorSums {
         const std::size_t first = p * (steps_.size() + 1) * fast::kPanel;
         work.b_scales = {&b_factor_[first], &b_shift_[first]};
       }
-      work.column = static_cast<int>(column);
+      panel_ = p, general_panel_ = false;
       work.sum = &sums_[0][column];
       level_.multiply(work);
     }
-  }
-
-  static float plain_step(const void* context, int row, int column, int step, float sum) {
-    const auto* self = static_cast<const FastTile*>(context);
-    const fast::Step& here = self->steps_[static_cast<std::size_t>(step)];
-    return self->VectorSums::plain_step(static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(column),
-                                        self->chunk_start_,
-                                        &self->order_[static_cast<std::size_t>(here.start)], here.count, sum);
   }
 
   fast::FastSpec fast_;
@@ -306,11 +355,13 @@ class FastTile final : public fast::VectorSums {
   const std::vector<fast::Step>& steps_;
   bool ascending_ = true;
   bool keeps_groups_ = true;  ///< a sparse step meets the rows of B beside it, and no others
+  fast::Chunk chunk_;
   std::uint64_t chunk_start_ = 0;
   std::vector<std::int32_t> order_;
-  fast::Aligned<float> a_value_, b_value_;
-  fast::Aligned<std::int32_t> a_exponent_;
-  fast::Aligned<std::int16_t> b_exponent_;
+  // Of the general path: all groups of rows, of which some are there, and one panel.
+  fast::Aligned<float> a_value_, b_value_, general_a_value_, general_b_value_;
+  fast::Aligned<std::int32_t> a_exponent_, general_a_exponent_;
+  fast::Aligned<std::int16_t> b_exponent_, general_b_exponent_;
   std::vector<fast::Bounds> a_bounds_, b_bounds_;
   std::size_t b_depth_ = 0, b_words_ = 0;  ///< rows of B of a whole chunk, and words of their exponents
   // Scales: (rows, steps), (panels, steps, columns).
@@ -318,6 +369,11 @@ class FastTile final : public fast::VectorSums {
   fast::Aligned<std::int32_t> a_shift_;
   fast::Aligned<std::int16_t> b_shift_;
   fast::Bounds a_boxes_[kDepth] = {};
+  std::vector<bool> general_rows_;
+  bool general_panel_ = false;
+  std::uint64_t panel_ = 0;
+  fast::Specials specials_;
+  std::vector<float> before_;  ///< sums before a chunk with infinities or NaNs
   // A sparse A: exponents of B before they are spread, and offsets, (rows, depth).
   std::vector<fast::Step> b_steps_;
   fast::Aligned<std::int16_t> packed_;
@@ -340,51 +396,5 @@ bool fast_serves(const Instruction& instruction, const Datapath& datapath) {
   return fast::serves_binary64(spec) || fast::serves_integers(spec) || fast::group_rules(spec) ||
          fast::fast_spec(spec);
 }
-
-std::string_view name_of(SimdLevel level) {
-  switch (level) {
-    case SimdLevel::portable:
-      return "portable";
-    case SimdLevel::avx2:
-      return "avx2";
-    case SimdLevel::avx512:
-      return "avx512";
-    case SimdLevel::avx512vnni:
-      return "avx512vnni";
-  }
-  return "unknown";
-}
-
-std::optional<SimdLevel> find_simd_level(std::string_view name) {
-  for (const SimdLevel level : kSimdLevels)
-    if (name_of(level) == name) return level;
-  return std::nullopt;
-}
-
-bool has_simd_level(SimdLevel level) {
-#ifdef MMAUDIT_FAST_X86
-  switch (level) {
-    case SimdLevel::portable:
-      return true;
-    case SimdLevel::avx2:
-      return __builtin_cpu_supports("avx2") != 0 && has_f16c();
-    case SimdLevel::avx512vnni:
-      return __builtin_cpu_supports("avx512vnni") != 0 && has_simd_level(SimdLevel::avx512);
-    case SimdLevel::avx512:
-      return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-             __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  }
-#endif
-  return level == SimdLevel::portable;
-}
-
-SimdLevel best_simd_level() {
-  SimdLevel best = SimdLevel::portable;
-  for (const SimdLevel level : kSimdLevels)
-    if (has_simd_level(level)) best = level;
-  return best;
-}
-
-std::string simd_levels_here() { return with_commas(names_of(kSimdLevels, has_simd_level)); }
 
 }  // namespace mmaudit

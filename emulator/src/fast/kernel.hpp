@@ -1,63 +1,15 @@
 #pragma once
-// The steps of kRows x kPanel elements, one after another, and those that vectors can't do. Included once per
-// level, which has set MMAUDIT_FAST_BYTES. A part of the level's one source, not a header of declarations;
-// offsets are small.
+// Chunks of some rows x kPanel elements: straight on, where exponents and sums keep their preconditions, else
+// by general_step.hpp. Included once per level, which has set MMAUDIT_FAST_BYTES. A part of the level's one
+// source, not a header of declarations; offsets are small.
 // NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
 #include "compiled.hpp"
-#include "step.hpp"
+#include "general_step.hpp"
 
 namespace mmaudit::fast {
 namespace {
 
-/// Where a block stands in the work, for the plain core.
-struct Place {
-  int row, column, step;
-};
-
-/// One step in place: by vectors, if they can be, and the lanes that fail by the plain core.
-template <int Rows, typename StepKind>
-[[gnu::noinline]] void careful_step(const Multiply& work, const VectorRules& rules, Operands in, Block sums,
-                                    Place place, bool vectors) {
-  Words failed[Rows][2];
-  Floats before[Rows][2];
-  for (int r = 0; r < Rows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      before[r][h] = load<Floats>(sums.at(r, h));
-      failed[r][h] = vectors ? tiny(before[r][h], rules) | above(before[r][h], rules.highest) : splat(-1);
-    }
-  }
-  if (vectors) {
-    typename StepKind::template MaximaOf<Rows> maxima(rules);
-    maxima.add_all(in);
-    Running<Rows, StepKind::kSide> running;
-    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
-    for (int k = 0; k < in.count; k += rules.group) {
-      Sums<Rows, StepKind::kSide> sum;
-      for (int i = k; i < in.count && i < k + rules.group; ++i) sum.add(in, running.of_products(), i);
-      for (int r = 0; r < Rows; ++r)
-        for (int h = 0; h < 2; ++h) failed[r][h] |= running.absorb(r, h, sum.of[r][h]);
-    }
-    for (int r = 0; r < Rows; ++r) {
-      for (int h = 0; h < 2; ++h) {
-        const auto total = bits<Words>(running.total[r][h]);
-        const Floats whole = to_float_toward_zero<StepKind::kModeTowardZero>(total);
-        const Floats x = round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules);
-        store(sums.at(r, h), kept<StepKind::kHow>(x));
-      }
-    }
-  }
-  for (int r = 0; r < Rows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        if (failed[r][h][lane] >= 0) continue;
-        sums.at(r, h)[lane] = work.plain(work.context, place.row + r, place.column + 2 * lane + h, place.step,
-                                         before[r][h][lane]);
-      }
-    }
-  }
-}
-
-/// Whether every step has to be watched: sums whose scaling fails, or that might come to fail in this chunk.
+/// Whether there are sums whose quick scaling fails, or might come to fail in this chunk.
 template <int Rows>
 inline bool needs_care(const Block& sums, const VectorRules& rules) {
   Words some = {};
@@ -108,6 +60,18 @@ inline Operands first_operands(const Multiply& work, int row, int column) {
           {work.selection.value + rows * work.a_stride, work.selection.exponent + rows * work.a_stride}};
 }
 
+/// The same for general_step().
+inline Operands general_operands(const Multiply& work, const General& general, int row, int column) {
+  Operands in = first_operands(work, row, column);
+  const std::size_t first = static_cast<std::size_t>(row) * work.a_stride;
+  in.a_value = general.a_value + first;
+  in.a_exponent = general.a_exponent + first;
+  in.b_value = general.b_value + column;
+  in.b_exponent = general.b_exponent + column;
+  in.selection.exponent = in.selection.value;
+  return in;
+}
+
 /// The operands of the next step: steps follow one another without gaps.
 template <typename StepKind>
 [[gnu::always_inline]] inline Operands behind(Operands in, int count) {
@@ -130,70 +94,6 @@ template <typename StepKind>
   in.count = count;
   return in;
 }
-
-/// Some rows on their way through the steps of a chunk.
-template <int Rows, typename StepKind>
-struct Stream {
-  // A step reads one and writes the other, so that a step that failed can be done again.
-  alignas(MMAUDIT_FAST_BYTES) float buffer[2][Rows * kGroupColumns];
-  using StepMaxima = typename StepKind::template MaximaOf<Rows>;
-  StepMaxima maxima;
-  Running<Rows, StepKind::kSide> running;
-  Block out, sums, results;
-  Operands in;
-  Place place;
-  bool always, careful;  ///< every step has to be watched; the next one has
-
-  /// Of `work`, from (row, column) on.
-  Stream(const Multiply& work, const VectorRules& rules, int row, int column, bool watched)
-      : maxima(rules), always(watched) {
-    const auto rows = static_cast<std::size_t>(row);
-    out = {work.sum + rows * work.sum_stride + column, work.sum_stride};
-    sums = {buffer[0], kGroupColumns};
-    results = {buffer[1], kGroupColumns};
-    if constexpr (StepKind::kAddendLast) {
-      clear<Rows>(sums);
-    } else {
-      copy<Rows>(out, sums);
-    }
-    in = first_operands(work, row, column);
-    place = {work.row + row, work.column + column, 0};
-    careful = always || needs_care<Rows>(sums, rules);
-    maxima.add_all(in);
-    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
-  }
-
-  /// One step; the next one has `coming` products.
-  [[gnu::always_inline]] void step(const Multiply& work, const VectorRules& rules, bool vectors, int coming) {
-    const Operands next = behind<StepKind>(in, coming);
-    if (!careful && vectors && one_step<Rows, StepKind>(in, next, running, maxima, rules, results)) {
-      const Block written = results;
-      results = sums;
-      sums = written;
-    } else {
-      careful_step<Rows, StepKind>(work, rules, in, sums, place, vectors);
-      careful = always || needs_care<Rows>(sums, rules);
-      maxima = StepMaxima(rules);
-      maxima.add_all(next);
-      begin_all<StepKind::kHow>(running, maxima, next, sums, rules);
-    }
-    in = next;
-    ++place.step;
-  }
-
-  /// The end of an instruction that adds its addend last.
-  void close(const VectorRules& rules) {
-    for (int r = 0; r < Rows; ++r) {
-      for (int h = 0; h < 2; ++h) {
-        const auto sum = load<Floats>(sums.at(r, h));
-        store(out.at(r, h), add_nearest<StepKind::kHow>(load<Floats>(out.at(r, h)), sum, rules));
-      }
-    }
-    clear<Rows>(sums);
-    careful = always;
-    begin_all<StepKind::kHow>(running, maxima, in, sums, rules);
-  }
-};
 
 /// Rows at once: four where there are 32 registers.
 #if defined(__AVX512F__) || defined(__aarch64__)
@@ -218,34 +118,51 @@ inline bool all_by_vectors(const Multiply& work, const Bounds* a_bounds, const V
   return all;
 }
 
-/// The steps of some rows one by one: what vectors can't do is the plain core's.
-template <int Rows, typename StepKind>
-[[gnu::noinline]] void watched_chunk(const Multiply& work, const VectorRules& rules, int row, int column,
-                                     bool watched) {
-  Stream<Rows, StepKind> stream(work, rules, row, column, watched);
-  for (int index = 0; index < work.chunk.step_count; ++index) {
-    const Step* step = &work.chunk.steps[index];
-    const int coming = index + 1 < work.chunk.step_count ? step[1].count : 0;
-    const Bounds& a = bounds_of(work, row)[index];
-    const Bounds& b = work.b_bounds[index];
-    const bool vectors = a.low + b.low >= rules.product_low && a.high + b.high <= rules.product_high;
-    stream.step(work, rules, vectors, coming);
-    if (StepKind::kAddendLast && step->closes) stream.close(rules);
-  }
-  if constexpr (!StepKind::kAddendLast) copy<Rows>(stream.sums, stream.out);
-}
-
 /// The sums of the rows from `row` on, of the columns from `column` on.
 inline Block sums_of(const Multiply& work, int row, int column) {
   return {work.sum + static_cast<std::size_t>(row) * work.sum_stride + column, work.sum_stride};
 }
 
+/// Rows through the steps of a chunk.
+template <int Rows, typename Kind>
+[[gnu::noinline]] void general_chunk(const Multiply& work, VectorRules& rules, int row, int column) {
+  General general = work.general;
+  general.prepare(general.context, row / kRows, general);
+  alignas(MMAUDIT_FAST_BYTES) float buffer[Rows * kGroupColumns];
+  const Block sums = {buffer, kGroupColumns}, out = sums_of(work, row, column);
+  if constexpr (Kind::kAddendLast) {
+    clear<Rows>(sums);
+  } else {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) {
+        const auto x = load<Floats>(out.at(r, h));
+        const Floats nan = splat(__builtin_bit_cast(float, rules.nan));
+        store(sums.at(r, h), select(bits<Words>(x != x), nan, x));
+      }
+  }
+  Operands in = general_operands(work, general, row, column);
+  for (int index = 0; index < work.chunk.step_count; ++index) {
+    const Step& step = work.chunk.steps[index];
+    in.count = step.count;
+    general_step<Rows, Kind>(in, sums, rules);
+    in = behind<Kind>(in, 0);
+    if (!Kind::kAddendLast || !step.closes) continue;
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h)
+        store(out.at(r, h),
+              add_nearest<Kind::kHow>(load<Floats>(out.at(r, h)), load<Floats>(sums.at(r, h)), rules));
+    clear<Rows>(sums);
+  }
+  if constexpr (!Kind::kAddendLast) copy<Rows>(sums, out);
+}
+
 /// Blocks one below another, from `row` on, all steps of each without a look at any. The first step of a
 /// block begins with the last products of the block before. Returns the row of the block that is not
-/// straight, or `end`. A block of which a lane failed is done again.
+/// straight, or `end`. A block of which a lane failed is done again, and `quick` is false: where one fails
+/// others do.
 template <int Rows, typename StepKind, typename Straight>
 [[gnu::always_inline]] inline int straight_blocks(const Multiply& work, VectorRules& rules, int row, int end,
-                                                  int column, const Straight& is_straight) {
+                                                  int column, const Straight& is_straight, bool& quick) {
   constexpr Rounds kHow = StepKind::kHow;
   alignas(MMAUDIT_FAST_BYTES) float buffer[Rows * kGroupColumns];
   const Block sums = {buffer, kGroupColumns};
@@ -283,7 +200,8 @@ template <int Rows, typename StepKind, typename Straight>
                                                                step->closes, sums);
     }
     if (any(failed)) {
-      watched_chunk<Rows, StepKind>(work, rules, row, column, false);
+      quick = false;
+      general_chunk<Rows, GeneralKind<StepKind>>(work, rules, row, column);
     } else {
       copy<Rows>(sums, out);
     }
@@ -291,21 +209,14 @@ template <int Rows, typename StepKind, typename Straight>
   return row;
 }
 
-/// How kRows rows go through a chunk: straight on; step by step; the same, every step watched.
-enum class Care : char { straight, by_steps, watched };
-
-/// The same of all groups. Steps of unlike counts are taken one by one; no hardware has them.
-inline void set_care(const Multiply& work, const VectorRules& rules, Care* care) {
+/// Which groups of rows go straight through a chunk. Steps of unlike counts don't; no hardware has them.
+inline void find_straight(const Multiply& work, const VectorRules& rules, bool* straight) {
   bool even = true;
   for (int i = 1; i < work.chunk.step_count; ++i)
     even = even && work.chunk.steps[i].count == work.chunk.steps[0].count;
   for (int g = 0; g < work.groups; ++g) {
     const Bounds* a_bounds = bounds_of(work, g * kRows);
-    if (!stays_low(work, a_bounds)) {
-      care[g] = Care::watched;
-    } else {
-      care[g] = even && all_by_vectors(work, a_bounds, rules) ? Care::straight : Care::by_steps;
-    }
+    straight[g] = even && stays_low(work, a_bounds) && all_by_vectors(work, a_bounds, rules);
   }
 }
 
@@ -313,19 +224,19 @@ template <typename StepKind>
 [[gnu::noinline]] void multiply_panel(const Multiply& work) {
   const FloatMode mode(StepKind::kModeTowardZero);
   VectorRules rules(*work.rules);
-  Care care[kMostGroups];
-  set_care(work, rules, care);
+  bool straight[kMostGroups];
+  find_straight(work, rules, straight);
   const int end = work.groups * kRows;
+  bool quick = true;
   for (int column = 0; column < kPanel; column += kGroupColumns) {
     const auto is_straight = [&](int row) {
-      return care[row / kRows] == Care::straight &&
-             !needs_care<kRowsAtOnce>(sums_of(work, row, column), rules);
+      return quick && straight[row / kRows] && !needs_care<kRowsAtOnce>(sums_of(work, row, column), rules);
     };
     for (int row = 0; row < end;) {
       if (is_straight(row)) {
-        row = straight_blocks<kRowsAtOnce, StepKind>(work, rules, row, end, column, is_straight);
+        row = straight_blocks<kRowsAtOnce, StepKind>(work, rules, row, end, column, is_straight, quick);
       } else {
-        watched_chunk<kRowsAtOnce, StepKind>(work, rules, row, column, care[row / kRows] == Care::watched);
+        general_chunk<kRowsAtOnce, GeneralKind<StepKind>>(work, rules, row, column);
         row += kRowsAtOnce;
       }
     }

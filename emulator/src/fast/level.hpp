@@ -47,13 +47,15 @@ struct Chunk {
   const std::int32_t* order = nullptr;  ///< position -> k; null: they are the same
 };
 
-/// Range of the exponents of the non-zero operands of one step, over all rows or columns concerned. A special
-/// operand makes `low` so small that no precondition holds.
+/// Range of the exponents of the non-zero operands of one step, over all rows or columns concerned.
+/// Infinities and NaNs count as zeros; `special`: there are some, in some step of A. A scale that quick steps
+/// can't apply makes `low` so small that no precondition holds.
 struct Bounds {
   int low, high;
+  bool special = false;
 };
 inline constexpr Bounds kNoOperand = {20000, -20000};
-inline constexpr int kSpecialLow = -50000, kBeyondBytes = 20000;
+inline constexpr int kBeyondScale = -50000, kBeyondBytes = 20000;
 
 struct PackSource {
   const void* base = nullptr;  ///< element (0, 0) of the part
@@ -62,7 +64,15 @@ struct PackSource {
   int rows = 0, columns = 0;  ///< that exist; everything beyond is +0
   Decode decode;
   bool pairs = false;
+  bool general = false;  ///< operands of the general path, see General
 };
+
+/// Operands of the general path: significands, in A times 2^kLift, and exponents e as words of which A's,
+/// (e + kTopA) << 7, minus B's, (kTopB - e) << 7, is the exponent of the product plus kTop, where a float has
+/// its own in the upper half of 32 bits. Of zeros they are 0 and 0xFFFF: of their products a subtraction that
+/// stops at 0 makes 0, and 1 or more of every other one.
+inline constexpr int kLift = 60, kTopA = 380, kTopB = 127, kTop = kTopA - kTopB;
+inline constexpr int kLeastE = -158;  ///< with a smaller E no step gives other than 0
 
 /// One row of A: positions of a chunk, each exponent plus 127 twice in a word. With Rules::pairs a word has
 /// two positions, four bytes: the even one, the odd one, and both again; 0 for a zero.
@@ -83,6 +93,7 @@ struct PackedB {
 struct Rules {
   int fraction_bits = 0;                  ///< F
   int floor = 0;                          ///< of E, and never below `lowest`
+  int least_top = 0;                      ///< of E plus kTop, on the general path
   int lowest = 0, highest = 0;            ///< of E: here every scaling is a normal float
   int product_low = 0, product_high = 0;  ///< of exponents of factors, added: products are exact floats
   int addend_min_exponent = 0;            ///< of the format of C and D
@@ -111,7 +122,7 @@ struct StepScalesB {
   const std::int16_t* exponent = nullptr;  ///< (steps, kPanel), columns in theirs
 };
 inline constexpr int kMostScale =
-    60;  ///< magnitude of an exponent: the factor of two scales is a normal float
+    60;  ///< magnitude of an exponent on the quick path: the factor of two scales is a normal float
 
 /// Where the stored elements of a sparse A find their elements of B, (kRows, a_stride) in evaluation order.
 struct Selection {
@@ -119,9 +130,16 @@ struct Selection {
   const std::int32_t* exponent = nullptr;  ///< offset in b_exponent: one per word of A's exponents
 };
 
-/// One step of one element by the plain core. `sum` and the result are floats that hold a number of D's
-/// format.
-using PlainStep = float (*)(const void* context, int row, int column, int step, float sum);
+/// The operands of the general path. They are there after `prepare` for a group of kRows rows: most products
+/// never need them.
+struct General {
+  const float* a_value = nullptr;  ///< as in Multiply
+  const std::int32_t* a_exponent = nullptr;
+  const float* b_value = nullptr;
+  const std::int16_t* b_exponent = nullptr;
+  void (*prepare)(void* context, int group, General& general) = nullptr;
+  void* context = nullptr;
+};
 
 /// Some rows of A times one panel of B: `groups` times kRows rows.
 struct Multiply {
@@ -139,10 +157,8 @@ struct Multiply {
   Selection selection;   ///< where A is sparse
   float* sum = nullptr;  ///< (kRows, sum_stride), columns in the level's own order
   std::size_t sum_stride = 0;
-  PlainStep plain = nullptr;
-  const void* context = nullptr;
-  int row = 0, column = 0;  ///< of the first element, for `plain`
-  int groups = 1;           ///< at most kMostGroups
+  General general;
+  int groups = 1;  ///< at most kMostGroups
   std::size_t bounds_stride = 0;
 };
 

@@ -20,6 +20,7 @@ struct Decoded {
 struct LaneBounds {
   Words low = splat(kNoOperand.low);
   Words high = splat(kNoOperand.high);
+  Words special = {};
 
   void add(Words low_of, Words high_of) {
     low = min(low, low_of);
@@ -86,8 +87,20 @@ inline Decoded decode(const Decode& rule, const char* from, int element_bytes, L
   const Words zero = x.magnitude == 0;
   Words high = select(zero, splat(kNoOperand.high), exponent);
   if (rule.limited) high = max(high, (exponent > rule.most_exponent) & kBeyondBytes);
-  bounds.add(select(x.special, splat(kSpecialLow), select(zero, splat(kNoOperand.low), exponent)), high);
+  bounds.add(select(zero, splat(kNoOperand.low), exponent), high);
+  bounds.special |= x.special;
   return {bits<Floats>(x.magnitude | x.sign), select(zero, splat(kZero), exponent)};
+}
+
+/// Its significand, below 2, times 2^lift; exact.
+inline Floats significand(const Decoded& x, int lift) {
+  const Words magnitude = bits<Words>(x.value) & INT32_MAX;
+  const Words subnormal = magnitude < (1 << kFloatFraction);  // of binary32: zeros among them
+  const Floats low = __builtin_convertvector(magnitude, Floats) * 0x1p-23F;
+  const Floats normal = bits<Floats>(magnitude - (select(subnormal, Words{}, x.exponent) << kFloatFraction));
+  const Floats size =
+      select(subnormal, low, normal) * bits<Floats>(splat((lift + kFloatBias) << kFloatFraction));
+  return bits<Floats>(bits<Words>(size) | (bits<Words>(x.value) & INT32_MIN));
 }
 
 constexpr int kMostDepth = 256;  ///< of a chunk
@@ -149,6 +162,7 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
   const FloatMode nearest;
   char copy[kRows][kMostDepth * kMostBytes];
   std::int32_t low[kMostDepth], high[kMostDepth];
+  Words special = {};
   const int depth = whole_vectors(chunk.depth), bytes = source.element_bytes;
   const bool in_place = chunk.order == nullptr && depth == chunk.depth;
   const int byte_bias = kFloatBias + source.decode.byte_top;
@@ -168,7 +182,12 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
       float* value = in_place ? out.value + at : unordered.value[row];
       std::int32_t* exponent = in_place ? out.exponent + at : unordered.exponent[row];
       const Decoded x = decode(source.decode, raw[row] + k * bytes, bytes, lanes);
-      store(value + k, x.value);
+      store(value + k, source.general ? significand(x, kLift) : x.value);
+      if (source.general) {
+        const Words once = select(x.exponent == kZero, Words{}, (x.exponent + kTopA) << 7);
+        store(exponent + k, once | once << 16);
+        continue;
+      }
       if (!source.pairs) {
         const Words once = (x.exponent + kFloatBias) & 0xFFFF;
         store(exponent + k, once | once << 16);
@@ -183,8 +202,9 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
     }
     store(low + k, lanes.low);
     store(high + k, lanes.high);
+    special |= lanes.special;
   }
-  if (!in_place) order_rows(unordered, chunk, source.pairs, out, stride);
+  if (!in_place) order_rows(unordered, chunk, source.pairs && !source.general, out, stride);
   std::int32_t ordered_low[kMostDepth], ordered_high[kMostDepth];
   for (int p = 0; p < chunk.depth; ++p) {
     const int k = chunk.order == nullptr ? p : chunk.order[p];
@@ -194,12 +214,13 @@ void pack_a(const PackSource& source, const Chunk& chunk, const PackedA& out, st
   for (int s = 0; s < chunk.step_count; ++s) {
     const Step& step = chunk.steps[s];
     bounds[s] = bounds_of(ordered_low + step.start, ordered_high + step.start, step.count);
+    bounds[s].special = any(special);
   }
 }
 
 constexpr int kMostPanels = 8;  ///< of a tile
 
-enum class Exponents : std::uint8_t { words, even_bytes, odd_bytes };
+enum class Exponents : std::uint8_t { words, even_bytes, odd_bytes, general };
 
 /// One position of one panel.
 inline void pack_position(const Decode& rule, Exponents kind, const char* raw, int element_bytes,
@@ -210,7 +231,12 @@ inline void pack_position(const Decode& rule, Exponents kind, const char* raw, i
       const int j = group + h * kLanes;
       x[h] = decode(rule, raw + j * element_bytes, element_bytes, lanes);
       Words exponent = x[h].exponent;
-      if (kind != Exponents::words) exponent = max(min(rule.byte_top - exponent, splat(255)), Words{});
+      if (kind == Exponents::general) {
+        exponent = select(exponent == kZero, splat(0xFFFF), (kTopB - exponent) << 7);
+        x[h].value = significand(x[h], 0);
+      } else if (kind != Exponents::words) {
+        exponent = max(min(rule.byte_top - exponent, splat(255)), Words{});
+      }
       Shorts1 narrow = __builtin_convertvector(exponent, Shorts1);
       if (kind == Exponents::odd_bytes) narrow = load<Shorts1>(out_exponent + j) | narrow << 8;
       store(out_exponent + j, narrow);
@@ -231,7 +257,8 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
       const int p = chunk.steps[s].start + i;
       const int k = chunk.order == nullptr ? p : chunk.order[p];
       const Exponents of_pair = p % 2 == 0 ? Exponents::even_bytes : Exponents::odd_bytes;
-      const Exponents kind = source.pairs ? of_pair : Exponents::words;
+      const bool pairs = source.pairs && !source.general;
+      const Exponents kind = source.general ? Exponents::general : pairs ? of_pair : Exponents::words;
       const int there = k < source.rows ? source.columns : 0;
       const auto* raw =
           static_cast<const char*>(readable(source, there > 0 ? k : 0, there, panels * kPanel, copy));
@@ -240,8 +267,8 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
       for (int panel = 0; panel < panels; ++panel) {
         const std::size_t first = static_cast<std::size_t>(panel) * stride;
         pack_position(source.decode, kind, raw + panel * kPanel * bytes, bytes,
-                      out.value + first + p * kPanel,
-                      out.exponent + first + (source.pairs ? p / 2 : p) * kPanel, lanes[panel]);
+                      out.value + first + p * kPanel, out.exponent + first + (pairs ? p / 2 : p) * kPanel,
+                      lanes[panel]);
       }
     }
     for (int panel = 0; panel < panels; ++panel) {
@@ -249,6 +276,7 @@ void pack_b(const PackSource& source, const Chunk& chunk, const PackedB& out, st
       store(low, lanes[panel].low);
       store(high, lanes[panel].high);
       bounds[panel * bounds_stride + s] = bounds_of(low, high, kLanes);
+      bounds[panel * bounds_stride + s].special = any(lanes[panel].special);
     }
   }
 }

@@ -101,6 +101,7 @@ std::optional<FastSpec> fast_spec(const DotSpec& given) {
   if (datapath.min_alignment_exponent > rules.highest)
     return std::nullopt;  // no hardware's; a user's row may say so
   rules.floor = std::max<int>(datapath.min_alignment_exponent, rules.lowest);
+  rules.least_top = std::max<int>(datapath.min_alignment_exponent, kLeastE) + kTop;
   // The last bit of every product is a normal float, the product is below 2^(127 + 1), and E is neither too
   // low nor too high.
   rules.product_low = std::max(1 - kFloatBias + product_bits, rules.lowest);

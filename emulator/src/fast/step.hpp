@@ -265,29 +265,8 @@ template <typename StepKind, int Rows>
   return round_sum<StepKind::kHow>(total, whole, running.scale[r][h], rules);
 }
 
-/// Finishes one step into `results` and begins the one after it. False when some lane failed.
-template <int Rows, typename StepKind>
-[[gnu::always_inline]] inline bool one_step(const Operands& in, const Operands& next,
-                                            Running<Rows, StepKind::kSide>& running,
-                                            typename StepKind::template MaximaOf<Rows>& maxima,
-                                            const VectorRules& rules, const Block& results) {
-  typename StepKind::template MaximaOf<Rows> coming(rules);
-  sum_products<Rows, StepKind>(in, next, running, coming, rules);
-  Floats most = {};
-  const Words failed_before = failed_lanes<StepKind>(running, most, rules);
-  for (int r = 0; r < Rows; ++r) {
-    for (int h = 0; h < 2; ++h) {
-      const Floats x = rounded<StepKind>(running, r, h, most, rules);
-      store(results.at(r, h), kept<StepKind::kHow>(x));
-      begin_one<StepKind::kHow>(running, coming, r, h, next, x, rules);
-    }
-  }
-  if constexpr (StepKind::kAddendLast) maxima = coming;
-  const Words too_large = StepKind::kWatched ? bits<Words>(most >= rules.most_sum) : Words{};
-  return !any((failed_before | too_large) & kAbove);
-}
-
-/// The same of steps of one group and one count, of which `next` may be none.
+/// The sums of the products of one step of one group, and the maxima of the next one, which `next` may be
+/// none.
 template <int Rows, typename StepKind, bool More>
 [[gnu::always_inline]] inline void sum_even_products(const Operands& in, const Operands& next,
                                                      Running<Rows, StepKind::kSide>& running,

@@ -11,16 +11,6 @@ const Level& table_of(SimdLevel level) {
   return kPortable;
 }
 
-}  // namespace mmaudit::fast
-
-namespace mmaudit::detail {
-
-const RowFunctions& row_functions() { return fast::table_of(best_simd_level()).rows; }
-
-}  // namespace mmaudit::detail
-
-namespace mmaudit::fast {
-
 VectorSums::VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level)
     : spec_(spec),
       problem_(problem),
@@ -88,3 +78,9 @@ float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint6
 }
 
 }  // namespace mmaudit::fast
+
+namespace mmaudit::detail {
+
+const RowFunctions& row_functions() { return fast::table_of(best_simd_level()).rows; }
+
+}  // namespace mmaudit::detail

@@ -76,6 +76,11 @@ class VectorSums : public TileSums {
  protected:
   VectorSums(const DotSpec& spec, const Matmul& problem, SimdLevel level);
 
+  /// Where element (i, j) of the tile stands in a sum.
+  [[nodiscard]] std::size_t at(std::uint64_t i, std::uint64_t j) const {
+    return i * columns_ + j / kPanel * kPanel + static_cast<std::size_t>(place_[j % kPanel]);
+  }
+
   /// One step of element (row, column) by the plain core, from `sum`: `count` positions of evaluation order,
   /// the p-th of them the stored element first + order[p] of K, or first + p without an order.
   [[nodiscard]] float plain_step(std::uint64_t row, std::uint64_t column, std::uint64_t first,
@@ -90,11 +95,6 @@ class VectorSums : public TileSums {
   TilePlace tile_;
   int place_[kPanel] = {};
   Aligned<float> sums_[kSums];
-
- private:
-  [[nodiscard]] std::size_t at(std::uint64_t i, std::uint64_t j) const {
-    return i * columns_ + j / kPanel * kPanel + static_cast<std::size_t>(place_[j % kPanel]);
-  }
 };
 
 /// Whether integer_tile() computes this spec: exact sums of bytes that wrap, or clamp at an instruction's

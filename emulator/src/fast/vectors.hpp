@@ -116,6 +116,30 @@ inline Bytes subtract_to_zero(Bytes x, Bytes y) {
 #endif
 }
 
+inline HalfWords subtract_to_zero(HalfWords x, HalfWords y) {
+#if defined(__AVX512BW__)
+  return bits<HalfWords>(_mm512_subs_epu16(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<HalfWords>(_mm256_subs_epu16(bits<__m256i>(x), bits<__m256i>(y)));
+#elif defined(__SSE2__)
+  return bits<HalfWords>(_mm_subs_epu16(bits<__m128i>(x), bits<__m128i>(y)));
+#elif defined(__aarch64__)
+  return bits<HalfWords>(vqsubq_u16(bits<uint16x8_t>(x), bits<uint16x8_t>(y)));
+#else
+  return (x - y) & bits<HalfWords>(x > y);
+#endif
+}
+
+inline HalfWords max(HalfWords x, HalfWords y) {
+#if defined(__AVX512BW__)
+  return bits<HalfWords>(_mm512_max_epu16(bits<__m512i>(x), bits<__m512i>(y)));
+#elif defined(__AVX2__)
+  return bits<HalfWords>(_mm256_max_epu16(bits<__m256i>(x), bits<__m256i>(y)));
+#else
+  return subtract_to_zero(x, y) + y;
+#endif
+}
+
 /// x where `number`, which is not negative, is positive; else 0.
 inline Words where_positive(Words number, Words x) {
 #if defined(__AVX512F__)
