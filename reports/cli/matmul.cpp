@@ -302,7 +302,8 @@ void add_matmul(Command& app) {
   command.section(kHow);
   command.option("--threads", options->threads, "threads; 0: one per core; the result does not depend on it")
       .range(0, 4096);
-  command.option("--simd", options->simd, "portable, avx2, avx512 or avx512vnni; the result does not depend on it");
+  command.option("--simd", options->simd,
+                 "portable, avx2, avx512 or avx512vnni; the result does not depend on it");
   command.flag("--plain", options->plain,
                "the plain core alone, without vector code; with --gpu without the fast kernels");
   command.flag("--gpu", options->gpu,

@@ -109,21 +109,6 @@ inline Shorts max_where(Shorts a, Shorts b, Shorts x, Shorts y) {
 #endif
 }
 
-/// x - y, or 0 where that is less.
-inline HalfWords subtract_to_zero(HalfWords x, HalfWords y) {
-#if defined(__AVX512BW__)
-  return bits<HalfWords>(_mm512_subs_epu16(bits<__m512i>(x), bits<__m512i>(y)));
-#elif defined(__AVX2__)
-  return bits<HalfWords>(_mm256_subs_epu16(bits<__m256i>(x), bits<__m256i>(y)));
-#elif defined(__SSE2__)
-  return bits<HalfWords>(_mm_subs_epu16(bits<__m128i>(x), bits<__m128i>(y)));
-#elif defined(__aarch64__)
-  return bits<HalfWords>(vqsubq_u16(bits<uint16x8_t>(x), bits<uint16x8_t>(y)));
-#else
-  return (x - y) & bits<HalfWords>(x > y);
-#endif
-}
-
 /// The lower or upper half of the lanes.
 template <int Half, typename Vector>
 [[gnu::always_inline]] inline auto half_of(Vector x) {
