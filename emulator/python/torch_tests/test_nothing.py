@@ -72,4 +72,4 @@ def test_what_nothing_fits_says_so():
     torch.manual_seed(1)
     found = mt.choose_plan(nn.Linear(64, 8, bias=False), torch.randn(8, 64), max_output_error=1e-9, arch="b200",
                            dtype="nvf4,mxf8")
-    assert str(found).splitlines()[0] == "Nothing fits the limit 1.00e-09: every layer is kept."
+    assert str(found).splitlines()[0] == "Nothing is within the limit (error of the output at most 1.00e-09): every layer is kept."

@@ -3,7 +3,7 @@
 // scales, then one binary64 addition per step is exact, and one mask rounds toward zero; that is right where
 // alignment cuts nothing off. The general kernel finds each lane's largest exponent and cuts off every group.
 // A part of the level's one source, not a header of declarations; offsets are small.
-// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result)
+// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
 #include "group_level.hpp"
 #include "group_vectors.hpp"
 
@@ -396,4 +396,4 @@ constexpr GroupLevel kGroupsOfThisLevel = {pack_group_a, pack_group_b, multiply_
 
 }  // namespace
 }  // namespace mmaudit::fast
-// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result)
+// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)

@@ -328,9 +328,10 @@ def quantize(
 def product(
     a: Tensor, b: Tensor, out: torch.dtype, *, arch: str, dtype: str, scaling_a: Optional[str],
     scaling_b: Optional[str], policy: str, largest_a: Optional[Tensor] = None, largest_b: Optional[Tensor] = None,
-    quantizer: Callable[..., Quantized] = quantize,
+    quantizer: Optional[Callable[..., Quantized]] = None,
 ) -> Tensor:
     """A * B, both (batch, rows, columns), quantized and multiplied, in dtype `out` by one rounding."""
+    quantizer = quantize if quantizer is None else quantizer
     x = quantizer(a, dtype, scaling_a, arch=arch, policy=policy, tensor_largest=largest_a)
     y = quantizer(b, dtype, scaling_b, of_b=True, arch=arch, policy=policy, tensor_largest=largest_b)
     path = y.path
