@@ -39,7 +39,8 @@ int print_completions(const ShellOptions& options, const Command& program) {
   for (const Architecture& one : architectures()) words["ARCH"].emplace_back(one.name);
   for (const Instruction& one : kInstructions) words["INST"].push_back(name_of(one));
   for (const NamedFormat& one : kFormats) words["FORMAT"].emplace_back(one.name);
-  for (const GemmDtype& one : gemm_dtypes()) words["DTYPE"].emplace_back(one.name);
+  for (const GemmDtype& one : gemm_dtypes())
+    if (!one.of_recipe || one.integer()) words["DTYPE"].emplace_back(one.name);
   words["SCALE"] = scaling_names();
   words["POLICY"] = {"plain", "promote:128", "split-k:4", "half"};
   print(completion_script(program_text(program), options.shell, words));
