@@ -221,7 +221,7 @@ class Attending(nn.Module):
 
 @pytest.mark.parametrize("framework,layers,line", [
     ("torchao", {"attention": "nvfp4", "out": "int8-w8a8"},
-     "^export 'attention': found nvfp4, products outside nn.Linear, allowed: nn.Linear in nvfp4-torchao, "),
+     "^export 'attention': found nvfp4, products outside nn.Linear, allowed: products of nn.Linear; partial=True "),
     ("modelopt", {"out": "int8-w8a8"}, "^export 'out': found int8-w8a8, no configuration of modelopt, allowed: "),
     ("torchao", {"out": {"arch": "hopper", "dtype": "e4m3", "scaling": "row", "policy": "promote:64"}},
      "^export 'out': found e4m3 promote:64, no configuration of torchao, allowed: "),
@@ -257,8 +257,10 @@ W4A16 = {"quant_method": "compressed-tensors", "config_groups": {
     ({"quant_cfg": [{"quantizer_name": "*", "enable": True}]}, "^config 'head': found .* of modelopt, allowed: "),
     ({"quant_cfg": {"*weight_quantizer": {"num_bits": 8}}}, "^config: found dict .*, allowed: a configuration of "),
     ({"quant_method": "gptq", "bits": 4}, "^config: found .*, allowed: a configuration of torchao, compressed-tensors, modelopt"),
+    ({"quantization": {"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": "head"}}, "^config: found dict .*'head' for a list"),
+    ({"_type": "FqnToConfig", "_data": {"fqn_to_config": {"re:[": None}}}, "^config: found dict .*unterminated"),
     (7, r"^config: found int \(.*\), allowed: a configuration of "),
-    ({"_type": "FqnToConfig"}, r"^config: found dict \(KeyError '_data'\), allowed: "),
+    ({"_type": "FqnToConfig"}, r"^config: found dict that lacks '_data', allowed: "),
 ])
 def test_configurations_without_a_recipe_are_refused_by_name(given, line):
     with pytest.raises(ValueError, match=line) as found:
@@ -325,3 +327,23 @@ def test_every_row_says_where_it_was_read_and_has_a_reading():
     assert len({(row.framework, row.name) for row in ROWS}) == len(ROWS) and all(re.search(r"[0-9]", row.source) for row in ROWS)
     assert len({json.dumps([row.framework, _bytes_of(row.config)], sort_keys=True) for row in ROWS}) == len(ROWS)
     assert {name for name, one in mt.RECIPES.items() if not unscaled(one)} <= names
+
+
+def test_the_most_precise_key_of_torchao_decides():
+    """torchao 0.18, quantization/quant_api.py: the whole name, then regular expressions, then _default, in any order."""
+    data = mt.Plan.of({"layers": {"blocks.0.up": "nvfp4"}}).export("torchao", network()).data
+    nvfp4 = data["quant_type"]["default"]["_data"]["fqn_to_config"]["blocks.0.up"]
+    for order in (["_default", "re:head", "head"], ["head", "_default", "re:head"]):
+        layers = {"_default": nvfp4, "re:head": nvfp4, "head": None}
+        plan = mt.plan_from({"_type": "FqnToConfig", "_version": 1, "_data": {"fqn_to_config": {key: layers[key] for key in order}}},
+                            network())
+        chosen = dict(plan.layers)
+        assert chosen["head"] is None and all(recipe is not None for name, recipe in chosen.items() if name != "head")
+
+
+def test_what_vllm_multiplies_at_once_and_differs_is_said():
+    net = nn.ModuleDict({name: nn.Linear(64, 64) for name in ("q_proj", "k_proj", "v_proj")})
+    same, other = ({"layers": {"q_proj": "nvfp4", "k_proj": "nvfp4", "v_proj": of}} for of in ("nvfp4", "mxfp8-floor"))
+    assert "vLLM" not in str(mt.Plan.of(same).export("compressed-tensors", net))
+    with pytest.warns(UserWarning, match="^export: vLLM multiplies q_proj, k_proj, v_proj of the module at once"):
+        assert "wants one scheme: found NVFP4, NVFP4, MXFP8" in str(mt.Plan.of(other).export("compressed-tensors", net))

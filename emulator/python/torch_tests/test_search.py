@@ -106,7 +106,7 @@ def test_each_gpu_has_a_plan():
     assert {one.arch for one in other.by_name.values() if one} == {"hopper"} and "One plan per GPU" in str(found)
     with_less = mt.choose_plan(net, x, max_output_error=0.2, arch="h200", dtype="nvf4,e4m3")
     assert "hopper lacks nvf4" in str(with_less)
-    with pytest.raises(ValueError, match="^dtype: found nvf4, allowed: those that hopper has: hopper lacks nvf4"):
+    with pytest.raises(ValueError, match="^dtype: found nvf4, allowed: types that it has .hopper has no instruction for nvf4"):
         mt.choose_plan(net, x, max_output_error=0.2, arch="h200", dtype="nvf4")
 
 
@@ -270,3 +270,32 @@ def test_the_page_says_what_to_do(tmp_path):
     stored = json.loads((tmp_path / "net.json").read_text())
     assert stored["schema"] == "mmaudit.choice/1" and mt.Plan.of(stored["plan"], model) == found.plan
     assert [one["name"] for one in stored["layers"]] == list(found.by_name) and "iframe" in found._repr_html_()
+
+
+def test_a_module_that_does_not_repeat_itself_is_refused():
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.runs = nn.Linear(32, 32), 0
+
+        def forward(self, x):
+            self.runs += 1
+            return self.layer(x) * self.runs
+
+    with pytest.raises(ValueError, match="^module: found error of the output of .* between two runs of it as it is"):
+        mt.choose_plan(Counts().eval(), torch.randn(8, 32), max_output_error=0.1)
+    for share in (-5, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="^allow_missed: found"):
+            mt.choose_plan(Net().eval(), torch.randn(8, 64), max_output_error=0.1, allow_missed=share)
+
+
+def test_a_plan_of_nan_is_not_within_a_limit_that_does_not_see_it():
+    net = Net().eval()
+    found = mt.choose_plan(net, [torch.randn(8, 64), torch.randn(8, 64) * 1e30], max_drop=0.5, metric=lambda _: 1.0, arch="a100",
+                           dtype="f16")
+    assert all(recipe is None for recipe in found.by_name.values())
+
+
+def test_names_of_recipes_are_types():
+    found = mt.choose_plan(Net().eval(), torch.randn(8, 64), max_output_error=0.5, dtype="nvfp4-torchao,mxfp8-torchao")
+    assert {mt.RECIPES["nvfp4-torchao"]} == {one for one in found.by_name.values()}

@@ -82,6 +82,8 @@ class Runner:
             if not 0 < norm < float("inf"):
                 raise refused(f"batch {number}", f"an output of norm {norm}", "one of finite numbers, not all 0")
         self.metric = self._metric(LayerRecipes()) if limit.metric is not None else None
+        if self.metric is not None and self.metric != self.metric:
+            raise refused("metric", "NaN of the module as it is", "a number")
         if self.metric is not None and limit.least and not limit.within(self.metric):
             raise refused(limit.field, f"{limit.bound:g} where the module as it is has {self.metric:g}", f"up to {self.metric:g}")
 
@@ -163,7 +165,12 @@ class Runner:
             values = [found if self.limit.least else self.metric - found]
         worst, mean = self.limit.worst(values), sum(values) / len(values)
         value, other = (mean, worst) if self.limit.mean else (worst, mean)
-        return Measured(value, other, kept or self.limit.within(value), max(errors), torch.cat(rows),
+        error = next((one for one in errors if one != one), max(errors))
+        within = self.limit.within(value) and error == error  # a metric may not see NaN
+        if kept and not within:
+            raise refused("module", f"{self.limit.title.lower()} of {self.limit.shown(value)} between two runs of it as it is",
+                          "one that repeats itself, with numbers that are finite")
+        return Measured(value, other, within, error, torch.cat(rows),
                         {name: (error / norm)**0.5 if norm else 0.0 for name, (error, norm) in own.items()})
 
 
@@ -172,8 +179,8 @@ _NUMBER = compile(r"(?<![^.])\d+(?![^.])")  # a whole part of a name
 
 
 def folded(module: nn.Module, by_name: Mapping[str, Optional[Recipe]]) -> List[Tuple[str, Optional[Recipe]]]:
-    """Keys of a plan: layers whose names differ by numbers are a glob, after those of them that take another recipe. A
-    glob that would also match a module beyond these is not used, so the keys decide as the names do."""
+    """Keys of a plan: layers that take the same and whose names differ by numbers alone are a glob. A glob that would
+    also match a module beyond these is not used, so every key means what it says, whatever comes before it."""
     kinds = {type(one).__name__ for one in module.modules()}
     every = [name for name, _ in named_modules(module)]
     groups: Dict[str, List[str]] = {}
@@ -183,19 +190,16 @@ def folded(module: nn.Module, by_name: Mapping[str, Optional[Recipe]]) -> List[T
     while groups:
         glob = next(iter(groups))
         names = groups.pop(glob)
-        usual = max((by_name[one] for one in names), key=lambda recipe: sum(by_name[one] == recipe for one in names))
-        folds = len(names) > 1 and {one for one in every if fnmatchcase(one, glob)} <= set(names)
+        folds = len(names) > 1 and all(by_name[one] == by_name[names[0]] for one in names) and (
+            {one for one in every if fnmatchcase(one, glob)} <= set(names))
         if not folds and len(names) > 1 and "*" in glob:  # which stands for dots too
             digits: Dict[str, List[str]] = {}
             for name in names:
                 digits.setdefault(_NUMBER.sub(lambda number: "[0-9]" * len(number[0]), escape(name)), []).append(name)
             groups = {**digits, **groups}
             continue
-        for name in names:
-            if not folds or by_name[name] != usual:
-                found.append((product_layer(name, kinds) if name else "", by_name[name]))
-        if folds:
-            found.append((glob, usual))
+        found += [(glob, by_name[names[0]])] if folds else [
+            (product_layer(name, kinds) if name else "", by_name[name]) for name in names]
     return found
 
 
@@ -237,7 +241,8 @@ def choose_plan(
     limit = limit_of({"max_output_error": max_output_error, "max_kl": max_kl, "max_loss_increase": max_loss_increase,
                       "min_top1": min_top1, "min_metric": min_metric, "max_drop": max_drop}, over, loss, metric)
     seed = _checked.seed_of(seed)
-    _checked.number("allow_missed", allow_missed)
+    if not 0 <= _checked.number("allow_missed", allow_missed) <= 1:
+        raise refused("allow_missed", repr(allow_missed), "a share from 0 to 1")
     if progress is not None:
         _checked.of_kind("progress", progress, bool, "True, False, None")
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
@@ -251,9 +256,13 @@ def choose_plan(
         runner = Runner(module, given, limit, seed)
         found: List[Chosen] = []
         for one in costs:
-            done = _searched(module, runner, one, tell, allow_missed)
-            found.append(done)
-            if done.interrupted:
+            try:
+                found.append(_searched(module, runner, one, tell, allow_missed))
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                found[-1].interrupted = True
+            if found[-1].interrupted:
                 break
     finally:
         tell.close()

@@ -115,8 +115,12 @@ class Costs:
         self.missing: List[str] = []
         found: List[Candidate] = []
         asked = names_of("dtype", dtype)
+        why = ""
         for one in asked or USUAL:
             before, why = len(found), ""
+            if one in RECIPES and not _known(one):
+                found += self._of_name(one)
+                continue
             scalings: List[Optional[str]] = [*names_of("scale", scale)] or [None]
             for scaling, how in product(scalings, names_of("policy", policy) or ["plain"]):
                 try:
@@ -124,7 +128,7 @@ class Costs:
                 except ValueError as error:
                     why = str(error)
                     if not _known(one):
-                        raise refused("dtype", one, why.rpartition("allowed: ")[2]) from error
+                        raise refused("dtype", one, f"{why.rpartition('allowed: ')[2]}, a name in RECIPES") from error
                     continue
                 found.append(self._candidate(Recipe(arch, one, scaling, how), path, scaling))
             if len(found) == before and asked:
@@ -134,9 +138,18 @@ class Costs:
         if not asked and any(one.recipe is not None and one.recipe.dtype == "mxf8" for one in found):
             found = [one for one in found if one.recipe is None or one.recipe.dtype != "e4m3"]
         if not found:
-            raise refused("dtype", ", ".join(asked) or "none", f"those that {arch} has: {'; '.join(self.missing)}")
+            raise refused("dtype", ", ".join(asked) or "none", f"types that it has ({why.rpartition(': ')[2] or self.missing[0]})")
         found.sort(key=lambda one: (1 / one.fma, one.bits))  # which keeps the order of what costs the same
         self.candidates = [*dict.fromkeys(found), Candidate("kept", None)]
+
+    def _of_name(self, name: str) -> List[Candidate]:
+        """The candidate of a name in RECIPES, if this is its GPU."""
+        recipe = RECIPES[name]
+        if recipe.arch != self.arch:
+            self.missing.append(f"{self.arch} lacks {name}, which is left out: it is {recipe.arch}'s")
+            return []
+        path = find_path(recipe.arch, recipe.dtype, recipe.scaling, recipe.policy)
+        return [self._candidate(recipe, path, None)._replace(name=name, recipe=recipe)]
 
     def _candidate(self, recipe: Recipe, path: Path, scaling: Optional[str]) -> Candidate:
         known = _library.instruction(self.arch, path.inst)

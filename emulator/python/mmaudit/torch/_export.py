@@ -1,6 +1,8 @@
 """A plan as the configuration of a framework: frameworks.json has a row per framework and way of scaling."""
 import json
+import warnings
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib import import_module
 from os import PathLike
 from pathlib import Path as File
@@ -64,6 +66,9 @@ def read_as(row: Row) -> Optional[Tuple[str, bool]]:
     return next(((name, name in row.exact) for name in (*row.exact, *row.nearest) if name in RECIPES), None)
 
 
+OUTSIDE = "products outside nn.Linear"
+#: What vLLM multiplies at once, so that one scheme has to serve: packed_modules_mapping of its Llama and its like.
+FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
 Groups = List[Tuple[Row, List[str]]]  #: rows, and the layers of each
 
 
@@ -111,7 +116,7 @@ def _choices(plan: LayerRecipes, model: Optional[nn.Module]) -> Tuple[Dict[str, 
     found = {name: plan.choice_by(name, type(one).__name__) for name, one in linear_layers(model).items()}
     ends = [*list(found)[:1], *list(found)[-1:]] if plan.keep_first_last else []
     keys = [key for _, _, key in found.values()]
-    others = [(key, _name(recipe), "products outside nn.Linear") for key, recipe in plan.layers
+    others = [(key, _name(recipe), OUTSIDE) for key, recipe in plan.layers
               if recipe is not None and not unscaled(recipe) and key not in keys]
     return {name: None if name in ends else recipe for name, (_, recipe, _) in found.items()}, others
 
@@ -177,6 +182,20 @@ def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
 _MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
 
 
+def _apart(layers: Dict[str, Tuple[str, str, bool]], names: Sequence[str]) -> List[str]:
+    """Layers that vLLM multiplies at once and that don't take the same, a line each."""
+    lines: Dict[str, None] = {}
+    for name in names:
+        parent, _, last = name.rpartition(".")
+        for group in FUSED:
+            beside = [f"{parent}.{one}" if parent else one for one in group if last in group]
+            words = [layers[one][1] if one in layers else "kept" for one in beside if one in names]
+            if len(set(words)) > 1:
+                lines[f"vLLM multiplies {', '.join(group)} of {parent or 'the module'} at once and wants one scheme: "
+                      f"found {', '.join(words)}"] = None
+    return list(lines)
+
+
 def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path: "str | PathLike[str] | None",
            partial: bool) -> Export:
     """Plan.export()."""
@@ -204,16 +223,22 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     if left_out and not partial:
         (layer, of, why), more = left_out[0], f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         known = dict.fromkeys(name for row in ROWS if row.framework == framework for name in (*row.exact, *row.nearest))
-        raise refused(f"export {layer!r}", f"{of}, {why}{more}",
-                      f"nn.Linear in {listed(known)}; partial=True leaves others out")
+        raise refused(f"export {layer!r}", f"{of}, {why}{more}", "products of nn.Linear; partial=True leaves others out"
+                      if why == OUTSIDE else f"nn.Linear in {listed(known)}; partial=True leaves others out")
     if not groups:
         raise refused("export", f"no layer to quantize of {len(chosen)}", "a plan with one that the framework can express")
     rows, kept = [row for row, _ in groups.values()], [name for name in chosen if name not in layers]
-    config, data = _MAKERS[framework](list(groups.values()), kept)
+    outside = [name for name, _ in named_modules(model) if name and name not in chosen and any(
+        fnmatchcase(name, key) for key, _, _ in left_out)] if model is not None and framework == "compressed-tensors" else []
+    config, data = _MAKERS[framework](list(groups.values()), kept + outside)
     notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
              *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
     floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
     notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
+    apart = _apart(layers, list(chosen)) if framework in ("compressed-tensors", "modelopt") else []
+    for line in apart:
+        warnings.warn(f"export: {line}", stacklevel=3)
+    notes += apart
     notes += ["not loaded here: its classes need a GPU"] if framework == "transformer-engine" else []
     if file is not None:
         with _checked.written(file) as temporary:

@@ -1,5 +1,6 @@
 """A framework's configuration as layer recipes, so that its choice can be measured."""
 import fnmatch
+import glob
 import re
 import warnings
 from importlib import import_module
@@ -22,13 +23,15 @@ _BITS: Dict[Any, Any] = {"e2m1": [2, 1], "e4m3": [4, 3], "e8m0": [8, 0]}
 class Rule(NamedTuple):
     """Which layers take a row; None: none; a str: what no row has."""
 
-    kind: str  #: of the pattern: glob, re (from the start of a name), class
+    kind: str  #: of the pattern: name, glob, re (from the start of a name), class
     pattern: str
     choice: Union[Row, None, str]
 
     def matches(self, name: str, one: nn.Module) -> bool:
         if self.kind == "class":
             return any(base.__name__ == self.pattern for base in type(one).__mro__)
+        if self.kind == "name":
+            return name == self.pattern
         return bool(re.match(self.pattern, name)) if self.kind == "re" else fnmatch.fnmatchcase(name, self.pattern)
 
 
@@ -40,6 +43,16 @@ def _bytes_of(given: Any) -> Any:
             return {**kept, "_data": {key: _bytes_of(value) for key, value in given["_data"].items() if key not in _FREE}}
         return {key: value for key, value in kept.items() if value not in (None, False) and (key, value) != ("symmetric", True)}
     return [_bytes_of(one) for one in given] if isinstance(given, (list, tuple)) else _BITS.get(given, given)
+
+
+_ORDER = ("name", "re", "class")  #: which of several that match decides
+
+
+def _listed(given: Any) -> List[Any]:
+    """A list as it is: a str would be taken letter by letter."""
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"{given!r} for a list")
+    return list(given)
 
 
 def _row(framework: str, word: str, given: Dict[str, Any]) -> Union[Row, str]:
@@ -56,26 +69,27 @@ def _torchao(config: Dict[str, Any]) -> List[Rule]:
     if config["_type"] != "FqnToConfig":
         return [rule("class", "Linear", config)]
     layers = config["_data"].get("fqn_to_config") or config["_data"].get("module_fqn_to_config") or {}
-    return [rule("class", "Linear", one) if key == "_default" else rule("re", f"(?:{key[3:]})$", one) if key.startswith("re:")
-            else rule("glob", key[:-7] if key.endswith(".weight") else key, one) for key, one in layers.items()]
+    found = [rule("class", "Linear", one) if key == "_default" else rule("re", f"(?:{key[3:]})$", one) if key.startswith("re:")
+             else rule("name", key[:-7] if key.endswith(".weight") else key, one) for key, one in layers.items()]
+    return sorted(found, key=lambda one: _ORDER.index(one.kind))
 
 
 def _compressed(config: Dict[str, Any]) -> List[Rule]:
-    def rules(targets: List[str], choice: Any) -> List[Rule]:
+    def rules(targets: Any, choice: Any) -> List[Rule]:
         return [Rule("re", target[3:], choice) if target.startswith("re:") else Rule(kind, target, choice)
-                for target in targets for kind in ("glob", "class")]
+                for target in _listed(targets) for kind in ("name", "class")]
     found = []
     for name, group in config["config_groups"].items():
         given = {key: group.get(key) for key in ("weights", "input_activations", "output_activations")}
         found += rules(group["targets"], _row("compressed-tensors", name, given))
-    return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: ("glob", "re", "class").index(one.kind))
+    return rules(config.get("ignore") or [], None) + sorted(found, key=lambda one: _ORDER.index(one.kind))
 
 
 def _hf_quant(config: Dict[str, Any]) -> List[Rule]:
     def rule(kind: str, pattern: str, one: Dict[str, Any]) -> Rule:
         given = {key: one.get(key) or 0 for key in ("quant_algo", "group_size")}
         return Rule(kind, pattern, _row("modelopt", str(given["quant_algo"]), given))
-    kept = [Rule("glob", one, None) for one in config.get("exclude_modules") or []]
+    kept = [Rule("glob", one, None) for one in _listed(config.get("exclude_modules") or [])]
     some = [rule("glob", name, one) for name, one in config.get("quantized_layers", {}).items()]
     return kept + (some if config["quant_algo"] == "MIXED_PRECISION" else [rule("class", "Linear", config)])
 
@@ -138,10 +152,13 @@ def plan_from(config: Any, model: Optional[nn.Module] = None, *, partial: bool =
         _checked.module(model)
     try:
         rules = _rules(config, model)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise refused("config", f"{type(config).__name__} ({type(error).__name__} {error})",
+        for rule in rules:
+            re.compile(rule.pattern if rule.kind == "re" else "")
+    except (KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
+        raise refused("config", f"{type(config).__name__} that lacks {error}" if isinstance(error, KeyError) else
+                      f"{type(config).__name__} ({type(error).__name__} {error})",
                       f"a configuration of {listed(FRAMEWORKS[:3])}, or a file of it") from None
-    chosen: List[Any] = [(rule.pattern, rule.choice) for rule in rules]
+    chosen: List[Any] = [(glob.escape(rule.pattern) if rule.kind == "name" else rule.pattern, rule.choice) for rule in rules]
     if model is not None:
         chosen = [(name, next((rule.choice for rule in rules if rule.matches(name, one)), None))
                   for name, one in linear_layers(model).items()]
