@@ -159,7 +159,7 @@ def compare(
         "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that decided on no
         product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are computed in},
         "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss", "all_reduced": layers of
-        which tensor parallelism splits k}}}. limit is that of the plan's estimate, else None, and exceeds_limit whether
+        which tensor parallelism splits k}}}. limit is the one of the plan's estimate, else None, and exceeds_limit whether
     relative_error is larger, or not a number. KL is the mean over positions of KL(as it is || under the plan), in nats,
     and top1 the share of positions with the same largest logit (none where one is NaN); both over the last axis of the
     output, computed in binary64, and None where that is no logits. Logits are a field or entry of that name, an output

@@ -13,7 +13,7 @@ from .._refuse import refused
 from ._operator import Path, find_path
 from ._recipes import RECIPES, Recipe, label
 
-#: Of choose_plan() where no dtype is given: those of them that the GPU has.
+#: What choose_plan() takes where no dtype is given, as far as the GPU has it.
 USUAL = ("nvf4", "mxf8", "e4m3", "bf16", "f16")
 
 
@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
     evidence: str = ""  #: how the bits of the instruction are known
     source: str = ""
     fma: float = 0  #: dense multiply-adds per clock and SM
-    published: bool = True  #: else fma is that of f16
+    published: bool = True  #: else fma is F16's
     bits: float = 0  #: of a weight and its share of the scales
 
 

@@ -27,7 +27,7 @@ class CoverageRow:
 class Coverage:
     """Multiply-adds of a module by what became of them: `Emulation.coverage`.
 
-    `emulated`, `kept`, `missed` and `share_missed` are of the forward pass. `rows` has those of the backward pass too.
+    `emulated`, `kept`, `missed` and `share_missed` are of the forward pass. `rows` has the backward pass too.
     What does not reach torch's dispatcher (a Triton kernel called directly, numpy) is in none of them.
     """
 

@@ -370,7 +370,7 @@ class Emulation:
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
 
-    Products are those of nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
+    Products come from nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
     step), grouped and scaled products, and attention (two products and a softmax): docs/torch.md. Gradients pass the
     rounding straight through, and backward products run inside the context are emulated like forward ones, with the
     recipe of their layer.

@@ -262,7 +262,7 @@ _PRODUCTS.update({
     **{getattr(aten, name + "_").default: _into(_PRODUCTS[getattr(aten, name).default], getattr(aten, name).default)
        for name in ("addmm", "baddbmm", "addmv", "addbmm")},
 })
-#: Of operators that not every torch has, and of those of other packages.
+#: Of operators that not every torch has, and of other packages' operators.
 _NAMED: Dict[str, Rule] = {
     "aten::_grouped_mm": _grouped_mm,
     "aten::_scaled_mm_v2": _scaled_mm,
