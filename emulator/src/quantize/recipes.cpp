@@ -188,6 +188,8 @@ std::vector<Scaling> find_scalings(std::string_view name) {
   if (name == scalings::mx.name) return {scalings::mx_floor, scalings::mx_ceil};
   for (const Scaling& row : kScalings)
     if (row.name == name) return {row};
+  for (const GemmDtype& dtype : kDtypes)  // one that only a recipe's type has
+    if (dtype.usual->name == name) return {*dtype.usual};
   return {};
 }
 

@@ -40,7 +40,7 @@ inline constexpr Recipe kEngineRows[] = {
      .source = "Float8BlockScaling, with powers of two", .bytes_of = "Transformer Engine d0067d0"},
     {.name = "mxfp8-te", .arch = "blackwell", .dtype = "mxfp8-te", .scaling = "mx-ceil", .source = "MXFP8BlockScaling",
      .bytes_of = "Transformer Engine d0067d0"},
-    {.name = "nvfp4-te", .arch = "blackwell", .dtype = "nvfp4-te",
+    {.name = "nvfp4-te", .arch = "blackwell", .dtype = "nvfp4-te", .scaling = "16x16",
      .source = "NVFP4BlockScaling with its 16 x 16 weights, without Hadamard transform and stochastic rounding",
      .bytes_of = "Transformer Engine d0067d0"},
 };
