@@ -60,16 +60,4 @@ MMAUDIT_HD Number combined(EpilogueRule rule, const FormatSpec& output, Number a
   return static_cast<Number>(short_sum) + addend;
 }
 
-/// What: bits of D, as Epilogue says, of a sum in `sum_format` and a C in the output format.
-inline std::uint64_t finished(const Epilogue& epilogue, std::uint64_t sum, const FormatSpec& sum_format,
-                              std::uint64_t c) {
-  const FormatSpec output = spec_of(epilogue.output);
-  const auto number = [](std::uint64_t bits, const FormatSpec& format) {
-    return static_cast<float>(decode_value(bits, format));
-  };
-  return encode_nearest_even(combined(EpilogueRule::fused_sum, output, epilogue.alpha,
-                                      number(sum, sum_format), epilogue.beta, number(c, output)),
-                             output);
-}
-
 }  // namespace mmaudit

@@ -245,7 +245,7 @@ struct StepScales {
   }
 };
 
-/// Which elements of a group of A are no zeros: those of even k in the low byte, the others in the high one.
+/// Which elements of a group of A are no zeros: even k in the low byte, odd ones in the high one.
 inline std::uint32_t nonzero_of(const std::uint8_t* codes, const GroupRules& rules) {
   std::uint32_t some = 0;
   for (int k = 0; k < rules.group; k += 4) {

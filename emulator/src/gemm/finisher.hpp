@@ -1,5 +1,5 @@
 #pragma once
-// finished() of many elements on the host.
+// Bits of D of many sums on the host.
 #include <bit>
 
 #include "mmaudit/epilogue.hpp"
@@ -28,7 +28,7 @@ class FastStore {
   FastCast cast_;
 };
 
-/// finished() of sums in one format.
+/// What: bits of D, as Epilogue says, of a sum in one format and a C in the output format.
 class Finisher {
  public:
   Finisher(const Epilogue& epilogue, const FormatSpec& sum_format)

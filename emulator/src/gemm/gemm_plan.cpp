@@ -5,6 +5,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "gemm/finisher.hpp"
 #include "gemm/sliced_product.hpp"
 #include "mmaudit/detail/truncating_spec.hpp"
 #include "mmaudit/refusal.hpp"
@@ -148,9 +149,9 @@ void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& probl
     work.c = c.data();
     work.d = d.data();
     predict(sums, datapath, work, product);
+    const Finisher finished({1, 0, plan.output}, to);
     for (std::uint64_t e = 0; e < count; ++e)
-      store_word(problem.d, from.storage_bytes(), e,
-                 finished({1, 0, plan.output}, load_word(d.data(), to.storage_bytes(), e), to, 0));
+      store_word(problem.d, from.storage_bytes(), e, finished(load_word(d.data(), to.storage_bytes(), e), 0));
     return;
   }
   if (in_binary64(plan)) {
@@ -164,10 +165,10 @@ void predict(const GemmPlan& plan, const Datapath& datapath, const Matmul& probl
   if (!starts) work.c = nullptr;
   const std::vector<std::uint32_t> total = SlicedProduct<float>(plan, datapath, work, product).total();
   const std::size_t bytes = spec_of(plan.output).storage_bytes();
-  const Epilogue epilogue = problem.epilogue.value_or(Epilogue{1, 0, plan.output});
+  const Finisher finished(problem.epilogue.value_or(Epilogue{1, 0, plan.output}), spec_of(Format::f32));
   for (std::uint64_t e = 0; e < total.size(); ++e) {
     const std::uint64_t c = problem.epilogue && problem.c != nullptr ? load_word(problem.c, bytes, e) : 0;
-    store_word(problem.d, bytes, e, finished(epilogue, total[e], spec_of(Format::f32), c));
+    store_word(problem.d, bytes, e, finished(total[e], c));
   }
 }
 

@@ -5,7 +5,7 @@
 namespace mmaudit::recipes_of {
 
 // clang-format off
-/// cvt.rp.satfinite.ue8m0x2.f32 of the quotient: up, unless the bits are those of 2^-127 or less.
+/// cvt.rp.satfinite.ue8m0x2.f32 of the quotient: up, unless the number is 2^-127 or less.
 inline constexpr Scaling kTorchaoUp{
     .name = "mx-ceil", .by = ScaledBy::instruction, .rounding = ScaleRounding::up, .division = Division::reciprocal,
     .counted = Counted::all,
