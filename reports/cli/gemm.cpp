@@ -24,18 +24,20 @@ struct ProblemOptions {
   Outputs outputs;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
-  bool verbose = false, families = false, batches = false;
+  bool verbose = false, families = false;
+  RandomForms forms;
 };
 
 std::vector<GemmProblem> problems_of(const ProblemOptions& options) {
   if (options.file.empty() == (options.random == 0))
     refuse("--problems, --random: found {}, allowed: one of them", options.file.empty() ? "neither" : "both");
-  if (options.batches && options.random == 0)
-    refuse("--batches: found it with --problems, allowed: with --random");
+  for (const auto& [option, asked] :
+       {std::pair{"--batches", options.forms.batches}, {"--epilogues", options.forms.epilogues}})
+    if (asked && options.random == 0) refuse("{}: found it with --problems, allowed: with --random", option);
   if (!options.file.empty()) return problems_of_file(options.file);
   const std::vector<std::string> usual = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
   return random_problems(options.seed, options.random, options.types.empty() ? usual : options.types,
-                         options.batches);
+                         options.forms);
 }
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
@@ -138,7 +140,9 @@ void add_problem_options(Command& command, ProblemOptions& options) {
       .option("--type NAMES", options.types,
               "types of --random: f16, bf16, tf32, f32, e4m3, e4m3-fast, e5m2-fast, s8, f64")
       .comma_separated();
-  command.flag("--batches", options.batches, "each of the random products is a batch of 2 to 64");
+  command.flag("--batches", options.forms.batches, "each of the random products is a batch of 2 to 64");
+  command.flag("--epilogues", options.forms.epilogues,
+               "the random products have random alpha, beta, scales of FP8, bias and activation");
   command.option("--seed", options.seed, "of --random and of the operands");
   command.section("Output");
   command.flag("--verbose", options.verbose, "a line for every product");

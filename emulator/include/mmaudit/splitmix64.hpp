@@ -37,8 +37,8 @@ struct Draws {
     return low + static_cast<int>(below(static_cast<std::uint64_t>(high - low) + 1));
   }
   MMAUDIT_HD constexpr bool one_in(std::uint64_t count) { return below(count) == 0; }
-  template <std::size_t Count>
-  constexpr std::uint64_t of(const std::uint64_t (&values)[Count]) {
+  template <class Value, std::size_t Count>
+  constexpr Value of(const Value (&values)[Count]) {
     return values[below(Count)];
   }
   // By the upper half of a word, scaled: what kGeneratorVersion fixes.

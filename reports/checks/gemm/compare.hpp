@@ -72,9 +72,13 @@ std::vector<GemmOutcome> compare_all(const CompareRun& run);
 
 /// `count` problems of each of the names "f16", "bf16", "tf32", "f32", "e4m3", "e4m3-fast", "e5m2-fast",
 /// "s8", "f64": tiny to 8192, K from 16 to 65536, powers of two, skinny, odd, unaligned, of language models,
-/// all layouts, both APIs. `batches`: each a batch of up to 64, with smaller matrices.
+/// all layouts, both APIs.
+struct RandomForms {
+  bool batches = false;    ///< each a batch of up to 64, with smaller matrices
+  bool epilogues = false;  ///< alpha, beta, scales of FP8, bias and activation are drawn too
+};
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
-                                         const std::vector<std::string>& types, bool batches = false);
+                                         const std::vector<std::string>& types, RandomForms forms = {});
 
 /// What: whether plans hold for a version of cuBLASLt ("130100"). Returns: empty where it was recorded, where
 /// `library` is empty, and where `compared`, a file of `gemm compare --json` or empty, compared every element

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "gemm/compare.hpp"
@@ -94,6 +95,22 @@ void draw_batch(Draws& draw, GemmProblem& x) {
   }
 }
 
+/// Most factors are no power of two, so the order of two factors shows in D.
+void draw_epilogue(Draws& draw, GemmProblem& x) {
+  if (x.type == Format::s8) return;  // the library has none
+  constexpr double kAlphas[] = {1, 1, 0.5, -2, 0.3, 1.7e-3}, kBetas[] = {0, 0, 1, -0.5, 0.7};
+  const auto factor = [&] {
+    return static_cast<float>(1 + static_cast<double>(draw.below(1 << 23)) / (1 << 23)) *
+           static_cast<float>(std::ldexp(1.0, static_cast<int>(draw.below(16)) - 12));
+  };
+  x.alpha = static_cast<float>(draw.of(kAlphas));
+  x.beta = static_cast<float>(draw.of(kBetas));
+  if (x.type == Format::e4m3 || x.type == Format::e5m2) x.scale_a = factor(), x.scale_b = factor();
+  if (x.api == GemmApi::cublas || x.type == Format::f64) return;
+  x.bias = draw.one_in(3);
+  if (draw.one_in(3)) x.activation = draw.one_in(2) ? GemmActivation::relu : GemmActivation::gelu;
+}
+
 struct Kind {
   std::string_view name;
   Format type;
@@ -107,7 +124,7 @@ constexpr Kind kKinds[] = {
 }  // namespace
 
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,
-                                         const std::vector<std::string>& types, bool batches) {
+                                         const std::vector<std::string>& types, RandomForms forms) {
   constexpr std::uint64_t kMostWork = 600'000'000'000;  // multiply-adds
   std::vector<GemmProblem> out;
   for (const std::string& name : types) {
@@ -116,7 +133,8 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
     Draws draw{seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32)};
     for (std::uint64_t drawn = 0; drawn < count;) {
       GemmProblem x = draw_problem(draw, kind->type, kind->fast);
-      if (batches) draw_batch(draw, x);
+      if (forms.batches) draw_batch(draw, x);
+      if (forms.epilogues) draw_epilogue(draw, x);
       const std::uint64_t most = kind->type == Format::f64 ? kMostWork / 8 : kMostWork;
       if (x.m * x.n * x.k > most || !why_no_problem(x).empty()) continue;
       out.push_back(x);

@@ -304,7 +304,7 @@ TEST(GemmCompare, a_batch_is_stored_with_its_strides) {
 
 TEST(GemmCompare, random_batches_are_problems) {
   for (const GemmProblem& x :
-       random_problems(3, 30, {"f16", "tf32", "f64", "e4m3", "s8"}, /*batches=*/true)) {
+       random_problems(3, 30, {"f16", "tf32", "f64", "e4m3", "s8"}, {.batches = true})) {
     EXPECT_GT(x.batch, 1U);
     EXPECT_EQ(why_no_problem(x), "") << name_of(x);
     EXPECT_LE(x.batch * std::max({x.m * x.k, x.k * x.n, x.m * x.n}), std::uint64_t{1} << 23) << name_of(x);

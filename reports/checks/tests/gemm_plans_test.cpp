@@ -707,5 +707,20 @@ TEST(GemmPlans, random_problems_are_the_same_for_the_same_seed) {
   for (const GemmProblem& each : one) EXPECT_EQ(why_no_problem(each), "") << name_of(each);
 }
 
+TEST(GemmPlans, random_epilogues_have_every_part) {
+  const auto drawn = random_problems(5, 60, {"bf16", "e4m3", "s8", "f64"}, {.epilogues = true});
+  ASSERT_EQ(drawn.size(), 240U);
+  int alpha = 0, beta = 0, scale = 0, bias = 0, activation = 0;
+  for (const GemmProblem& each : drawn) {
+    EXPECT_EQ(why_no_problem(each), "") << name_of(each);
+    alpha += each.alpha != 1 ? 1 : 0;
+    beta += each.beta != 0 ? 1 : 0;
+    scale += each.scale_a != each.scale_b ? 1 : 0;
+    bias += each.bias ? 1 : 0;
+    activation += each.activation != GemmActivation::none ? 1 : 0;
+  }
+  for (const int count : {alpha, beta, scale, bias, activation}) EXPECT_GT(count, 15);
+}
+
 }  // namespace
 }  // namespace mmaudit::checks
