@@ -43,6 +43,9 @@ std::uint32_t alignment_of(std::uint64_t bytes) {
 
 std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ? tight : ld; }
 
+/// cuBLASLt refuses a pointer to a scale that is not aligned to 16 bytes.
+constexpr std::size_t kScaleGap = 4;
+
 bool is_scaled(const GemmProblem& x) { return x.scale_a != 1 || x.scale_b != 1; }
 
 /// What sums are made in, by cuBLASLt's and by cublasGemmEx' numbers, and the type of alpha and beta.
@@ -140,12 +143,12 @@ struct Request {
     prefer(cublas::kAlignD, alignment(output_of(x), x.offset_d, strides.d));
   }
 
-  /// Pointers to the GPU: the bias, and the scales of the first and the second operand. Null ones do for
-  /// questions about the algorithm.
+  /// Pointers to the GPU: the bias, and the scales of the first and the second operand, kScaleGap apart. Null
+  /// ones do for questions about the algorithm.
   void finish(const GemmProblem& x, const void* bias, const float* scales) {
     if (is_scaled(x)) {
       set(cublas::kScaleA, scales);
-      set(cublas::kScaleB, scales == nullptr ? nullptr : scales + 1);
+      set(cublas::kScaleB, scales == nullptr ? nullptr : scales + kScaleGap);
     }
     const int activation = x.activation == GemmActivation::relu   ? cublas::kRelu
                            : x.activation == GemmActivation::gelu ? cublas::kGelu
@@ -323,7 +326,8 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
     refuse("c, bias: found none, allowed: those that {} reads", name_of(problem));
   const Buffer bias(bias_bytes);
   if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
-  const float factors[] = {problem.scale_b, problem.scale_a};
+  float factors[kScaleGap + 1] = {problem.scale_b};
+  factors[kScaleGap] = problem.scale_a;
   const Buffer scales(is_scaled(problem) ? sizeof factors : 0);
   if (is_scaled(problem)) copy_in(scales.data(), factors, sizeof factors);
   request.finish(problem, bias.data(), scales.data<float>());

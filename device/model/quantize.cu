@@ -83,9 +83,10 @@ __global__ void __launch_bounds__(kThreads) one_factor_kernel(const Quantization
   *work.factors = factor_of_tensor(work.rule, static_cast<double>(largest));
 }
 
-/// The one factor as products take it, when the elements are made.
-__global__ void finish_kernel(const Quantization work) {
-  *work.factors = finished_factor(work.rule, *work.factors);
+/// Factors as products take them, when the elements are made.
+__global__ void __launch_bounds__(kThreads) finish_kernel(const Quantization work) {
+  for_each(work.factor_count(),
+           [&](std::uint64_t i) { work.factors[i] = finished_factor(work.rule, work.factors[i]); });
 }
 
 /// A thread for the factors that are one.
