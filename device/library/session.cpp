@@ -91,7 +91,7 @@ using cublas::Owned;
 
 /// A problem as the column-major library is asked: its first operand is B, its second A.
 struct Request {
-  Owned desc, first, second, d, preference;
+  Owned desc, first, second, c, d, preference;
   std::uint64_t ld_first, ld_second, ld_d;
   int op_first, op_second;
 
@@ -99,6 +99,7 @@ struct Request {
       : desc(cublas::api().desc_destroy),
         first(cublas::api().layout_destroy),
         second(cublas::api().layout_destroy),
+        c(cublas::api().layout_destroy),
         d(cublas::api().layout_destroy),
         preference(cublas::api().preference_destroy),
         ld_first(or_tight(x.ldb, x.transposed_b ? x.k : x.n)),
@@ -122,10 +123,14 @@ struct Request {
                     "layout of A");
     require_success(lt.layout_create(d.put(), data_type(output_of(x)), x.n, x.m, signed_of(ld_d)),
                     "layout of D");
+    const Format of_d = output_of(x);  // C of a D in FP8, which beta leaves out, is a bf16 matrix
+    const Format of_c = spec_of(of_d).storage_bytes() == 1 ? Format::bf16 : of_d;
+    require_success(lt.layout_create(c.put(), data_type(of_c), x.n, x.m, signed_of(ld_d)), "layout of C");
     if (x.batch != 1) {
       const GemmStrides strides = strides_of(x);
       set_batch(first, x.batch, strides.b);
       set_batch(second, x.batch, strides.a);
+      set_batch(c, x.batch, strides.d);
       set_batch(d, x.batch, strides.d);
     }
     require_success(lt.preference_create(preference.put()), "cublasLtMatmulPreferenceCreate");
@@ -165,7 +170,7 @@ struct Request {
     std::vector<cublas::HeuristicResult> out(problem.algorithm + 1);
     int found = 0;
     const int status =
-        cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), d.get(), d.get(),
+        cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), c.get(), d.get(),
                                    preference.get(), static_cast<int>(out.size()), out.data(), &found);
     if (status != 0 || found != static_cast<int>(out.size()))
       throw EnvironmentError("cuBLASLt has " + std::to_string(found) + " algorithms for " + name_of(problem) +
@@ -266,7 +271,7 @@ int LibrarySession::State::multiply(const GemmProblem& x, const Request& request
   const cublas::Api& api = cublas::api();
   if (x.api == GemmApi::cublaslt)
     return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
-                         beta, d, request.d.get(), d, request.d.get(), &chosen.algo, workspace.data(),
+                         beta, d, request.c.get(), d, request.d.get(), &chosen.algo, workspace.data(),
                          x.workspace, nullptr);
   const int mode = (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
                    (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);

@@ -56,7 +56,7 @@ inline constexpr std::string_view kLayout[] = {"nn", "nt", "tn", "tt"};
 
 Format output_of(const GemmProblem& problem);
 Format b_type_of(const GemmProblem& problem);
-/// Of the bias: D's, and bf16 where FP8 gives a D of f32.
+/// Of the bias: D's, and bf16 where FP8 gives a D of f32 or of FP8.
 Format bias_type_of(const GemmProblem& problem);
 /// Whether D is more than the product.
 bool has_epilogue(const GemmProblem& problem);

@@ -75,6 +75,8 @@ std::string why_no_epilogue(const GemmProblem& problem) {
     return refusal("alpha, beta, bias, activation: found others, allowed: 1, 0, none with s8");
   if ((problem.scale_a != 1 || problem.scale_b != 1) && !is_fp8(problem.type))
     return refusal("scale_a, scale_b: found others, allowed: 1 but with FP8");
+  if (is_fp8(output_of(problem)) && problem.beta != 0)
+    return refusal("beta: found {}, allowed: 0 with D of FP8", shortest(problem.beta));
   if (problem.api == GemmApi::cublas && (problem.bias || problem.activation != GemmActivation::none))
     return refusal("bias, activation: found some, allowed: none with cublas");
   return {};
@@ -83,7 +85,8 @@ std::string why_no_epilogue(const GemmProblem& problem) {
 }  // namespace
 
 Format bias_type_of(const GemmProblem& problem) {
-  return is_fp8(problem.type) && output_of(problem) == Format::f32 ? Format::bf16 : output_of(problem);
+  const Format d = output_of(problem);
+  return is_fp8(problem.type) && (d == Format::f32 || is_fp8(d)) ? Format::bf16 : d;
 }
 
 bool has_epilogue(const GemmProblem& problem) {
@@ -152,7 +155,7 @@ std::string why_no_problem(const GemmProblem& problem) {
             : d != Format::f32 && d != type && !(is_fp8(type) && (d == Format::bf16 || d == Format::f16)))
     return refusal("d: found {}, allowed: {}", name_of(d),
                    exact          ? std::string(name_of(only))
-                   : is_fp8(type) ? "bf16, f16, f32"
+                   : is_fp8(type) ? "bf16, f16, f32, " + std::string(name_of(type))
                                   : std::string(name_of(type)) + ", f32");
   if (is_fp8(type) && problem.api == GemmApi::cublas)
     return refusal("api: found cublas with FP8, allowed: cublaslt");

@@ -105,7 +105,10 @@ void draw_epilogue(Draws& draw, GemmProblem& x) {
   };
   x.alpha = static_cast<float>(draw.of(kAlphas));
   x.beta = static_cast<float>(draw.of(kBetas));
-  if (x.type == Format::e4m3 || x.type == Format::e5m2) x.scale_a = factor(), x.scale_b = factor();
+  if (x.type == Format::e4m3 || x.type == Format::e5m2) {
+    x.scale_a = factor(), x.scale_b = factor();
+    if (draw.one_in(6)) x.d = x.type, x.beta = 0;
+  }
   if (x.api == GemmApi::cublas || x.type == Format::f64) return;
   x.bias = draw.one_in(3);
   if (draw.one_in(3)) x.activation = draw.one_in(2) ? GemmActivation::relu : GemmActivation::gelu;
