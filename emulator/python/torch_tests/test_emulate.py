@@ -205,7 +205,9 @@ def test_keys_that_decide_on_no_product_are_told():
 
 
 @pytest.mark.parametrize("plan,line", [
-    ("nvfp5", "plan: found 'nvfp5', allowed: keep, bf16"),
+    ("nvfp5", r"plan: found 'nvfp5' \(did you mean nvfp4"),
+    ("mxfp8", r"plan: found 'mxfp8' \(did you mean mxfp8-floor or mxfp8-ceil or "),
+    ("fp9999", "plan: found 'fp9999', allowed: keep, bf16"),
     ({"default": "bf16", "layer": {}}, "plan: found the field 'layer', allowed: schema, default"),
     ({"layers": {"nowhere.*": "bf16"}}, "found 'nowhere.\\*', which no module matches"),
     ({"arch": "hopper", "dtype": "nvf4"}, "hopper has no instruction for nvf4"),
@@ -227,6 +229,11 @@ def test_refusals_are_one_line(plan, line):
     with pytest.raises(ValueError, match=line) as refused:
         mt.emulate(Net(), plan)
     assert "\n" not in str(refused.value)
+
+
+def test_a_plan_that_is_not_there_is_named():
+    with pytest.raises(FileNotFoundError, match=r"plan: found 'no/such.json' \(No such file or directory\), allowed: a "):
+        mt.emulate(Net(), "no/such.json")
 
 
 @pytest.mark.parametrize("text,line", [

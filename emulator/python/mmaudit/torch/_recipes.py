@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple, Uni
 from torch import nn
 
 from .. import _library
-from .._refuse import listed, refused
+from .._refuse import listed, refused, with_nearest
 from . import _checked
 from ._checked import named_modules
 from ._operator import find_path
@@ -81,7 +81,7 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
         return choice.checked()
     if isinstance(choice, str):
         if choice not in RECIPES:
-            raise refused(where, repr(choice), f"{', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
+            raise refused(where, with_nearest(choice, RECIPES), f"{', '.join([KEEP, *RECIPES])}, or the fields of a recipe")
         return RECIPES[choice].checked()
     if not isinstance(choice, Mapping):
         raise refused(where, type(choice).__name__, "a name or the fields of a recipe")
@@ -159,13 +159,15 @@ def json_of(path: "str | PathLike[str]") -> Any:
             out[key] = value
         return out
 
-    with open(path, encoding="utf-8") as file:
-        try:
-            return json.load(file, object_pairs_hook=once)
-        except RecursionError:
-            raise refused("plan", f"JSON nested too deeply in {str(path)!r}", "a plan") from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise refused("plan", f"no JSON in {str(path)!r} ({error})", "a plan") from None
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return json.loads(text, object_pairs_hook=once)
+    except OSError as error:
+        raise refused("plan", f"{str(path)!r} ({error.strerror})", "a recipe or a file of a plan", type(error)) from None
+    except RecursionError:
+        raise refused("plan", f"JSON nested too deeply in {str(path)!r}", "a plan") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise refused("plan", f"no JSON in {str(path)!r} ({error})", "a plan") from None
 
 
 @dataclass
