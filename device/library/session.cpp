@@ -94,6 +94,7 @@ struct Request {
   Owned desc, first, second, c, d, preference;
   std::uint64_t ld_first, ld_second, ld_d;
   int op_first, op_second;
+  bool c_is_d = true;  ///< C is read from D; else no C is read, but the library wants a pointer
 
   explicit Request(const GemmProblem& x)
       : desc(cublas::api().desc_destroy),
@@ -124,7 +125,8 @@ struct Request {
     require_success(lt.layout_create(d.put(), data_type(output_of(x)), x.n, x.m, signed_of(ld_d)),
                     "layout of D");
     const Format of_d = output_of(x);  // C of a D in FP8, which beta leaves out, is a bf16 matrix
-    const Format of_c = spec_of(of_d).storage_bytes() == 1 ? Format::bf16 : of_d;
+    c_is_d = spec_of(of_d).storage_bytes() != 1;
+    const Format of_c = c_is_d ? of_d : Format::bf16;
     require_success(lt.layout_create(c.put(), data_type(of_c), x.n, x.m, signed_of(ld_d)), "layout of C");
     if (x.batch != 1) {
       const GemmStrides strides = strides_of(x);
@@ -271,8 +273,8 @@ int LibrarySession::State::multiply(const GemmProblem& x, const Request& request
   const cublas::Api& api = cublas::api();
   if (x.api == GemmApi::cublaslt)
     return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
-                         beta, d, request.c.get(), d, request.d.get(), &chosen.algo, workspace.data(),
-                         x.workspace, nullptr);
+                         beta, request.c_is_d ? d : workspace.data<char>(), request.c.get(), d,
+                         request.d.get(), &chosen.algo, workspace.data(), x.workspace, nullptr);
   const int mode = (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
                    (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
   require_success(api.set_workspace(blas.get(), workspace.data(), x.workspace), "cublasSetWorkspace");
