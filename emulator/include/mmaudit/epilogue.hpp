@@ -21,9 +21,10 @@ struct Epilogue {
 
 /// How beta * C joins alpha * sum, in binary32.
 enum class EpilogueRule : std::uint8_t {
-  fused_sum,   ///< fma(alpha, sum, beta * C): as Epilogue
-  fused_c,     ///< fma(beta, C, alpha * sum)
-  rounded_sum  ///< alpha * sum is rounded to D's format before beta * C is added
+  fused_sum,    ///< fma(alpha, sum, beta * C): as Epilogue
+  fused_c,      ///< fma(beta, C, alpha * sum)
+  rounded_sum,  ///< alpha * sum, with the bias, is rounded to D's format before beta * C is added
+  fused_always  ///< as fused_sum, with +0 for beta * C where beta is 0: no zero has a minus
 };
 
 namespace detail {
@@ -47,11 +48,14 @@ MMAUDIT_HD inline double times(double x, double y) {
 }  // namespace detail
 
 /// What: alpha * sum joined with beta * c as `rule` says, every step in `Number`, binary32 or binary64, to
-/// nearest even; with beta = +-0 c counts for nothing. `output`: D's format. Range: any. Errors: none.
+/// nearest even; with beta = +-0 c counts for nothing, or for +0. `output`: D's format. Range: any. Errors:
+/// none.
 template <typename Number>
 MMAUDIT_HD Number combined(EpilogueRule rule, const FormatSpec& output, Number alpha, Number sum, Number beta,
                            Number c) {
   const Number scaled = detail::times(alpha, sum);
+  if (rule == EpilogueRule::fused_always)
+    return std::fma(alpha, sum, beta == 0 ? Number{0} : detail::times(beta, c));
   if (beta == 0) return scaled;
   if (rule == EpilogueRule::fused_sum) return std::fma(alpha, sum, detail::times(beta, c));
   if (rule == EpilogueRule::fused_c) return std::fma(beta, c, scaled);

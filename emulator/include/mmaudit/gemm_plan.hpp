@@ -53,7 +53,7 @@ enum class GeluRule : std::uint8_t {
 
 namespace names {
 inline constexpr std::string_view kGeluRule[] = {"fused", "factored"};
-inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum"};
+inline constexpr std::string_view kEpilogueRule[] = {"fused_sum", "fused_c", "rounded_sum", "fused_always"};
 inline constexpr std::string_view kCPlace[] = {"epilogue", "chain", "total"};
 inline constexpr std::string_view kSliceRule[] = {"even", "balanced", "balanced_last", "cyclic", "truncated"};
 inline constexpr std::string_view kSliceOrder[] = {"ascending", "descending", "bisected", "halved", "paired"};
@@ -89,6 +89,8 @@ struct GemmPlan {
   InputRounding input = InputRounding::toward_zero;
   CPlace c_place = CPlace::epilogue;
   EpilogueRule epilogue = EpilogueRule::fused_sum;
+  /// f16 or bf16: what there is before the bias and the activation is rounded to it.
+  Format before_bias = Format::f32;
   GeluRule gelu = GeluRule::fused;
   Format output = Format::f32;  ///< of D: the sum is rounded to it once, to nearest even; s32 of integers
 
@@ -116,6 +118,7 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.choice("input", names::kInputRounding, plan.input);
   visit.choice("c_place", names::kCPlace, plan.c_place);
   visit.choice("epilogue", names::kEpilogueRule, plan.epilogue);
+  visit.format("before_bias", plan.before_bias);
   visit.choice("gelu", names::kGeluRule, plan.gelu);
   visit.format("output", plan.output);
 }

@@ -133,6 +133,8 @@ struct KernelFamily {
   /// What else than the product was recorded of kernels that write D themselves, with blanks between: alpha,
   /// beta, bias, relu, scale.
   std::string_view epilogues = {};
+  /// A kernel that writes D itself adds C as +0 where beta is 0 (EpilogueRule::fused_always).
+  bool zero_c = false;
   /// Of the types, those with recorded products whose slices end before K does (SliceRule::truncated). Such a
   /// product of another type has no plan. Only for Cut::tiles.
   std::string_view truncated = {};

@@ -11,13 +11,23 @@
 namespace mmaudit {
 namespace {
 
-/// The bits of a format that are nearest to a number.
-std::uint64_t rounded(float x, const FormatSpec& format) { return encode_nearest_even(x, format); }
+bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
+
+/// Whether D is more than a sum that is rounded: FP8 saturates.
+bool has_end(const GemmProblem& problem, const GemmPlan& plan) {
+  return has_epilogue(problem) || is_fp8(plan.output);
+}
+
+/// The bits of a format that are nearest to a number; beyond its largest one FP8 has that one.
+std::uint64_t rounded(float x, const FormatSpec& format) {
+  return encode_nearest_even(x, format, format.storage_bytes() == 1);
+}
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
 
 float gelu(float x, GeluRule rule) {
   constexpr float kFactor = 0x1.988454p-1F, kCube = 0.044715F,
                   kBoth = 0x1.2444FCp-5F;  // sqrt(2 / pi); product
+  x += 0.0F;                               // without a bias +0 is added
   if (rule == GeluRule::factored)
     return (0.5F * x) * (1 + tanh_approx((kFactor * x) * std::fma(kCube * x, x, 1.0F)));
   return 0.5F * std::fma(x, tanh_approx(std::fma(kBoth * x, x, kFactor) * x), x);
@@ -26,7 +36,7 @@ float gelu(float x, GeluRule rule) {
 /// The plan of the sums alone, before their epilogue.
 GemmPlan plan_of_sums(const GemmProblem& problem, const GemmPlan& plan) {
   GemmPlan out = plan;
-  if (has_epilogue(problem) && plan.output != Format::f64) out.output = Format::f32;
+  if (has_end(problem, plan) && plan.output != Format::f64) out.output = Format::f32;
   return out;
 }
 
@@ -39,9 +49,16 @@ void finish(const GemmProblem& problem, const GemmPlan& plan, std::uint64_t rows
   };
   const Number alpha = static_cast<Number>(problem.alpha) * problem.scale_b * problem.scale_a,
                beta = static_cast<Number>(problem.beta);
+  const FormatSpec before_bias = spec_of(plan.before_bias);
+  const bool bias_first = problem.bias && beta != 0 && plan.epilogue == EpilogueRule::rounded_sum;
   for (std::uint64_t e = 0; e < rows * columns; ++e) {
-    Number x = combined(plan.epilogue, of_d, alpha, sums[e], beta, beta == 0 ? Number{0} : value(c, of_d, e));
-    if (problem.bias) x += value(bias, of_bias, e % columns);
+    const Number of_c = beta == 0 ? Number{0} : value(c, of_d, e);
+    const Number added = problem.bias ? value(bias, of_bias, e % columns) : Number{0};
+    Number x = bias_first ? combined(plan.epilogue, of_d, Number{1}, alpha * sums[e] + added, beta, of_c)
+                          : combined(plan.epilogue, of_d, alpha, sums[e], beta, of_c);
+    if (plan.before_bias != Format::f32)
+      x = static_cast<Number>(decode_value(rounded(x, before_bias), before_bias));
+    if (problem.bias && !bias_first) x += added;
     if (problem.activation == GemmActivation::relu && !(x > 0)) x = 0;
     if (problem.activation == GemmActivation::gelu) x = gelu(static_cast<float>(x), plan.gelu);
     store_word(d, of_d.storage_bytes(), e, rounded(x, of_d));
@@ -114,7 +131,7 @@ void predict_gemm(const GemmProblem& problem, const GemmPlan& plan, const Datapa
     if (problem.beta != 0) work.c = operands.c;
     return predict(plan, datapath, work, product);
   }
-  if (!has_epilogue(problem)) return predict(of_sums, datapath, work, product);
+  if (!has_end(problem, plan)) return predict(of_sums, datapath, work, product);
   const auto finished = [&](auto sums) {
     work.d = sums.data();
     predict(of_sums, datapath, work, product);

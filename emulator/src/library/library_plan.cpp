@@ -108,6 +108,13 @@ std::string refuse_plan(const std::string& kernel) {
   return "no plan for the kernel " + (kernel.empty() ? "(none seen)" : printable(kernel));
 }
 
+/// Whether splitKreduce_kernel takes a binary32 number to bias and activation: the type behind the first bool
+/// of its template says it. Else that number is rounded to D's format first.
+bool ends_in_binary32(std::string_view reduce_kernel) {
+  constexpr std::size_t kBool = 4;  // "Lb0E"
+  const std::size_t at = reduce_kernel.find("Lb", reduce_kernel.find("splitKreduce_kernel"));
+  return at == std::string_view::npos || reduce_kernel.substr(at + kBool, 1) == "f";
+}
 bool adds_slices(std::string_view kernel) { return has(kernel, "splitKreduce_kernel"); }
 bool is_xmma(std::string_view kernel) { return has(kernel, "_xmma_gemm_"); }
 /// cuBLASLt's own, which adds bias and activation to a finished D.
@@ -324,7 +331,7 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
   const std::string_view second = call.kernels.size() == 2 ? std::string_view(call.kernels[1].name) : "";
   const bool reduced = adds_slices(second);
   const KernelFamily* const family = find_kernel_family(problem, first.name);
-  std::string recorded(reduced ? "alpha beta bias relu scale" : family->epilogues);
+  std::string recorded(reduced ? "alpha beta bias relu scale gelu" : family->epilogues);
   // Of slices that take turns at D nothing was recorded. A kernel of the same kind may add the slices, and
   // cuBLASLt's own may add bias and activation to a finished D of binary32.
   const bool ends_alone = call.kernels.size() == 1 && plan.slices == 1,
@@ -332,7 +339,7 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
              ends_apart = is_epilogue(second) && plan.output == Format::f32;
   if (!reduced && !ends_alone && !ends_alike && !ends_apart) recorded.clear();
   if (ends_apart) recorded += " bias relu gelu";
-  if (has(first.name, "_badd_")) recorded = problem.alpha == 1 && problem.beta == 1 ? "beta" : "";
+  if (has(first.name, "_badd_")) recorded = "alpha beta scale bias";
   for (const auto& [word, asked] : {std::pair{"alpha", problem.alpha != 1},
                                     {"beta", problem.beta != 0},
                                     {"scale", problem.scale_a != 1 || problem.scale_b != 1},
@@ -342,8 +349,11 @@ std::string add_epilogue(const GemmProblem& problem, const LibraryCall& call, Ge
     if (asked && !has_word(recorded, word)) return word;
   plan.epilogue = has(first.name, "_badd_") ? EpilogueRule::rounded_sum
                   : reduced                 ? EpilogueRule::fused_c
+                  : family->zero_c          ? EpilogueRule::fused_always
                                             : EpilogueRule::fused_sum;
-  if (problem.activation == GemmActivation::gelu && ends_apart) plan.gelu = GeluRule::factored;
+  const bool goes_on = problem.bias || problem.activation != GemmActivation::none;
+  if (reduced && goes_on && !ends_in_binary32(second)) plan.before_bias = plan.output;
+  if (problem.activation == GemmActivation::gelu && (reduced || ends_apart)) plan.gelu = GeluRule::factored;
   return {};
 }
 
