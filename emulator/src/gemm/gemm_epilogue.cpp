@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "mmaudit/epilogue.hpp"
+#include "mmaudit/functions/evaluate.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/refusal.hpp"
-#include "mmaudit/tanh_approx.hpp"
 
 namespace mmaudit {
 namespace {
@@ -14,6 +14,11 @@ namespace {
 /// The bits of a format that are nearest to a number.
 std::uint64_t rounded(float x, const FormatSpec& format) { return encode_nearest_even(x, format); }
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
+
+float tanh_approx(float x) {
+  using namespace functions;
+  return as_float(mufu(Op::tanh, bits_of(x), kUnit));
+}
 
 float gelu(float x, GeluRule rule) {
   constexpr float kFactor = 0x1.988454p-1F, kCube = 0.044715F,
