@@ -15,7 +15,7 @@ enum class BoundKind : std::uint8_t { none, relative, absolute, ulps };
 /// What a vendor promises: the largest error for operands in [low, high].
 struct Bound {
   BoundKind kind = BoundKind::none;
-  double most = 0, low = 0, high = 0;
+  double most = 0, low = 0, high = 0;  ///< ulps: from the correctly rounded result
   std::string_view source;
 };
 

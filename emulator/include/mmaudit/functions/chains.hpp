@@ -19,27 +19,25 @@ MMAUDIT_HD constexpr std::uint32_t with_sign_of(std::uint32_t x, std::uint32_t s
 }
 MMAUDIT_HD constexpr std::uint32_t negated(std::uint32_t x) { return x ^ kSign; }
 
-MMAUDIT_HD constexpr std::uint32_t ex2(std::uint32_t x, Mode mode, const Tables& tables) {
-  if (mode.flush || at_least(x, -126)) return mufu(Op::ex2, x, tables);
-  const std::uint32_t root = mufu(Op::ex2, mul(x, 0.5F), tables);
-  return mul(root, root);
+/// What nvcc multiplies a unit's operand with, without --use_fast_math, so that none is subnormal.
+MMAUDIT_HD constexpr float scale_of(Op op, std::uint32_t x) {
+  if (op == Op::ex2) return at_least(x, -126) ? 1.0F : 0.5F;
+  if (op == Op::rcp && as_float(size_of(x)) > 0x1p126F) return 0.25F;
+  return is_small(x) ? 0x1p24F : 1.0F;
 }
-MMAUDIT_HD constexpr std::uint32_t lg2(std::uint32_t x, Mode mode, const Tables& tables) {
-  if (mode.flush || !is_small(x)) return mufu(Op::lg2, x, tables);
-  return add(mufu(Op::lg2, mul(x, 0x1p24F), tables), -24.0F);
+MMAUDIT_HD constexpr std::uint32_t scaled(Op op, std::uint32_t x) {
+  const float scale = scale_of(op, x);
+  return scale == 1 ? x : mul(x, scale);
 }
-MMAUDIT_HD constexpr std::uint32_t rcp(std::uint32_t x, Mode mode, const Tables& tables) {
-  if (mode.flush) return mufu(Op::rcp, x, tables);
-  const float scale = as_float(size_of(x)) > 0x1p126F ? 0.25F : is_small(x) ? 0x1p24F : 1.0F;
-  return mul(mufu(Op::rcp, mul(x, scale), tables), scale);
-}
-MMAUDIT_HD constexpr std::uint32_t rsqrt(std::uint32_t x, Mode mode, const Tables& tables) {
-  if (mode.flush || !is_small(x)) return mufu(Op::rsq, x, tables);
-  return mul(mufu(Op::rsq, mul(x, 0x1p24F), tables), 0x1p12F);
-}
-MMAUDIT_HD constexpr std::uint32_t sqrt_approx(std::uint32_t x, Mode mode, const Tables& tables) {
-  if (mode.flush || !is_small(x)) return mufu(Op::sqrt, x, tables);
-  return mul(mufu(Op::sqrt, mul(x, 0x1p24F), tables), 0x1p-12F);
+
+/// The .approx of the unit's function: MUFU of the scaled operand, and what undoes the scale.
+MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode, const Tables& tables) {
+  const float scale = mode.flush ? 1.0F : scale_of(op, x);
+  if (scale == 1) return mufu(op, x, tables);
+  const std::uint32_t y = mufu(op, mul(x, scale), tables);
+  if (op == Op::ex2) return mul(y, y);
+  if (op == Op::lg2) return add(y, -24.0F);
+  return mul(y, op == Op::rcp ? scale : op == Op::rsq ? 0x1p12F : 0x1p-12F);
 }
 /// sin and cos: x in turns, towards zero.
 MMAUDIT_HD constexpr std::uint32_t turns(std::uint32_t x) {
@@ -48,10 +46,10 @@ MMAUDIT_HD constexpr std::uint32_t turns(std::uint32_t x) {
 
 MMAUDIT_HD constexpr std::uint32_t fast_exp(std::uint32_t x, float log2_of_base, Mode mode,
                                             const Tables& tables) {
-  return ex2(mul(x, log2_of_base, mode), mode, tables);
+  return approx(Op::ex2, mul(x, log2_of_base, mode), mode, tables);
 }
 MMAUDIT_HD constexpr std::uint32_t fast_log(std::uint32_t x, float ln_of_2, Mode mode, const Tables& tables) {
-  return mul(lg2(x, mode, tables), ln_of_2, mode);
+  return mul(approx(Op::lg2, x, mode, tables), ln_of_2, mode);
 }
 
 /// expf, exp10f: x log2(base) as a whole number, which goes to the exponent, and the rest.

@@ -21,21 +21,21 @@ MMAUDIT_HD constexpr std::uint32_t evaluate(Id id, std::uint32_t x, std::uint32_
   constexpr float kLn2 = 0.69314718246459960938F, kLog10Of2 = 0.30103000998497009277F;
   switch (id) {
     case Id::exp2f:
-    case Id::ex2: return ex2(x, kPlain, tables);
+    case Id::ex2: return approx(Op::ex2, x, kPlain, tables);
     case Id::fast_exp2f:
-    case Id::ex2_ftz: return ex2(x, kFlush, tables);
+    case Id::ex2_ftz: return approx(Op::ex2, x, kFlush, tables);
     case Id::c_log2f:
-    case Id::lg2: return lg2(x, kPlain, tables);
-    case Id::lg2_ftz: return lg2(x, kFlush, tables);
-    case Id::rcp: return rcp(x, kPlain, tables);
-    case Id::rcp_ftz: return rcp(x, kFlush, tables);
+    case Id::lg2: return approx(Op::lg2, x, kPlain, tables);
+    case Id::lg2_ftz: return approx(Op::lg2, x, kFlush, tables);
+    case Id::rcp: return approx(Op::rcp, x, kPlain, tables);
+    case Id::rcp_ftz: return approx(Op::rcp, x, kFlush, tables);
     case Id::rsqrtf:
-    case Id::rsqrt: return rsqrt(x, kPlain, tables);
+    case Id::rsqrt: return approx(Op::rsq, x, kPlain, tables);
     case Id::fast_rsqrtf:
-    case Id::rsqrt_ftz: return rsqrt(x, kFlush, tables);
-    case Id::sqrt: return sqrt_approx(x, kPlain, tables);
+    case Id::rsqrt_ftz: return approx(Op::rsq, x, kFlush, tables);
+    case Id::sqrt: return approx(Op::sqrt, x, kPlain, tables);
     case Id::fast_sqrtf:
-    case Id::sqrt_ftz: return sqrt_approx(x, kFlush, tables);
+    case Id::sqrt_ftz: return approx(Op::sqrt, x, kFlush, tables);
     case Id::c_sinf:
     case Id::sin:
     case Id::sin_ftz: return mufu(Op::sin, turns(x), tables);
