@@ -16,8 +16,7 @@ std::uint64_t rounded(float x, const FormatSpec& format) { return encode_nearest
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
 
 float tanh_approx(float x) {
-  using namespace functions;
-  return as_float(mufu(Op::tanh, bits_of(x), kUnit));
+  return functions::as_float(functions::mufu(functions::Op::tanh, functions::bits_of(x), functions::kUnit));
 }
 
 float gelu(float x, GeluRule rule) {

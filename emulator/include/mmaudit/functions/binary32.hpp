@@ -36,7 +36,7 @@ MMAUDIT_HD constexpr std::uint32_t rounded(double x, Direction direction) {
 }
 
 struct Mode {
-  bool flush = false;  ///< .FTZ: subnormal operands and results are zeros
+  bool flush = false;  ///< .FTZ: operands and exact results below 2^-126 are zeros
   Direction direction = Direction::nearest;
 };
 
@@ -54,9 +54,10 @@ MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::ui
     const bool away = (error > 0) == (sum > 0);
     sum = __builtin_bit_cast(double, away ? bits + 1 : bits - 1);
   }
+  // What rounds up to the least normal number is flushed, too.
+  if (mode.flush && sum < 0x1p-126 && sum > -0x1p-126) return bits_of(static_cast<float>(sum)) & kSign;
   const std::uint32_t result = rounded(sum, mode.direction);
-  if (is_nan(result)) return kNan;
-  return mode.flush ? flushed(result) : result;
+  return is_nan(result) ? kNan : result;
 }
 MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, float b, float c, Mode mode = {}) {
   return fma(a, bits_of(b), bits_of(c), mode);
