@@ -25,7 +25,7 @@ __global__ void compare(const functions::Tables* tables, functions::Id id, bool 
   __syncthreads();
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
     const Pair at = operands_of(quotient, first + i);
-    const std::uint32_t hardware = given != nullptr ? given[i] : hardware_function(id, at, false);
+    const std::uint32_t hardware = given != nullptr ? given[i] : hardware_function(id, at);
     const std::uint32_t model = functions::evaluate(id, at.x, at.y, near);
     if (hardware == model) continue;
     const auto place = atomicAdd(&found->count, 1ULL);

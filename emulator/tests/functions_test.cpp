@@ -1,4 +1,5 @@
-// Special functions against second implementations, and their laws. The recordings: corpus/tests/functions_test.cpp.
+// Special functions against second implementations, and their laws. The recordings:
+// corpus/tests/functions_test.cpp.
 #include "mmaudit/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "mmaudit/splitmix64.hpp"
 
@@ -21,7 +23,8 @@ std::int64_t slow_square(std::uint32_t x) {
   for (int i = 0; i < kOperandBits; ++i)
     for (int j = i; j < kOperandBits; ++j) {
       const int column = i == j ? 2 * i : i + j + 1;
-      if (column >= kLeastColumn && (x >> i & x >> j & 1) != 0) sum += std::int64_t{1} << (column - kLeastColumn);
+      if (column >= kLeastColumn && (x >> i & x >> j & 1) != 0)
+        sum += std::int64_t{1} << (column - kLeastColumn);
     }
   return sum;
 }
@@ -38,7 +41,8 @@ TEST(Binary32, FmaIsTheProcessors) {
     std::uint32_t b = random(), c = random();
     if (i % 2 != 0) b = (b & 0x807FFFFFU) | 0x3F800000U, c = (c & 0x807FFFFFU) | (a & kInfinity);
     const float wanted = std::fma(as_float(a), as_float(b), as_float(c));
-    ASSERT_EQ(fma(a, b, c), std::isnan(wanted) ? kNan : bits(wanted)) << std::hex << a << " " << b << " " << c;
+    ASSERT_EQ(fma(a, b, c), std::isnan(wanted) ? kNan : bits(wanted))
+        << std::hex << a << " " << b << " " << c;
   }
 }
 
@@ -87,7 +91,8 @@ TEST(Functions, AreNearTheirValueAndWithinTheirBound) {
       if (!(x >= one.bound.low && x <= one.bound.high) || !std::isfinite(value)) continue;
       if (std::fabs(value) >= 0x1p128 || std::fabs(value) < 0x1p-126) continue;
       // The vendor counts ulps from the correctly rounded result.
-      const double aim = one.bound.kind == BoundKind::ulps ? static_cast<double>(static_cast<float>(value)) : value;
+      const double aim =
+          one.bound.kind == BoundKind::ulps ? static_cast<double>(static_cast<float>(value)) : value;
       const double away = std::fabs(static_cast<double>(evaluate(one, x, y)) - aim);
       const double unit = std::ldexp(1.0, std::ilogb(value) - kFractionBits);
       const double found = one.bound.kind == BoundKind::relative ? away / std::fabs(value)
@@ -131,6 +136,21 @@ constexpr Recorded kRecorded[] = {
     {0x40D58000, 0x3F7FFFCB}, {0x40DE5000, 0x3F7FFFE1}, {0x40E6C000, 0x3F7FFFEE}, {0x40E93000, 0x3F7FFFF1},
     {0x40F06000, 0x3F7FFFF4}, {0x40FE3800, 0x3F7FFFFB}, {0x39003800, 0x39003800}, {0x3B003800, 0x3B003800},
     {0x41003800, 0x3F800000}, {0x41803800, 0x3F800000}};
+
+TEST(Functions, ArraysGiveWhatSingleInputsGive) {
+  Draws draws{3};
+  std::vector<std::uint32_t> x(200000), y(x.size(), 0x3FC00000), found(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto word = static_cast<std::uint32_t>(draws.next());
+    x[i] =
+        i < 65536 ? static_cast<std::uint32_t>(i) << 16 : (word & 0x807FFFFFU) | ((100U + word % 50U) << 23);
+  }
+  for (const Function& one : all()) {
+    evaluate(one, x.data(), y.data(), found.data(), x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(found[i], evaluate(one.id, x[i], y[i], kUnit)) << one.name << std::hex << " " << x[i];
+  }
+}
 
 TEST(Tanh, GivesTheRecordedBits) {
   for (const Recorded& each : kRecorded) {

@@ -10,15 +10,17 @@
 
 namespace mmaudit::checks {
 
-/// The functions that `names` are; empty when none of them is one. Some that are and some that aren't: InputError.
+/// The functions that `names` are; empty when none of them is one. Some that are and some that aren't:
+/// InputError.
 std::vector<const functions::Function*> functions_of(const std::vector<std::string>& names);
 
 /// Every row: name, what it approximates, operands, steps, the vendor's bound with its source.
 report::Report report_of_functions();
 
-/// One input: operand, segment, coefficients, square, sum, result, and its distance from the exact value. InputError
-/// for a text that is no number.
-report::Report explain_function(const functions::Function& function, const std::string& x, const std::string& y);
+/// One input: operand, segment, coefficients, square, sum, result, and its distance from the exact value.
+/// InputError for a text that is no number.
+report::Report explain_function(const functions::Function& function, const std::string& x,
+                                const std::string& y);
 
 /// A function's comparison with the GPU, live or recorded.
 struct VerifiedFunction : device::FunctionCheck {

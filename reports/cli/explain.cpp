@@ -158,7 +158,8 @@ int explain_command(const ExplainOptions& options, const Context& context) {
     return options.outputs.publish(checks::explain_function(*function, options.x, options.y), context);
   }
   if (!(options.x + options.y).empty())
-    refuse("--x: found with {}, allowed: with a special function of `mmaudit list --functions`", options.instruction);
+    refuse("--x: found with {}, allowed: with a special function of `mmaudit list --functions`",
+           options.instruction);
   const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());

@@ -119,7 +119,8 @@ constexpr std::array kOverviewLegend = {
     "`mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every architecture; --all "
     "everything.",
     "--capabilities: types against generations. --cores: the sizes of tensor cores. "
-    "--recipes: how people run products, and whose bytes that gives. --functions: exp2, reciprocal and their kin."};
+    "--recipes: how people run products, and whose bytes that gives. --functions: exp2, reciprocal and their "
+    "kin."};
 constexpr std::array kLegend = {
     "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits below "
     "it.",

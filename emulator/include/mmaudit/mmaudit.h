@@ -359,8 +359,6 @@ MMAUDIT_API int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t
  * else null. result may be x or y. Source and limits: docs/functions.md. */
 MMAUDIT_API int mmaudit_function(const char* name, const uint32_t* x, const uint32_t* y, size_t count,
                                  uint32_t* result);
-/* The functions as JSON (schema mmaudit.functions/1). Free with mmaudit_free(). */
-MMAUDIT_API int mmaudit_functions(char** json);
 
 /* ---- reports ---------------------------------------------------------------------------------------------
  */

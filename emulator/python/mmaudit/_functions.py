@@ -1,6 +1,5 @@
 """Special functions of a GPU on numpy arrays: what they give, bit for bit."""
-import json
-from typing import Any, Dict, List, Optional
+from typing import Callable, Optional, Tuple
 
 import numpy as np
 
@@ -10,17 +9,12 @@ from ._operations import Values
 from ._refuse import refused
 
 
-def functions() -> List[Dict[str, Any]]:
-    """The special functions of the model: {"name", "value", "operands", "bits", "steps", "evidence"} each."""
-    found: List[Dict[str, Any]] = json.loads(_library.text_from(lib.mmaudit_functions))["functions"]
-    return found
-
-
 def function(name: str, x: Values, y: Optional[Values] = None) -> np.ndarray:
     """What a GPU gives for each number of ``x``, with its bits.
 
     Args:
-        name: "ex2.approx.f32", "expf", "__expf", "expf/fast" (with --use_fast_math), ...: the names of functions().
+        name: "ex2.approx.f32", "expf", "__expf", "expf/fast" (with --use_fast_math), ...: the names of
+            `mmaudit list --functions`.
         x: numbers of any shape: float32 or lists of numbers; for the 16-bit functions float16, ml_dtypes.bfloat16. Raw
             bits are uint32 or uint16.
         y: the divisor of a quotient, of x's shape.
@@ -32,8 +26,8 @@ def function(name: str, x: Values, y: Optional[Values] = None) -> np.ndarray:
 
     def words(field: str, given: Values) -> np.ndarray:
         array = _arrays.array_of(field, given if hasattr(given, "dtype") else np.asarray(given, np.float32))
-        return _arrays.operand(field, array, narrow or "f32", _arrays.Casting("rn" if array.dtype.kind == "f" and
-                               not hasattr(given, "dtype") else None))
+        how = _arrays.Casting(None if hasattr(given, "dtype") else "rn")
+        return _arrays.operand(field, array, narrow or "f32", how)
 
     operand = words("x", x)
     bits = [np.ascontiguousarray(operand.view(raw).astype(np.uint32))]
@@ -42,55 +36,30 @@ def function(name: str, x: Values, y: Optional[Values] = None) -> np.ndarray:
         if bits[1].shape != bits[0].shape:
             raise refused("y shape", bits[1].shape, bits[0].shape)
     result = np.empty(operand.shape, np.uint32)
-    _library.check(lib.mmaudit_function(_library.encoded(name), bits[0].ctypes.data,
-                                        bits[1].ctypes.data if y is not None else None, result.size, result.ctypes.data))
+    divisors = bits[1].ctypes.data if y is not None else None
+    _library.check(lib.mmaudit_function(_library.encoded(name), bits[0].ctypes.data, divisors, result.size,
+                                        result.ctypes.data))
     return result.astype(raw).view(operand.dtype)
 
 
-def _form(op: str, x: Values, ftz: bool, narrow: "tuple[str, ...]" = ()) -> np.ndarray:
-    """The form of a PTX instruction that takes x's dtype."""
-    name = _arrays.format_of(_arrays.array_of("x", x).dtype) if hasattr(x, "dtype") else "f32"
-    for form in narrow:
-        if name is not None and form.endswith("." + name):
-            return function(f"{op}.approx{form}", x)
-    return function(f"{op}.approx{'.ftz' if ftz else ''}.f32", x)
+def _named(op: str, value: str, ftz_too: bool = True, narrow: Tuple[str, ...] = ()) -> Callable[..., np.ndarray]:
+    """The function of a PTX instruction, whose form is the one of x's dtype."""
+    def one(x: Values, ftz: bool = False) -> np.ndarray:
+        dtype = _arrays.format_of(_arrays.array_of("x", x).dtype) if hasattr(x, "dtype") else None
+        forms = [form for form in narrow if dtype is not None and form.endswith("." + dtype)]
+        return function(op + ".approx" + (forms[0] if forms else ".ftz.f32" if ftz and ftz_too else ".f32"), x)
+
+    one.__name__ = op
+    forms = ", ".join((".f32 (with ``ftz`` .ftz.f32)" if ftz_too else ".f32",) + narrow)
+    one.__doc__ = f"""{value} as {op}.approx gives it, by x's dtype: {forms}; see function()."""
+    return one
 
 
-def ex2(x: Values, ftz: bool = False) -> np.ndarray:
-    """2 ** x as ex2.approx gives it: .f32 (with ``ftz`` .ftz.f32), .f16 or .ftz.bf16 after x's dtype; see function()."""
-    return _form("ex2", x, ftz, (".f16", ".ftz.bf16"))
-
-
-def lg2(x: Values, ftz: bool = False) -> np.ndarray:
-    """log2(x) as lg2.approx.f32 gives it, with ``ftz`` lg2.approx.ftz.f32; see function()."""
-    return _form("lg2", x, ftz)
-
-
-def rcp(x: Values, ftz: bool = False) -> np.ndarray:
-    """1 / x as rcp.approx.f32 gives it, with ``ftz`` rcp.approx.ftz.f32; see function()."""
-    return _form("rcp", x, ftz)
-
-
-def rsqrt(x: Values, ftz: bool = False) -> np.ndarray:
-    """1 / sqrt(x) as rsqrt.approx.f32 gives it, with ``ftz`` rsqrt.approx.ftz.f32; see function()."""
-    return _form("rsqrt", x, ftz)
-
-
-def sqrt(x: Values, ftz: bool = False) -> np.ndarray:
-    """sqrt(x) as sqrt.approx.f32 gives it, with ``ftz`` sqrt.approx.ftz.f32; see function()."""
-    return _form("sqrt", x, ftz)
-
-
-def sin(x: Values, ftz: bool = False) -> np.ndarray:
-    """sin(x) as sin.approx.f32 gives it; see function()."""
-    return _form("sin", x, ftz)
-
-
-def cos(x: Values, ftz: bool = False) -> np.ndarray:
-    """cos(x) as cos.approx.f32 gives it; see function()."""
-    return _form("cos", x, ftz)
-
-
-def tanh(x: Values) -> np.ndarray:
-    """tanh(x) as tanh.approx gives it: .f32, .f16 or .bf16 after x's dtype; see function()."""
-    return _form("tanh", x, False, (".f16", ".bf16"))
+ex2 = _named("ex2", "2 ** x", narrow=(".f16", ".ftz.bf16"))
+lg2 = _named("lg2", "log2(x)")
+rcp = _named("rcp", "1 / x")
+rsqrt = _named("rsqrt", "1 / sqrt(x)")
+sqrt = _named("sqrt", "sqrt(x)")
+sin = _named("sin", "sin(x)")
+cos = _named("cos", "cos(x)")
+tanh = _named("tanh", "tanh(x)", ftz_too=False, narrow=(".f16", ".bf16"))

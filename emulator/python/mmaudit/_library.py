@@ -201,7 +201,6 @@ for _name, _arguments in {  # these return a status, which check() takes
     "convert": [POINTER(Cast)],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
     "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],
-    "functions": [POINTER(c_void_p)],
     "cvt": [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)],
 }.items():
     _function = getattr(lib, "mmaudit_" + _name)

@@ -3,7 +3,6 @@
 
 #include "guard.hpp"
 #include "mmaudit/refusal.hpp"
-#include "text/json/writer.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -12,17 +11,8 @@ const functions::Function& function_of(const char* name) {
   const std::string_view wanted = name == nullptr ? "" : name;
   if (const functions::Function* found = functions::find(wanted)) return *found;
   const auto names = names_of(functions::all());
-  refuse("function: found {}, allowed: {}{}", in_quotes(wanted), with_commas(names), did_you_mean(wanted, names));
-}
-
-std::string listing() {
-  json::Writer out;
-  out.begin_object().field("schema", "mmaudit.functions/1").key("functions").begin_array();
-  for (const functions::Function& one : functions::all()) {
-    out.begin_object().field("name", one.name).field("value", one.value).field("operands", one.operands);
-    out.field("bits", one.bits).field("steps", one.steps).field("evidence", functions::kEvidence).end_object();
-  }
-  return out.end_array().end_object().text();
+  refuse("function: found {}, allowed: {}{}", in_quotes(wanted), with_commas(names),
+         did_you_mean(wanted, names));
 }
 
 }  // namespace
@@ -37,8 +27,4 @@ extern "C" int mmaudit_function(const char* name, const uint32_t* x, const uint3
                       function.operands == 2 ? ", y" : ", no y", function.name);
     mmaudit::functions::evaluate(function, x, y, result, count);
   });
-}
-
-extern "C" int mmaudit_functions(char** json) {
-  return mmaudit::capi::guarded([&] { mmaudit::capi::give_text(json, mmaudit::capi::listing); });
 }

@@ -17,7 +17,8 @@ struct FunctionRecording {
 };
 
 /// Every recording below `folder` of a function that `names` has (empty: all), in the order of the rows of
-/// functions. What has no recording is left out. InputError for a file that is no array (inputs, 2 or 3) of u32.
+/// functions. What has no recording is left out. InputError for a file that is no array (inputs, 2 or 3) of
+/// u32.
 std::vector<FunctionRecording> read_function_recordings(const std::filesystem::path& folder,
                                                         const std::vector<std::string>& names = {});
 

@@ -9,8 +9,12 @@ namespace mmaudit::functions {
 inline constexpr std::uint32_t kNan = 0x7FFFFFFF;  ///< what the GPU gives for every NaN
 inline constexpr std::uint32_t kInfinity = 0x7F800000, kSign = 0x80000000, kLeastNormal = 0x00800000;
 
-MMAUDIT_HD constexpr float as_float(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
-MMAUDIT_HD constexpr std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+[[gnu::always_inline]] MMAUDIT_HD constexpr float as_float(std::uint32_t bits) {
+  return __builtin_bit_cast(float, bits);
+}
+[[gnu::always_inline]] MMAUDIT_HD constexpr std::uint32_t bits_of(float x) {
+  return __builtin_bit_cast(std::uint32_t, x);
+}
 MMAUDIT_HD constexpr std::uint32_t size_of(std::uint32_t x) { return x & ~kSign; }
 MMAUDIT_HD constexpr bool is_nan(std::uint32_t x) { return size_of(x) > kInfinity; }
 /// Subnormal numbers become zeros of their sign.
@@ -40,8 +44,8 @@ struct Mode {
   Direction direction = Direction::nearest;
 };
 
-/// a * b + c with one rounding. The product is exact in binary64; the sum is made odd where it isn't exact, so
-/// the second rounding is the only one.
+/// a * b + c with one rounding. The product is exact in binary64; the sum is made odd where it isn't exact,
+/// so the second rounding is the only one.
 MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c, Mode mode = {}) {
   if (mode.flush) a = flushed(a), b = flushed(b), c = flushed(c);
   const double product = static_cast<double>(as_float(a)) * static_cast<double>(as_float(b));

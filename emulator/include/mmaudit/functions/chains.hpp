@@ -83,8 +83,8 @@ MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
   if (!normal) x = mul(x, 0x1p23F);
   const std::uint32_t shift = (x - 0x3F2AAAABU) & 0xFF800000U;
   const std::uint32_t f = add(x - shift, -1.0F);
-  const std::uint32_t exponent = fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F,
-                                     normal ? 0.0F : -23.0F);
+  const std::uint32_t exponent =
+      fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, normal ? 0.0F : -23.0F);
   const float c[] = {-as_float(0x3E055027),    0.14084610342979431152F,  -0.12148627638816833496F,
                      0.13980610668659210205F,  -0.16684235632419586182F, 0.20012299716472625732F,
                      -0.24999669194221496582F, 0.33333182334899902344F,  -0.5F};
@@ -115,15 +115,15 @@ MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const Tabl
                        0.12837915122509002686F};
     return fma(horner(mul(x, x, mode), c, mode), x, x, mode);
   }
-  const float c[] = {as_float(0x38EB4C3A),  -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
-                     as_float(0x3E235519),  as_float(0x3F69B4F9),  as_float(0x3F210A14)};
+  const float c[] = {as_float(0x38EB4C3A), -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
+                     as_float(0x3E235519), as_float(0x3F69B4F9),  as_float(0x3F210A14)};
   const std::uint32_t size = size_of(x), minus = size | kSign;
   const std::uint32_t power = mufu(Op::ex2, fma(horner(size, c, mode), minus, minus, mode), tables);
   return with_sign_of(add(negated(power), 1.0F, mode), x);
 }
 
-/// x / y and sqrt(x) to the nearest number. No quotient and no root of 24 digits is within 2^-49 of the middle
-/// of two numbers, so that rounding binary64's once more is harmless.
+/// x / y and sqrt(x) to the nearest number. No quotient and no root of 24 digits is within 2^-49 of the
+/// middle of two numbers, so that rounding binary64's once more is harmless.
 MMAUDIT_HD constexpr std::uint32_t divided(std::uint32_t x, std::uint32_t y) {
   const double a = as_float(x), b = as_float(y);
   const double quotient = a / b;

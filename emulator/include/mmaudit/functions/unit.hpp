@@ -16,9 +16,9 @@ inline constexpr std::uint32_t kFractionMask = (1U << kFractionBits) - 1;
 inline constexpr int kOperandBits = 17, kLeastColumn = 19;
 
 /// x * x / 2^19 of 17 bits without the low columns: of the partial products x_i x_j, column 2 i or, for two
-/// equal ones, i + j + 1, those from column 19 on. With x = 512 h + l they are the square of h (without the bit
-/// that its lowest column drops) and, per bit of h, the bits of l that reach column 19.
-MMAUDIT_HD constexpr std::int64_t square_of(std::uint32_t x) {
+/// equal ones, i + j + 1, those from column 19 on. With x = 512 h + l they are the square of h (without the
+/// bit that its lowest column drops) and, per bit of h, the bits of l that reach column 19.
+[[gnu::always_inline]] MMAUDIT_HD constexpr std::int64_t square_of(std::uint32_t x) {
   const std::uint32_t high = x >> 9, low = x & 511;
   std::uint32_t sum = (high * high - (high & 1)) >> 1;
   for (int bit = 1; bit < 8; ++bit) sum += (0U - (high >> bit & 1U)) & (low >> (9 - bit));
@@ -48,15 +48,17 @@ MMAUDIT_HD constexpr Parts parts_of(TableName name, std::uint32_t fraction, cons
   return {segment, at, squared, sum & -(std::int64_t{1} << table.cut)};
 }
 
-/// The number sum / 2^kBelow in units of 2^(exponent - 23), cut to 24 bits; too small ones are 0, too large ones Inf.
+/// The number sum / 2^kBelow in units of 2^(exponent - 23), cut to 24 bits; too small ones are 0, too large
+/// ones Inf.
 MMAUDIT_HD constexpr std::uint32_t packed(std::int64_t sum, int exponent) {
   if (sum <= 0) return 0;
   const int top = floor_log2(static_cast<std::uint64_t>(sum));
   const int biased = exponent - kFractionBits - kBelow + top + 127;
   if (biased <= 0) return 0;
   if (biased >= 255) return kInfinity;
-  const std::uint64_t fraction = top > kFractionBits ? static_cast<std::uint64_t>(sum) >> (top - kFractionBits)
-                                                     : static_cast<std::uint64_t>(sum) << (kFractionBits - top);
+  const std::uint64_t fraction = top > kFractionBits
+                                     ? static_cast<std::uint64_t>(sum) >> (top - kFractionBits)
+                                     : static_cast<std::uint64_t>(sum) << (kFractionBits - top);
   return (static_cast<std::uint32_t>(biased) << kFractionBits) |
          (static_cast<std::uint32_t>(fraction) & kFractionMask);
 }
@@ -74,8 +76,8 @@ struct Reduced {
   std::uint32_t bits = 0;  ///< special: the result; else its sign
   TableName table = TableName::ex2;
   std::uint32_t fraction = 0;
-  int exponent = 0;        ///< of the sum's place 2^23
-  std::int64_t plus = 0;   ///< added to the sum
+  int exponent = 0;       ///< of the sum's place 2^23
+  std::int64_t plus = 0;  ///< added to the sum
 };
 MMAUDIT_HD constexpr Reduced special(std::uint32_t bits) { return {.special = true, .bits = bits}; }
 inline constexpr std::int64_t kOne = std::int64_t{1} << (kFractionBits + kBelow);
@@ -119,7 +121,9 @@ MMAUDIT_HD constexpr Reduced reduced_rsq(std::uint32_t x) {
   const int exponent = exponent_of(x), odd = exponent & 1, half = (exponent - odd) / 2;
   const std::uint32_t fraction = x & kFractionMask;
   if (fraction == 0 && odd == 0) return special(packed(kOne, -half));
-  return {.table = odd != 0 ? TableName::rsq_odd : TableName::rsq_even, .fraction = fraction, .exponent = -half - 1};
+  return {.table = odd != 0 ? TableName::rsq_odd : TableName::rsq_even,
+          .fraction = fraction,
+          .exponent = -half - 1};
 }
 
 MMAUDIT_HD constexpr Reduced reduced_sqrt(std::uint32_t x) {
@@ -132,7 +136,8 @@ MMAUDIT_HD constexpr Reduced reduced_sqrt(std::uint32_t x) {
           .exponent = (exponent - odd) / 2};
 }
 
-/// x in turns: two bits say the quarter, the rest where in it; quarters that fall are read in ones' complement.
+/// x in turns: two bits say the quarter, the rest where in it; quarters that fall are read in ones'
+/// complement.
 MMAUDIT_HD constexpr Reduced reduced_sine(std::uint32_t x, bool cosine) {
   if (size_of(x) == kInfinity) return special(kNan);
   const std::uint32_t point = fixed_point(x, kFractionBits + 2);
@@ -157,14 +162,22 @@ MMAUDIT_HD constexpr Reduced reduced_tanh(std::uint32_t x) {
 MMAUDIT_HD constexpr Reduced reduced(Op op, std::uint32_t x) {
   if (is_nan(x)) return special(kNan);
   switch (op) {
-    case Op::ex2: return reduced_ex2(x);
-    case Op::lg2: return reduced_lg2(x);
-    case Op::rcp: return reduced_rcp(x);
-    case Op::rsq: return reduced_rsq(x);
-    case Op::sqrt: return reduced_sqrt(x);
-    case Op::sin: return reduced_sine(x, false);
-    case Op::cos: return reduced_sine(x, true);
-    case Op::tanh: return reduced_tanh(x);
+    case Op::ex2:
+      return reduced_ex2(x);
+    case Op::lg2:
+      return reduced_lg2(x);
+    case Op::rcp:
+      return reduced_rcp(x);
+    case Op::rsq:
+      return reduced_rsq(x);
+    case Op::sqrt:
+      return reduced_sqrt(x);
+    case Op::sin:
+      return reduced_sine(x, false);
+    case Op::cos:
+      return reduced_sine(x, true);
+    case Op::tanh:
+      return reduced_tanh(x);
   }
   return special(kNan);
 }
@@ -189,7 +202,7 @@ MMAUDIT_HD constexpr std::uint32_t mufu_f16(Op op, std::uint32_t x, const Tables
   const std::uint32_t y = mufu(op, sign | wide, tables);
   if (is_nan(y)) return 0x7FFFU;
   const std::uint32_t out = (y & kSign) >> 16, large = size_of(y);
-  if (large >= 0x47800000U) return out | 0x7C00U;  // 2^16
+  if (large >= 0x47800000U) return out | 0x7C00U;                                  // 2^16
   if (large >= 0x38800000U) return out | (large - (112U << kFractionBits)) >> 13;  // 2^-14
   return out | fixed_point(y, 24);
 }
