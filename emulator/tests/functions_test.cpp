@@ -139,7 +139,7 @@ constexpr Recorded kRecorded[] = {
 
 TEST(Functions, ArraysGiveWhatSingleInputsGive) {
   Draws draws{3};
-  std::vector<std::uint32_t> x(200000), y(x.size(), 0x3FC00000), found(x.size());
+  std::vector<std::uint32_t> x(100000), y(x.size(), 0x3FC00000), found(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto word = static_cast<std::uint32_t>(draws.next());
     x[i] =

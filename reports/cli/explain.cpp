@@ -18,6 +18,9 @@
 namespace mmaudit::cli {
 namespace {
 
+/// Compute capability 9.0: no other GPU's functions are recorded.
+constexpr int kFunctionsCapability = 90;
+
 struct ExplainOptions {
   std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file, x, y;
   std::vector<std::string> against;
@@ -155,6 +158,10 @@ int explain_command(const ExplainOptions& options, const Context& context) {
   if (const functions::Function* function = functions::find(options.instruction)) {
     if (!(options.a + options.b + options.c + options.tile_file).empty() || !options.against.empty())
       refuse("{}: found --a, --b, --c, --tile or --against, allowed: --x, --y", function->name);
+    if (options.outputs.writes("--svg"))
+      refuse("--svg: found with {}, allowed: with dot products", function->name);
+    if (require_architecture(context, options.architecture).compute_capability != kFunctionsCapability)
+      refuse("--arch: found {} with {}, allowed: hopper", options.architecture, function->name);
     return options.outputs.publish(checks::explain_function(*function, options.x, options.y), context);
   }
   if (!(options.x + options.y).empty())
