@@ -56,7 +56,7 @@ FunctionCheck check_function(const DeviceInfo& device, const functions::Function
   }
   Differences out{};
   copy_out(&out, found.data(), sizeof out);
-  FunctionCheck result{.inputs = inputs, .differ = out.count};
+  FunctionCheck result{.inputs = inputs, .differ = out.count, .first = {}};
   result.first.assign(out.first, out.first + std::min<std::uint64_t>(out.count, kMostDifferences));
   return result;
 }
