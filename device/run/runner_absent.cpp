@@ -1,6 +1,7 @@
 // Stands in for everything that needs CUDA when the build has none.
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/device/check.hpp"
+#include "mmaudit/device/functions.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/device/product_check.hpp"
 #include "mmaudit/device/runner.hpp"
@@ -24,6 +25,10 @@ void run(const DeviceInfo&, const Instruction&, const TileView&, const RunOption
 }
 
 void emulate_on_device(const DeviceInfo&, const Instruction&, const Datapath&, const TileView&) {
+  throw EnvironmentError(kAbsent);
+}
+
+FunctionCheck check_function(const DeviceInfo&, const functions::Function&) {
   throw EnvironmentError(kAbsent);
 }
 

@@ -7,6 +7,7 @@
 
 #include "common.hpp"
 #include "explained.hpp"
+#include "functions.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
 #include "mmaudit/value_text.hpp"
@@ -17,8 +18,11 @@
 namespace mmaudit::cli {
 namespace {
 
+/// Compute capability 9.0: no other GPU's functions are recorded.
+constexpr int kFunctionsCapability = 90;
+
 struct ExplainOptions {
-  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file;
+  std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file, x, y;
   std::vector<std::string> against;
   std::uint64_t tile = 0;
   int row = 0, column = 0;
@@ -151,6 +155,18 @@ Question moved_to(const Architecture& architecture, const Question& asked) {
 
 int explain_command(const ExplainOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--tile", options.tile_file}, {"--model", context.model_file}});
+  if (const functions::Function* function = functions::find(options.instruction)) {
+    if (!(options.a + options.b + options.c + options.tile_file).empty() || !options.against.empty())
+      refuse("{}: found --a, --b, --c, --tile or --against, allowed: --x, --y", function->name);
+    if (options.outputs.writes("--svg"))
+      refuse("--svg: found with {}, allowed: with dot products", function->name);
+    if (require_architecture(context, options.architecture).compute_capability != kFunctionsCapability)
+      refuse("--arch: found {} with {}, allowed: hopper", options.architecture, function->name);
+    return options.outputs.publish(checks::explain_function(*function, options.x, options.y), context);
+  }
+  if (!(options.x + options.y).empty())
+    refuse("--x: found with {}, allowed: with a special function of `mmaudit list --functions`",
+           options.instruction);
   const Question asked = options.tile_file.empty() ? read_text(options) : read_recording(options);
   std::vector<std::string> names = {options.architecture};
   names.insert(names.end(), options.against.begin(), options.against.end());
@@ -171,7 +187,8 @@ void add_explain(Command& app) {
   Command command = app.command(
       "explain", "One dot product: exponents, maximum, what alignment loses, sum, rounding, error",
       {"mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --c 0.5",
-       "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --against volta,ampere"});
+       "mmaudit explain --inst mma.m16n8k16.f32.f16.f16.f32 --a 1,2^-12 --b 1,1 --against volta,ampere",
+       "mmaudit explain --inst ex2.approx.f32 --x 0.3"});
   command.section("Which instruction");
   add_instruction_option(command, options->instruction);
   add_architecture_options(command, options->architecture);
@@ -198,6 +215,9 @@ void add_explain(Command& app) {
               "other architectures, side by side; one that lacks the instruction takes the "
               "shallowest of the same formats")
       .comma_separated();
+  command.section("A special function");
+  command.option("--x X", options->x, "its operand, as in --a");
+  command.option("--y Y", options->y, "of a quotient: the divisor");
   command.section("A dot product of a recording");
   Option tile =
       command.option("--tile FILE", options->tile_file, "take the dot product from this recording instead");

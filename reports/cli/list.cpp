@@ -9,6 +9,7 @@
 #include "capabilities.hpp"
 #include "common.hpp"
 #include "every_part.hpp"
+#include "functions.hpp"
 #include "json_table.hpp"
 #include "mmaudit/arithmetic/staged_dot.hpp"
 #include "mmaudit/corpus/user_model.hpp"
@@ -23,7 +24,7 @@ namespace {
 struct ListOptions {
   std::string architecture;
   std::vector<std::string> instructions;
-  bool markdown = false, capabilities = false, cores = false, recipes = false, all = false;
+  bool markdown = false, capabilities = false, cores = false, recipes = false, functions = false, all = false;
   Outputs outputs;
 };
 
@@ -118,7 +119,8 @@ constexpr std::array kOverviewLegend = {
     "`mmaudit list --arch A` shows them; --inst '*.f16.f16.*' those that match, of every architecture; --all "
     "everything.",
     "--capabilities: types against generations. --cores: the sizes of tensor cores. "
-    "--recipes: how people run products, and whose bytes that gives."};
+    "--recipes: how people run products, and whose bytes that gives. --functions: exp2, reciprocal and their "
+    "kin."};
 constexpr std::array kLegend = {
     "L products per step, aligned to a common exponent (at least the floor) and truncated to F bits below "
     "it.",
@@ -146,6 +148,7 @@ report::Report recipe_report(const std::vector<const Architecture*>& chosen) {
 }
 
 report::Report report_of(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
+  if (options.functions) return checks::report_of_functions();
   if (options.recipes) return recipe_report(chosen);
   if (options.capabilities) return capability_report(chosen);
   if (options.cores) return core_report(chosen);
@@ -215,12 +218,18 @@ void add_list(Command& app) {
       command.flag("--recipes", options->recipes, "how people run products, and whose bytes that gives")
           .excludes(chosen)
           .excludes(capabilities);
+  const Option functions =
+      command.flag("--functions", options->functions, "special functions: exp2, reciprocal and their kin")
+          .excludes(chosen)
+          .excludes(capabilities)
+          .excludes(recipes);
   command
       .flag("--cores", options->cores,
             "what one tensor core of each generation multiplies per clock, and ratios")
       .excludes(chosen)
       .excludes(capabilities)
-      .excludes(recipes);
+      .excludes(recipes)
+      .excludes(functions);
   command.flag("--markdown", options->markdown, "every instruction, as Markdown");
   command.runs([options](const Context& context) { return list(*options, context); });
 }

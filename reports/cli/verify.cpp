@@ -6,6 +6,7 @@
 
 #include "common.hpp"
 #include "every_part.hpp"
+#include "functions.hpp"
 #include "mutation_score.hpp"
 #include "outputs.hpp"
 #include "verify.hpp"
@@ -35,6 +36,13 @@ int verify(VerifyOptions options, const Context& context) {
     require_each("--inst", options.instructions, scores, kRecordedPart, &RecordingScore::instruction);
     return options.outputs.publish(report_of(scores, !options.instructions.empty()), context);
   }
+  if (const auto chosen = checks::functions_of(options.instructions); !chosen.empty()) {
+    if (!options.dataset.empty() || context.own() != nullptr)
+      refuse("--inst: found a special function with --dataset or --model, allowed: without them");
+    const auto verified = options.live ? checks::check_functions(require_device(), chosen, progress)
+                                       : checks::replay_functions(corpus_folder(options.corpus), chosen);
+    return options.outputs.publish(checks::report_of(verified), context);
+  }
   if (!options.has_seed) options.seed = std::random_device{}();
   const VerifyReport report =
       !options.dataset.empty()
@@ -56,7 +64,8 @@ void add_verify(Command& app) {
   auto options = std::make_shared<VerifyOptions>();
   Command command = app.command(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
-      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9"});
+      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9",
+       "mmaudit verify --inst ex2.approx.f32,expf"});
   command.section("What is compared");
   add_corpus_option(command, options->corpus);
   add_model_option(command);

@@ -8,6 +8,7 @@
 from ._arrays import load
 from ._audit import audit
 from ._callable import probe, reveal
+from ._functions import cos, ex2, function, lg2, rcp, rsqrt, sin, sqrt, tanh
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
@@ -18,6 +19,7 @@ from ._views import Audit, Trace
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "gemm", "instructions", "law", "list",
-    "load", "matmul", "probe", "reveal", "tolerance", "within",
+    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
+    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "probe", "rcp", "reveal", "rsqrt",
+    "sin", "sqrt", "tanh", "tolerance", "within",
 ]

@@ -200,6 +200,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
     "convert": [POINTER(Cast)],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
+    "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],
     "cvt": [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)],
 }.items():
     _function = getattr(lib, "mmaudit_" + _name)

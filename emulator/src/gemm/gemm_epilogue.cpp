@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "mmaudit/epilogue.hpp"
+#include "mmaudit/functions/evaluate.hpp"
 #include "mmaudit/raw_words.hpp"
 #include "mmaudit/refusal.hpp"
-#include "mmaudit/tanh_approx.hpp"
 
 namespace mmaudit {
 namespace {
@@ -23,6 +23,10 @@ std::uint64_t rounded(float x, const FormatSpec& format) {
   return encode_nearest_even(x, format, format.storage_bytes() == 1);
 }
 std::uint64_t rounded(double x, const FormatSpec& /*f64*/) { return std::bit_cast<std::uint64_t>(x); }
+
+float tanh_approx(float x) {
+  return functions::as_float(functions::mufu(functions::Op::tanh, functions::bits_of(x), functions::kUnit));
+}
 
 float gelu(float x, GeluRule rule) {
   constexpr float kFactor = 0x1.988454p-1F, kCube = 0.044715F,

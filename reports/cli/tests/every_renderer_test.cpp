@@ -33,6 +33,8 @@ const std::vector<Example>& examples() {
       {"verify-laws", {"verify", "laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
 
       {"explain", {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "1,2^-12", "--b", "1,1"}},
+      {"explain", {"explain", "--inst", "ex2.approx.f32", "--x", "0.3"}},
+      {"list", {"list", "--functions"}},
       {"explain-layout", {"explain", "layout", "--inst", "mma.m16n8k16.f32.f16.f16.f32"}},
       {"convert", {"convert", "--to", "e4m3", "1.1,448,500,nan"}},
       {"list", {"list"}},

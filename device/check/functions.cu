@@ -1,0 +1,64 @@
+#include "mmaudit/device/functions.hpp"
+
+#include <algorithm>
+
+#include "check/hardware_function.cuh"
+#include "run/cuda_check.hpp"
+
+namespace mmaudit::device {
+namespace {
+
+constexpr std::uint32_t kChunk = 1U << 28, kThreads = 256, kBlocks = 1024;
+
+struct Differences {
+  unsigned long long count;
+  FunctionDifference first[kMostDifferences];
+};
+
+/// `given`: what the GPU gave; null: it is asked here.
+__global__ void compare(const functions::Tables* tables, functions::Id id, bool quotient, std::uint64_t first,
+                        std::uint32_t count, const std::uint32_t* given, Differences* found) {
+  __shared__ functions::Tables near;
+  static_assert(sizeof near % sizeof(std::uint32_t) == 0);
+  for (std::uint32_t i = threadIdx.x; i < sizeof near / sizeof(std::uint32_t); i += blockDim.x)
+    reinterpret_cast<std::uint32_t*>(&near)[i] = reinterpret_cast<const std::uint32_t*>(tables)[i];
+  __syncthreads();
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    const Pair at = operands_of(quotient, first + i);
+    const std::uint32_t hardware = given != nullptr ? given[i] : hardware_function(id, at);
+    const std::uint32_t model = functions::evaluate(id, at.x, at.y, near);
+    if (hardware == model) continue;
+    const auto place = atomicAdd(&found->count, 1ULL);
+    if (place < kMostDifferences) found->first[place] = {at.x, at.y, hardware, model};
+  }
+}
+
+}  // namespace
+
+FunctionCheck check_function(const DeviceInfo& device, const functions::Function& function) {
+  constexpr int kLeastCapability = 90;
+  if (device.compute_capability < kLeastCapability)
+    throw EnvironmentError("functions: found a GPU of compute capability " +
+                           std::to_string(device.compute_capability) + ", allowed: 90 and later");
+  cuda_check(cudaSetDevice(device.ordinal), "selecting the device");
+  const bool fast = function.id >= functions::Id::fast_expf, quotient = function.operands == 2;
+  const std::uint64_t inputs = std::uint64_t{1} << function.bits;
+  const Buffer tables(sizeof(functions::Tables)), found(sizeof(Differences));
+  const Buffer given(fast ? kChunk * sizeof(std::uint32_t) : 0);
+  copy_in(tables.data(), &functions::kUnit, sizeof(functions::Tables));
+  cuda_check(cudaMemset(found.data(), 0, sizeof(Differences)), "clearing the differences");
+  for (std::uint64_t first = 0; first < inputs; first += kChunk) {
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(inputs - first, kChunk));
+    if (fast) launch_fast_functions(function.id, first, count, given.data<std::uint32_t>());
+    compare<<<kBlocks, kThreads>>>(tables.data<functions::Tables>(), function.id, quotient, first, count,
+                                   given.data<std::uint32_t>(), found.data<Differences>());
+    cuda_check(cudaGetLastError(), "starting the check of functions");
+  }
+  Differences out{};
+  copy_out(&out, found.data(), sizeof out);
+  FunctionCheck result{.inputs = inputs, .differ = out.count, .first = {}};
+  result.first.assign(out.first, out.first + std::min<std::uint64_t>(out.count, kMostDifferences));
+  return result;
+}
+
+}  // namespace mmaudit::device

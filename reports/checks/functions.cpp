@@ -1,0 +1,226 @@
+#include "functions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mmaudit/comparison.hpp"
+#include "mmaudit/convert.hpp"
+#include "mmaudit/corpus/function_recording.hpp"
+#include "mmaudit/json.hpp"
+#include "mmaudit/refusal.hpp"
+#include "mmaudit/report/fields.hpp"
+#include "mmaudit/value_text.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+using functions::Function;
+
+std::string hex(const Function& function, std::uint32_t bits) { return hex_text(bits, function.bits); }
+
+FormatSpec format_of(const Function& function) {
+  if (function.bits == 32) return spec_of(Format::f32);
+  return spec_of(function.name.ends_with("bf16") ? Format::bf16 : Format::f16);
+}
+
+std::string text_of(const functions::Bound& bound) {
+  constexpr const char* kWords[] = {"-", "{:.3g} of the value", "{:.3g}", "{:.3g} ulp"};
+  const auto kind = static_cast<std::size_t>(bound.kind);
+  if (kind == 0) return kWords[0];
+  return fmt::format(fmt::runtime(kWords[kind]), bound.most) +
+         (std::isinf(bound.high) ? "" : fmt::format(", x in [{:.4g}, {:.4g}]", bound.low, bound.high));
+}
+
+struct Mufu {
+  const char* word;
+  functions::Op op;
+};
+constexpr Mufu kMufu[] = {{"MUFU.EX2", functions::Op::ex2},   {"MUFU.LG2", functions::Op::lg2},
+                          {"MUFU.RCP", functions::Op::rcp},   {"MUFU.RSQ", functions::Op::rsq},
+                          {"MUFU.SQRT", functions::Op::sqrt}, {"MUFU.SIN", functions::Op::sin},
+                          {"MUFU.COS", functions::Op::cos},   {"MUFU.TANH", functions::Op::tanh}};
+
+/// What the unit does with the operand, where the row is one MUFU.
+std::vector<std::vector<report::Cell>> unit_rows(const Function& function, std::uint32_t x) {
+  const auto* unit = std::find_if(std::begin(kMufu), std::end(kMufu), [&](const Mufu& one) {
+    return function.steps.find(one.word) != std::string_view::npos;
+  });
+  if (function.name.find(".approx") == std::string_view::npos || unit == std::end(kMufu)) return {};
+  using functions::Op;
+  std::uint32_t operand = x;
+  if (function.bits == 16)
+    operand = functions::bits_of(static_cast<float>(decode_value(x, format_of(function))));
+  else if (unit->op == Op::sin || unit->op == Op::cos)
+    operand = functions::turns(x);
+  else if (function.name.find(".ftz") == std::string_view::npos && unit->op != Op::tanh)
+    operand = functions::scaled(unit->op, x);
+  const functions::Reduced at = functions::reduced(unit->op, operand);
+  if (at.special) return {{"unit", fmt::format("{}: a special operand, no table is asked", unit->word)}};
+  const functions::Parts parts = functions::parts_of(at.table, at.fraction, functions::kUnit);
+  const functions::Quadratic& table = functions::kUnit.quadratics[static_cast<int>(at.table)];
+  const functions::Segment& row = functions::kUnit.segments[parts.segment];
+  const auto term = [](std::int64_t number, int places) { return fmt::format("{} / 2^{}", number, places); };
+  return {{"unit", fmt::format("{} of {}", unit->word, hex_text(operand, 32))},
+          {"segment", fmt::format("{} of its table; inside it {}", parts.segment - table.first, parts.at)},
+          {"constant", term(row.constant, table.constant_places)},
+          {"linear", fmt::format("{} * {}", term(row.linear, table.linear_places), parts.at)},
+          {"square", fmt::format("{} * {} (truncated square / 2^19)", term(row.square, table.square_places),
+                                 parts.squared)},
+          {"offset", term(table.offset, functions::kBelow)},
+          {"sum", fmt::format("{} in units of the last place of 24 bits, then cut",
+                              term(parts.sum, functions::kBelow))}};
+}
+
+Json json_of(const Function& one) {
+  return {{"name", one.name},           {"value", one.value},
+          {"operands", one.operands},   {"bits", one.bits},
+          {"steps", one.steps},         {"bound", text_of(one.bound)},
+          {"source", one.bound.source}, {"evidence", functions::kEvidence}};
+}
+
+}  // namespace
+
+std::vector<const Function*> functions_of(const std::vector<std::string>& names) {
+  std::vector<const Function*> chosen;
+  for (const std::string& name : names)
+    if (const Function* found = functions::find(name)) chosen.push_back(found);
+  if (!chosen.empty() && chosen.size() != names.size())
+    for (const std::string& name : names)
+      if (functions::find(name) == nullptr)
+        refuse("--inst: found {} beside special functions, allowed: {}", name,
+               with_commas(names_of(functions::all())));
+  return chosen;
+}
+
+report::Report report_of_functions() {
+  report::Report out{.title = "Special functions"};
+  report::Table table{.columns = {"function", "value", "vendor's bound", "known", "steps"}};
+  Json rows = Json::array();
+  for (const Function& one : functions::all()) {
+    table.rows.push_back({one.name, one.value, text_of(one.bound), functions::kEvidence, one.steps});
+    rows.push_back(json_of(one));
+  }
+  out.sections.push_back(section_of(std::move(table)));
+  out.sections.push_back(
+      {.title = "Legend",
+       .lines = {fmt::format("Recorded on {}. \"/fast\": with --use_fast_math.", functions::kRecordedOn),
+                 "`mmaudit explain --inst NAME --x X` shows one input."}});
+  out.json = [rows] { return document({{"schema", "mmaudit.function_list/1"}, {"functions", rows}}); };
+  return out;
+}
+
+report::Report explain_function(const Function& function, const std::string& x, const std::string& y) {
+  const FormatSpec format = format_of(function);
+  const auto parsed = [&](const char* option, const std::string& text) {
+    if (text.empty()) refuse("{}: found nothing, allowed: a number for {}", option, function.name);
+    const ParsedValue value = parse_value(text, format), wide = parse_value(text, spec_of(Format::f64));
+    if (value.error.empty()) return static_cast<std::uint32_t>(value.bits);
+    if (!wide.error.empty()) throw InputError(fmt::format("{}: {}", option, value.error));
+    // The nearest number that the format has; the table shows it.
+    return static_cast<std::uint32_t>(
+        encode_nearest_even(decode_value(wide.bits, spec_of(Format::f64)), format));
+  };
+  const std::uint32_t a = parsed("--x", x), b = function.operands == 2 ? parsed("--y", y) : 0;
+  if (function.operands == 1 && !y.empty())
+    refuse("--y: found with {}, allowed: with a quotient", function.name);
+  const std::uint32_t result = functions::evaluate(function.id, a, b, functions::kUnit);
+  const double exact = functions::exact(function, decode_value(a, format),
+                                        function.operands == 2 ? decode_value(b, format) : 1);
+  const std::uint64_t nearest = std::isnan(exact) ? result : encode_nearest_even(exact, format);
+  const std::string away = ulps_text(nearest, result, format);
+  report::Report out{.title = fmt::format("{} of {}", function.name, x)};
+  report::Table table{.columns = {"step", "value"}};
+  table.rows.push_back({"x", fmt::format("{} ({})", value_text(a, format), hex(function, a))});
+  if (function.operands == 2)
+    table.rows.push_back({"y", fmt::format("{} ({})", value_text(b, format), hex(function, b))});
+  table.rows.push_back({"instructions", function.steps});
+  for (auto& row : unit_rows(function, a)) table.rows.push_back(std::move(row));
+  table.rows.push_back({"result", fmt::format("{} ({})", value_text(result, format), hex(function, result))});
+  table.rows.push_back({"exact value", fmt::format("{:.17g}", exact)});
+  table.rows.push_back({"correctly rounded", fmt::format("{}; the result is {} ulp from it",
+                                                         hex_text(nearest, function.bits), away)});
+  table.rows.push_back({"vendor's bound", text_of(function.bound)});
+  table.rows.push_back({"known", fmt::format("{} on {}", functions::kEvidence, functions::kRecordedOn)});
+  Json json = {{"schema", "mmaudit.explain_function/1"},
+               {"function", function.name},
+               {"x", hex(function, a)},
+               {"result", hex(function, result)},
+               {"correctly_rounded", hex_text(nearest, function.bits)},
+               {"ulps", away}};
+  out.sections.push_back(section_of(std::move(table)));
+  out.json = [json] { return document(json); };
+  return out;
+}
+
+std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& folder,
+                                               const std::vector<const Function*>& chosen) {
+  std::vector<std::string> names;
+  for (const Function* one : chosen) names.emplace_back(one->name);
+  std::vector<VerifiedFunction> out;
+  for (const corpus::FunctionRecording& one : corpus::read_function_recordings(folder, names)) {
+    VerifiedFunction& found = out.emplace_back();
+    found.function = one.function;
+    found.source = one.file;
+    found.inputs = one.x.size();
+    for (std::size_t i = 0; i < one.x.size(); ++i) {
+      const std::uint32_t y = one.y.empty() ? 0 : one.y[i];
+      const std::uint32_t model = functions::evaluate(one.function->id, one.x[i], y, functions::kUnit);
+      if (model == one.result[i]) continue;
+      if (found.differ++ < device::kMostDifferences)
+        found.first.push_back({one.x[i], y, one.result[i], model});
+    }
+  }
+  return out;
+}
+
+std::vector<VerifiedFunction> check_functions(const device::DeviceInfo& gpu,
+                                              const std::vector<const Function*>& chosen,
+                                              Progress& progress) {
+  std::vector<VerifiedFunction> out;
+  progress.begin("checking", chosen.size());
+  for (const Function* one : chosen) {
+    out.push_back(
+        {device::check_function(gpu, *one), one, fmt::format("{} (driver {})", gpu.name, gpu.driver)});
+    progress.advance(1, std::string(one->name));
+  }
+  return out;
+}
+
+report::Report report_of(const std::vector<VerifiedFunction>& verified) {
+  report::Report out{.title = "Special functions against the GPU"};
+  report::Table table{.columns = {"function", {"inputs", true}, {"differ", true}, "against"}};
+  std::uint64_t inputs = 0, differ = 0;
+  std::string examples;
+  Json rows = Json::array();
+  for (const VerifiedFunction& one : verified) {
+    inputs += one.inputs;
+    differ += one.differ;
+    table.rows.push_back(
+        {one.function->name, std::to_string(one.inputs), report::bad_count(one.differ), one.source});
+    std::string first;
+    for (const device::FunctionDifference& each : one.first)
+      first += fmt::format("{}: x {}, y {}, hardware {}, model {}\n", one.function->name,
+                           hex(*one.function, each.x), hex(*one.function, each.y),
+                           hex(*one.function, each.hardware), hex(*one.function, each.model));
+    std::string failed = one.differ == 0 ? "" : fmt::format("{} of {} inputs differ", one.differ, one.inputs);
+    out.cases.push_back(
+        report::judged("mmaudit.verify", std::string(one.function->name), std::move(failed), first));
+    examples += first;
+    rows.push_back({{"function", one.function->name},
+                    {"inputs", one.inputs},
+                    {"differ", one.differ},
+                    {"against", one.source}});
+  }
+  out.suite = "mmaudit verify";
+  out.headline = fmt::format("{} functions, {} inputs, {} differ", verified.size(), inputs, differ);
+  out.headline_last = true;
+  out.tone = differ != 0 || inputs == 0 ? report::Tone::bad : report::Tone::good;
+  out.sections.push_back(section_of(std::move(table)));
+  if (!examples.empty()) out.sections.push_back({.title = "Where they differ", .block = examples});
+  out.json = [rows] { return document({{"schema", "mmaudit.verify_functions/1"}, {"functions", rows}}); };
+  return out;
+}
+
+}  // namespace mmaudit::checks
