@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kWarp = 32, kReduceThreads = 512, kSoftmaxThreads = 1024, kMomentThreads = 512;
 constexpr std::uint64_t kMultiprocessors = 132, kThreadsPerMultiprocessor = 2048, kSharedBytes = 49152;
 constexpr std::uint64_t kPersistent = 2048, kPersistentToFloat = 1024, kRegisters = 10, kVectorBytes = 16;
-constexpr std::uint64_t kLeastForVectors = 128, kVector = 4, kNormGroups = 4;
+constexpr std::uint64_t kLeastForVectors = 128, kVector = 4, kWideVector = 8, kNormGroups = 4;
 constexpr std::uint64_t kLeastPerThread = 16, kMostPerThread = 256;
 
 constexpr std::string_view kWalks[] = {"strided", "vectors", "rounds"};
@@ -23,12 +23,16 @@ constexpr std::string_view kStatistics[] = {"sum", "squares", "welford_reciproca
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// setReduceConfig.
-RowPlan reduce_plan(std::uint64_t rows, std::uint64_t n) {
+/// setReduceConfig. Sums and means of 16-bit numbers load 16 bytes at once; rms_norm_steps sums f32.
+RowPlan reduce_plan(const RowProblem& problem) {
+  const std::uint64_t rows = problem.rows, n = problem.n;
   RowPlan plan{"reduce_kernel", "Reduce.cuh"};
-  plan.walk = n >= kLeastForVectors ? RowWalk::vectors : RowWalk::strided;
-  plan.vector = plan.walk == RowWalk::vectors ? kVector : 1;
   plan.accumulators = kVector;
+  if (n >= kLeastForVectors) {
+    const bool wide = problem.operation <= RowOperation::mean && problem.type != Format::f32;
+    plan.walk = RowWalk::vectors;
+    plan.vector = plan.accumulators = wide ? kWideVector : kVector;
+  }
   const std::uint64_t across = std::bit_floor(std::min(n / plan.vector, kReduceThreads));
   const std::uint64_t down = std::bit_floor(std::min(rows, kReduceThreads));
   const std::uint64_t height = std::min(down, kReduceThreads / std::min(across, kWarp));
@@ -92,7 +96,7 @@ RowPlan row_plan_of(const RowProblem& problem) {
     case RowOperation::rms_norm:
       return norm_plan(problem);
     default:
-      return reduce_plan(problem.rows, problem.n);
+      return reduce_plan(problem);
   }
 }
 

@@ -28,6 +28,14 @@ struct Sum {
   static Part with(Part a, float x) { return Squared ? std::fma(x, x, a) : a + x; }
   static Part joined(Part a, Part b) { return a + b; }
 };
+/// MaxNanFunctor: of equal numbers (+0 and -0) the last.
+struct Largest {
+  struct Part {
+    float value = -std::numeric_limits<float>::infinity();
+  };
+  static Part with(Part a, float x) { return joined(a, {x}); }
+  static Part joined(Part a, Part b) { return std::isnan(a.value) || a.value > b.value ? a : b; }
+};
 struct Moments {
   float mean = 0, squares = 0, count = 0;
 };
@@ -119,16 +127,6 @@ struct RowSum {
   }
 };
 
-/// NaN wins, and +0 over -0.
-float largest(const std::vector<float>& x) {
-  float most = -std::numeric_limits<float>::infinity();
-  for (const float one : x) {
-    if (std::isnan(one)) return one;
-    if (one > most || (one == most && !std::signbit(one))) most = one;
-  }
-  return most;
-}
-
 /// What becomes of a row, in its place.
 struct Reducer {
   const RowProblem& problem;
@@ -146,7 +144,7 @@ struct Reducer {
   void reduce(std::vector<float>& x) {
     const RowOperation operation = problem.operation;
     if (operation == RowOperation::amax)
-      x[0] = largest(x);
+      x[0] = total<Largest>(x).value;
     else if (one_per_row(operation))
       x[0] = total<Sum<false>>(x) * (operation == RowOperation::mean ? share : 1);
     else if (operation <= RowOperation::log_softmax)
@@ -155,7 +153,7 @@ struct Reducer {
       operation == RowOperation::rms_norm_steps ? scale_in_steps(x) : scale(x);
   }
   void soften(std::vector<float>& x) {
-    const float most = largest(x);
+    const float most = total<Largest>(x).value;
     for (std::size_t i = 0; i < x.size(); ++i) terms[i] = cuda(Id::expf, x[i] - most);
     const float sum = total<Sum<false>>(terms), log = cuda(Id::logf, sum);
     for (std::size_t i = 0; i < x.size(); ++i)
