@@ -345,6 +345,25 @@ typedef struct mmaudit_cast {
 /* Numbers from one format to another as the conversion instructions do. */
 MMAUDIT_API int mmaudit_convert(const mmaudit_cast* work);
 
+typedef struct mmaudit_rows {
+  size_t size;
+  const char* like;      /* null: "torch-2.11" */
+  const char* operation; /* sum, mean, amax, softmax, log_softmax, layer_norm, rms_norm, rms_norm_steps */
+  const char* type;      /* of x, weight and bias: f32, bf16, f16 */
+  const char* output;    /* of y: the type (null) or f32 */
+  uint64_t rows, n;
+  mmaudit_in x;      /* (rows, n) */
+  mmaudit_in weight; /* (n); may be null; norms only */
+  mmaudit_in bias;   /* (n); may be null; layer_norm only */
+  mmaudit_out y;     /* (rows) of sum, mean, amax; else (rows, n) */
+  float epsilon;     /* norms only */
+} mmaudit_rows;
+
+/* What: every row reduced with the bits that a library's CUDA kernels give on an H100 or H200
+ * (docs/row-reductions.md). `plan_text`, unless null: the order of the sums, "kernel=... lanes=32 groups=4";
+ * free with mmaudit_free(). MMAUDIT_BAD_INPUT where the order is not known. */
+MMAUDIT_API int mmaudit_reduce_rows(const mmaudit_rows* work, char** plan_text);
+
 /* One packed conversion of PTX, "cvt.rs.satfinite.e4m3x4.f32": `count` operands as registers (binary32 by
  * their bits, or one register of packed elements), the first in the highest element of the result. `random`
  * is rbits of .rs, else not read. Source: PTX ISA 9.0, "cvt". */

@@ -14,12 +14,13 @@ from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
+from ._rows import reduce_rows
 from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
     "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
-    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "probe", "rcp", "reveal", "rsqrt",
+    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "probe", "rcp", "reduce_rows", "reveal", "rsqrt",
     "sin", "sqrt", "tanh", "tolerance", "within",
 ]

@@ -137,6 +137,13 @@ class Shrunk(_Sized):
 FirstFailing = ctypes.CFUNCTYPE(c_size_t, c_void_p, c_size_t, POINTER(Dot))
 
 
+class Rows(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("like", c_char_p), ("operation", c_char_p), ("type", c_char_p), ("output", c_char_p),
+        ("rows", c_uint64), ("n", c_uint64), ("x", In), ("weight", In), ("bias", In), ("y", Out), ("epsilon", c_float),
+    ]
+
+
 class CastCounts(_Sized):
     _fields_ = [
         ("size", c_size_t), ("exact", c_uint64), ("inexact", c_uint64), ("overflow", c_uint64), ("nan", c_uint64),
@@ -199,6 +206,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "explain": [POINTER(Dot), POINTER(c_void_p)],
     "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
     "convert": [POINTER(Cast)],
+    "reduce_rows": [POINTER(Rows), POINTER(c_void_p)],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
     "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],
     "cvt": [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)],
