@@ -242,8 +242,11 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
       audit_codes(work, layer, sample, bf16, std::move(converted.b), operands, exact_product(operands, how),
                   product.audit, out);
     } else {
-      for (const std::string& name : work.request.recipes)
-        request.combinations.push_back(combination_of_recipe(name));
+      for (const std::string& name : work.request.recipes) {
+        GemmCombination one = combination_of_recipe(name);
+        if (!request.combinations.empty()) one.architecture = request.combinations[0].architecture;
+        request.combinations.push_back(settled(one));  // all on the GPU of the first
+      }
       operands.largest_b = largest_of(work.checkpoint, layer);
       request.operands = operands;
       request.whole_m = operands.m, request.whole_n = layer.rows(), request.columns = sample.rows;

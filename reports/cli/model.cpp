@@ -67,8 +67,9 @@ void add_model(Command& app) {
   command.option("--layers GLOB", request.layers, "only layers whose names match");
   command
       .option("--recipe RECIPE", request.recipes,
-              "for layers without scales, names of mmaudit list --recipes")
-      .comma_separated();
+              "for layers without scales: names of mmaudit list --recipes, all on the GPU of the first")
+      .comma_separated()
+      .default_text("nvfp4,mxfp8-ceil,fp8-tensor");
   command.option("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
       .default_text("")
       .positive()

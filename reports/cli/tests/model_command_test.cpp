@@ -118,7 +118,10 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   const test::Outcome plan =
       test::run({"model", folder_ + "original.safetensors", "--max-rel-fro", "6%", "--plan", "-"});
   EXPECT_EQ(plan.code, 0) << plan.err;
-  EXPECT_EQ(parse_json(plan.out).at("layers").at("model.layers.0.mlp.up_proj").at("dtype"), "mxf8");
+  // Four bits are off by 13 % under such activations, eight by 3.7 %.
+  const auto dtype =
+      parse_json(plan.out).at("layers").at("model.layers.0.mlp.up_proj").at("dtype").get<std::string>();
+  EXPECT_TRUE(dtype == "e4m3" || dtype == "mxf8") << dtype;
   for (const std::vector<std::string>& bad :
        std::vector<std::vector<std::string>>{{"model", folder_ + "none"},
                                              {"model", folder_ + "quantized", "--layers", "x*"},
