@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mmaudit/corpus/checkpoint.hpp"
 #include "test_support.hpp"
 
 namespace mmaudit::corpus {
@@ -242,6 +243,35 @@ TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {
   expect_refused(write({{{"k", "\xFF"}}, {}}), "allowed: UTF-8");
   expect_refused(write({{{"k", std::string(17 << 20, 'x')}}, {}}), "header: found");
   EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(Checkpoint, ShardsAndNetworkOrder) {
+  const ScratchFolder folder;
+  const std::vector<float> numbers(4, 1.0F);
+  const auto one = [&](const std::string& name) {
+    return make_tensor<float>(name, DType::f32, {2, 2}, std::span<const float>(numbers));
+  };
+  write_safetensors(folder / "x-1.safetensors",
+                    {{},
+                     {one("lm_head.weight"), one("model.layers.10.mlp.down_proj.weight"),
+                      one("model.layers.2.mlp.gate_proj.weight")}});
+  write_safetensors(folder / "x-2.safetensors",
+                    {{}, {one("model.layers.2.self_attn.q_proj.weight"), one("model.embed_tokens.weight")}});
+  put(folder / "model.safetensors.index.json",
+      R"({"weight_map":{"lm_head.weight":"x-1.safetensors","model.embed_tokens.weight":)"
+      R"("x-2.safetensors","lost.weight":"x-2.safetensors"}})");
+  const Checkpoint checkpoint(folder.path());
+  std::vector<std::string> names;
+  for (const CheckpointLayer& layer : checkpoint.layers()) names.push_back(layer.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"model.embed_tokens", "model.layers.2.self_attn.q_proj",
+                                             "model.layers.2.mlp.gate_proj", "model.layers.10.mlp.down_proj",
+                                             "lm_head"}));
+  ASSERT_EQ(checkpoint.others().size(), 1U);
+  EXPECT_EQ(checkpoint.others()[0].name, "lost.weight");
+  put(folder / "model.safetensors.index.json", R"({"weight_map":{"a":"../x-1.safetensors"}})");
+  expect_refused([&] { Checkpoint again(folder.path()); }, "allowed: the name of a file of this folder");
+  put(folder / "model.safetensors.index.json", std::string(100, '[') + std::string(100, ']'));
+  expect_refused([&] { Checkpoint again(folder.path()); }, "nesting");
 }
 
 }  // namespace
