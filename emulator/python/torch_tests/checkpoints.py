@@ -28,7 +28,8 @@ def network(kind):
                 one.copy_(1 + 0.5 * torch.randn_like(one))
             elif one.dim() > 1:
                 one.mul_(3)
-    return net.to(torch.bfloat16).eval()
+            one.data = one.data.to(torch.bfloat16)
+    return net.eval()
 
 
 # ---- a weight as each package writes it: tensors by their ends, and what it makes of them again ------------------------

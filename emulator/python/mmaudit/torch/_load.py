@@ -123,14 +123,11 @@ def _coded(stored: Stored, index: int, arch: str, model: Any) -> List[Coded]:
 
 def _plain(path: Path, names: _Names, stored: Stored) -> Iterator[Tuple[str, Optional[_Place], Any]]:
     """Tensors of the files that belong to no quantized layer, each with its place and what reads it."""
-    quantized = {one.name for one in stored.layers if one.quantized}
+    quantized = stored.tensors()
     for file in _files(path):
         with _opened(file) as opened:
-            for name in sorted(opened.keys()):
-                owner, _, kind = name.rpartition(".")
-                of_layer = owner in quantized and kind != "bias" or re.sub("_(blocks|scales)$", "", name) in quantized
-                if not of_layer:
-                    yield name, names.place(name), opened.get_tensor
+            for name in sorted(set(opened.keys()) - quantized):
+                yield name, names.place(name), opened.get_tensor
 
 
 _Piece = Union[Tensor, List[Coded]]

@@ -1,7 +1,8 @@
 """A checkpoint on disk, by the library's reader: its layers, and the codes and scales of each as tensors."""
+import json
 from ctypes import byref, c_void_p
 from os import PathLike
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Union
 
 import torch
 from torch import Tensor
@@ -57,6 +58,11 @@ class Stored:
     def __exit__(self, *_: Any) -> None:
         lib.mmaudit_checkpoint_close(self._open)
         self._open = c_void_p()
+
+    def tensors(self) -> Set[str]:
+        """Names of the tensors that quantized layers are made of."""
+        found = json.loads(_library.text_from(lib.mmaudit_checkpoint_describe, self._open))
+        return {one for layer in found["layers"] if layer["convention"] != "plain" for one in layer["tensors"]}
 
     def _read(self, index: int, wanted: Dict[str, Tensor], to: Optional[str] = None) -> Dict[str, Tensor]:
         layer, work = self.layers[index], _library.CheckpointRows()
