@@ -9,15 +9,14 @@
 
 namespace mmaudit::corpus {
 
-/// A name that ends in ".zst" is one zstd frame, which says how large its content is; size and offsets are
-/// the content's.
-class InputFile {
+/// The bytes of a file as they lie.
+class RawFile {
  public:
-  /// Throws InputError if the path is missing, unreadable or not a regular file, or no such frame.
-  explicit InputFile(const std::filesystem::path& path);
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
+  /// Throws InputError if the path is missing, unreadable or not a regular file.
+  explicit RawFile(const std::filesystem::path& path);
+  virtual ~RawFile();
+  RawFile(const RawFile&) = delete;
+  RawFile& operator=(const RawFile&) = delete;
 
   /// The path, fit for a message.
   [[nodiscard]] const std::string& label() const { return label_; }
@@ -29,12 +28,27 @@ class InputFile {
   /// `count` bytes from `offset`, checked against the file's size before anything is allocated.
   [[nodiscard]] std::vector<std::byte> read(std::uint64_t offset, std::uint64_t count) const;
 
- private:
-  void decompress();
+ protected:
+  /// Bytes that are known to be there.
+  virtual void fetch(std::uint64_t offset, std::span<std::byte> bytes) const;
+  std::uint64_t size_ = 0;
 
+ private:
   std::string label_;
   int fd_ = -1;
-  std::uint64_t size_ = 0;
+};
+
+/// A name that ends in ".zst" is one zstd frame, which says how large its content is; size and offsets are
+/// the content's.
+class InputFile final : public RawFile {
+ public:
+  /// Throws InputError as RawFile, or where such a name is of no such frame.
+  explicit InputFile(const std::filesystem::path& path);
+
+ private:
+  void fetch(std::uint64_t offset, std::span<std::byte> bytes) const override;
+  void decompress();
+
   std::vector<std::byte> content_;  ///< of a compressed file
   bool compressed_ = false;
 };

@@ -16,28 +16,12 @@
 namespace mmaudit::corpus {
 namespace {
 
-constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 8;
-
-SafetensorsHeader read_header(const InputFile& file) {
-  const std::uint64_t length = little_endian(file.read(0, kLengthBytes));
-  if (length > kMaxHeaderBytes)
-    refuse(file.label(), "header length", std::to_string(length), fmt::format("at most {}", kMaxHeaderBytes));
-  const std::vector<std::byte> text = file.read(kLengthBytes, length);
-  const std::uint64_t data_start = kLengthBytes + length;
-  SafetensorsHeader header = parse_safetensors_header(
-      {reinterpret_cast<const char*>(text.data()), text.size()}, file.size() - data_start, file.label());
-  header.data_start = data_start;
-  return header;
-}
 
 Tensor read_data(const InputFile& file, std::uint64_t data_start, const TensorInfo& info) {
   if (!info.refused.empty()) throw InputError(fmt::format("{}: {}", file.label(), info.refused));
   return {info.name, info.dtype, info.shape, file.read(data_start + info.begin, info.end - info.begin)};
 }
-
-/// Tensors of a network differ behind the number of their layer, far from the start.
-constexpr std::size_t kNameLength = 120;
 
 template <class Named>
 [[noreturn]] void refuse_name(std::string_view name, const std::vector<Named>& tensors,
@@ -61,31 +45,6 @@ std::string quoted(std::string_view text, const std::string& file) {
 }
 
 }  // namespace
-
-std::string names_near(std::string_view name, std::span<const std::string_view> names) {
-  constexpr std::size_t kMost = 20'000;  // comparing more takes seconds
-  if (names.empty() || names.size() > kMost) return list_names(names);
-  std::vector<std::string> shown;
-  shown.reserve(names.size());
-  for (const std::string_view one : names) shown.push_back(printable(one, kNameLength));
-  return allowed_near(printable(name, kNameLength), shown);
-}
-
-std::string list_names(std::span<const std::string_view> names) {
-  constexpr std::size_t kListed = 8;
-  if (names.empty()) return "none: the file is empty";
-  std::vector<std::string> shown;
-  for (const std::string_view name : names.first(std::min(names.size(), kListed)))
-    shown.push_back(printable(name, kNameLength));
-  if (names.size() > kListed) shown.push_back(fmt::format("... ({} in all)", names.size()));
-  return fmt::format("{}", fmt::join(shown, ", "));
-}
-
-std::string size_text(DType dtype, std::span<const std::uint64_t> shape, std::string_view unit) {
-  const auto bytes = byte_count(dtype, shape);
-  return fmt::format("{}{} for {} {}", bytes ? std::to_string(*bytes) : "fewer than 2^64", unit,
-                     to_string(shape), safetensors_name(dtype));
-}
 
 void check_writable(const TensorView& tensor, const std::string& file) {
   const std::string field = fmt::format("tensor '{}'", printable(tensor.name));
@@ -126,7 +85,7 @@ std::string safetensors_preamble(const std::map<std::string, std::string>& metad
            fmt::format("at most {}", kMaxHeaderBytes));
   constexpr unsigned kBitsOfByte = 8;
   std::string preamble;
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
+  for (std::size_t i = 0; i < kSafetensorsLength; ++i)
     preamble += static_cast<char>((header.size() >> (kBitsOfByte * i)) & 0xFFU);
   return preamble + header;
 }
@@ -148,12 +107,12 @@ const Tensor& SafetensorsFile::at(std::string_view name, std::string_view file) 
 }
 
 SafetensorsHeader read_safetensors_header(const std::filesystem::path& path) {
-  return read_header(InputFile(path));
+  return read_safetensors_header(InputFile(path));
 }
 
 SafetensorsFile read_safetensors(const std::filesystem::path& path) {
   const InputFile file(path);
-  SafetensorsHeader header = read_header(file);
+  SafetensorsHeader header = read_safetensors_header(file);
   if (!header.refused.empty()) throw InputError(fmt::format("{}: {}", file.label(), header.refused));
   SafetensorsFile result{std::move(header.metadata), {}};
   for (const TensorInfo& info : header.tensors)
@@ -163,7 +122,7 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path) {
 
 Tensor read_safetensors_tensor(const std::filesystem::path& path, std::string_view name) {
   const InputFile file(path);
-  const SafetensorsHeader header = read_header(file);
+  const SafetensorsHeader header = read_safetensors_header(file);
   const TensorInfo* const info = find_name(name, header.tensors);
   if (info == nullptr) refuse_name(name, header.tensors, file.label());
   return read_data(file, header.data_start, *info);

@@ -1,6 +1,7 @@
 #include "safetensors_header.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,12 +10,17 @@
 #include <tuple>
 #include <utility>
 
+#include "input_file.hpp"
+#include "mmaudit/names.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
 namespace {
 
 constexpr std::string_view kMetadataKey = "__metadata__";
+
+/// Tensors of a network differ behind the number of their layer, far from the start.
+constexpr std::size_t kNameLength = 120;
 
 /// A state machine over nlohmann's events rather than a document: it knows every level there may be, and
 /// nothing is kept that is not needed. What an entry or a metadatum has wrong is kept with it, and its value
@@ -251,6 +257,43 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
   SafetensorsHeader header = std::move(events.header());
   check_layout(header, data_bytes);
   return header;
+}
+
+SafetensorsHeader read_safetensors_header(const RawFile& file) {
+  const std::uint64_t length = little_endian(file.read(0, kSafetensorsLength));
+  if (length > kMaxHeaderBytes)
+    refuse(file.label(), "header length", std::to_string(length), fmt::format("at most {}", kMaxHeaderBytes));
+  const std::vector<std::byte> text = file.read(kSafetensorsLength, length);
+  const std::uint64_t data_start = kSafetensorsLength + length;
+  SafetensorsHeader header = parse_safetensors_header(
+      {reinterpret_cast<const char*>(text.data()), text.size()}, file.size() - data_start, file.label());
+  header.data_start = data_start;
+  return header;
+}
+
+std::string names_near(std::string_view name, std::span<const std::string_view> names) {
+  constexpr std::size_t kMost = 20'000;  // comparing more takes seconds
+  if (names.empty() || names.size() > kMost) return list_names(names);
+  std::vector<std::string> shown;
+  shown.reserve(names.size());
+  for (const std::string_view one : names) shown.push_back(printable(one, kNameLength));
+  return allowed_near(printable(name, kNameLength), shown);
+}
+
+std::string list_names(std::span<const std::string_view> names) {
+  constexpr std::size_t kListed = 8;
+  if (names.empty()) return "none: the file is empty";
+  std::vector<std::string> shown;
+  for (const std::string_view name : names.first(std::min(names.size(), kListed)))
+    shown.push_back(printable(name, kNameLength));
+  if (names.size() > kListed) shown.push_back(fmt::format("... ({} in all)", names.size()));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+std::string size_text(DType dtype, std::span<const std::uint64_t> shape, std::string_view unit) {
+  const auto bytes = byte_count(dtype, shape);
+  return fmt::format("{}{} for {} {}", bytes ? std::to_string(*bytes) : "fewer than 2^64", unit,
+                     to_string(shape), safetensors_name(dtype));
 }
 
 }  // namespace mmaudit::corpus

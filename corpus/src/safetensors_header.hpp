@@ -11,6 +11,11 @@
 
 namespace mmaudit::corpus {
 
+class RawFile;
+
+/// Bytes in front of the header: its length.
+inline constexpr std::size_t kSafetensorsLength = 8;
+
 /// What the writers need of a tensor, so that writing copies no data.
 struct TensorView {
   std::string_view name;
@@ -31,6 +36,9 @@ void check_writable(const TensorView& tensor, const std::string& file);
 /// where it is no JSON object.
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes,
                                            const std::string& file);
+
+/// Of an open file.
+SafetensorsHeader read_safetensors_header(const RawFile& file);
 
 /// The length field and the JSON, padded with spaces to a multiple of 8 bytes. Throws InputError naming
 /// `file` for what the reader would refuse.

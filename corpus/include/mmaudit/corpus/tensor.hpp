@@ -34,7 +34,8 @@ enum class DType : std::uint8_t {
   f64,
   f8_e4m3,
   f8_e5m2,
-  boolean
+  boolean,
+  f8_e8m0  ///< scales, never numbers of an audit
 };
 
 /// Most dimensions a tensor may have; numpy's own limit.

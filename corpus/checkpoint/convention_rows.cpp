@@ -1,0 +1,100 @@
+#include "conventions.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+constexpr std::string_view kFp8 = "F8_E4M3 F8_E5M2", kFloats = "F32 BF16 F16", kExponents = "U8 F8_E8M0";
+
+// Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0, gptqmodel 5.0.0, AutoAWQ 0.2.9,
+// AutoFP8 main of 2024-07-22.
+constexpr Convention kConventions[] = {
+    {.name = "fp8-deepseek", .title = "FP8 in blocks of DeepSeek-V3 and of transformers", .methods = "fp8",
+     .codes = ".weight", .code_types = kFp8, .scales = ".weight_scale_inv", .scale_types = "F32 BF16 F8_E8M0",
+     .inputs = ".activation_scale", .block_n = 0, .dequantization = Dequantization::to_model,
+     .recipe = "fp8-1x128-transformers", .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
+     .source = "transformers integrations/finegrained_fp8.py, Fp8Dequantize._dequantize_one; "
+               "deepseek-ai/DeepSeek-V3 inference/kernel.py, weight_dequant"},
+    {.name = "fp8-compressed-tensors", .title = "FP8 of compressed-tensors",
+     .methods = "compressed-tensors fbgemm_fp8", .codes = ".weight", .code_types = kFp8,
+     .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale", .block_n = 0,
+     .dequantization = Dequantization::to_scale, .recipe = "fp8-1x128-transformers",
+     .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
+     .source = "compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize"},
+    {.name = "fp8-autofp8", .title = "FP8 of AutoFP8", .methods = "fp8", .codes = ".weight", .code_types = kFp8,
+     .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale .act_scale", .block_n = 0,
+     .dequantization = Dequantization::to_model, .recipe = "fp8-1x128-transformers",
+     .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
+     .source = "neuralmagic/AutoFP8 auto_fp8/quantize.py, fp8_gemm without FP8 units"},
+    {.name = "fp8-modelopt", .title = "FP8 of ModelOpt", .methods = "modelopt", .codes = ".weight",
+     .code_types = kFp8, .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale",
+     .block_n = 0, .dequantization = Dequantization::scale_to_model, .recipe = "fp8-1x128-transformers",
+     .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
+     .source = "modelopt torch/quantization/qtensor/fp8_tensor.py, FP8QTensor.dequantize"},
+    {.name = "mxfp8", .title = "MXFP8 of compressed-tensors and ModelOpt",
+     .methods = "compressed-tensors modelopt fp8", .codes = ".weight", .code_types = kFp8,
+     .scales = ".weight_scale", .scale_types = kExponents, .block_k = 32,
+     .dequantization = Dequantization::to_model, .recipe = "mxfp8-modelopt",
+     .source = "compressed_tensors compressors/mxfp8/base.py and compressors/mx_utils.py, decompress_mx_scale; "
+               "modelopt torch/quantization/qtensor/mxfp8_tensor.py, MXFP8QTensor.dequantize"},
+    {.name = "nvfp4-modelopt", .title = "NVFP4 of ModelOpt", .methods = "modelopt", .codes = ".weight",
+     .code_types = "U8", .scales = ".weight_scale", .scale_types = "F8_E4M3", .factor = ".weight_scale_2",
+     .inputs = ".input_scale", .order = CodeOrder::nibbles, .element = Format::e2m1, .block_k = 16,
+     .dequantization = Dequantization::to_model, .recipe = "nvfp4-modelopt",
+     .source = "modelopt torch/quantization/qtensor/nvfp4_tensor.py, NVFP4QTensor.dequantize"},
+    {.name = "nvfp4-compressed-tensors", .title = "NVFP4 of compressed-tensors", .methods = "compressed-tensors",
+     .codes = ".weight_packed", .code_types = "U8", .scales = ".weight_scale", .scale_types = "F8_E4M3",
+     .factor = ".weight_global_scale", .inputs = ".input_global_scale", .order = CodeOrder::nibbles,
+     .element = Format::e2m1, .block_k = 16, .divides = true, .dequantization = Dequantization::to_model,
+     .recipe = "nvfp4-compressed-tensors",
+     .source = "compressed_tensors compressors/nvfp4/base.py, NVFP4PackedCompressor.decompress; "
+               "quantization/lifecycle/forward_helpers.py, _dequantize: scale / global_scale"},
+    {.name = "mxfp4-compressed-tensors", .title = "MXFP4 of compressed-tensors", .methods = "compressed-tensors",
+     .codes = ".weight_packed", .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents,
+     .order = CodeOrder::nibbles, .element = Format::e2m1, .block_k = 32,
+     .dequantization = Dequantization::to_model, .recipe = "mxfp4-compressed-tensors",
+     .source = "compressed_tensors compressors/mxfp4/base.py, MXFP4PackedCompressor"},
+    {.name = "mxfp4-modelopt", .title = "MXFP4 of ModelOpt", .methods = "modelopt", .codes = ".weight",
+     .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents, .order = CodeOrder::nibbles,
+     .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model, .recipe = "mxfp4",
+     .source = "modelopt torch/quantization/qtensor/mxfp4_tensor.py, MXFP4QTensor.dequantize"},
+    {.name = "mxfp4-gpt-oss", .title = "MXFP4 of gpt-oss", .methods = "mxfp4", .codes = "_blocks",
+     .code_types = "U8", .scales = "_scales", .scale_types = kExponents, .order = CodeOrder::nibbles,
+     .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model,
+     .source = "transformers integrations/mxfp4.py, _convert_moe_packed_tensors: low nibbles first; that function "
+               "returns its transpose, (experts, k, n)"},
+    {.name = "int8-compressed-tensors", .title = "INT8 of compressed-tensors", .methods = "compressed-tensors",
+     .codes = ".weight", .code_types = "I8", .scales = ".weight_scale", .scale_types = kFloats,
+     .zeros = ".weight_zero_point", .inputs = ".input_scale", .element = Format::s8,
+     .dequantization = Dequantization::to_scale, .tensor_recipe = "int8-w8a8", .row_recipe = "int8-w8a8",
+     .source = "compressed_tensors compressors/naive_quantized/base.py, IntQuantizationCompressor"},
+    {.name = "int-pack-quantized", .title = "INT4 and INT8 weights of compressed-tensors",
+     .methods = "compressed-tensors", .codes = ".weight_packed", .code_types = "I32", .scales = ".weight_scale",
+     .scale_types = kFloats, .zeros = ".weight_zero_point", .groups = ".weight_g_idx", .shape = ".weight_shape",
+     .order = CodeOrder::words, .dequantization = Dequantization::to_scale,
+     .source = "compressed_tensors compressors/pack_quantized/helpers.py, unpack_from_int32"},
+    {.name = "gptq", .title = "GPTQ", .methods = "gptq", .codes = ".qweight", .code_types = "I32",
+     .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .groups = ".g_idx",
+     .order = CodeOrder::gptq, .zero_added = 1, .dequantization = Dequantization::to_scale,
+     .source = "AutoGPTQ auto_gptq/nn_modules/qlinear/qlinear_cuda.py, QuantLinear.forward: zeros + 1, within "
+               "the bits"},
+    {.name = "gptq-v2", .title = "GPTQ, format gptq_v2", .methods = "gptq_v2", .codes = ".qweight",
+     .code_types = "I32", .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .groups = ".g_idx",
+     .order = CodeOrder::gptq, .dequantization = Dequantization::to_scale,
+     .source = "gptqmodel utils/model.py, convert_gptq_v1_to_v2_format_module"},
+    {.name = "awq", .title = "AWQ", .methods = "awq", .codes = ".qweight", .code_types = "I32",
+     .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .order = CodeOrder::awq,
+     .dequantization = Dequantization::to_scale,
+     .source = "AutoAWQ awq/utils/packing_utils.py, AWQ_ORDER and dequantize_gemm"},
+};
+
+}  // namespace
+
+std::span<const Convention> conventions() { return kConventions; }
+
+const Convention kPlain = {.name = "plain", .title = "numbers without scales", .methods = "",
+                           .codes = ".weight", .code_types = "F32 BF16 F16 F64 F8_E4M3 F8_E5M2"};
+const Convention kGguf = {.name = "gguf", .title = "GGUF", .methods = "", .codes = "", .code_types = "",
+                          .order = CodeOrder::blocks,
+                          .source = "gguf 0.19.0 gguf/quants.py; ggml-org/ggml docs/gguf.md"};
+
+}  // namespace mmaudit::corpus

@@ -1,0 +1,333 @@
+#include "find_layers.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "gguf.hpp"
+#include "input_file.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/names.hpp"
+#include "refuse.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+bool lists(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return !word.empty();
+  }
+  return false;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    out.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Parts of names that say where in a network they stand, by what transformers' modules call them.
+constexpr std::pair<std::string_view, int> kPlaces[] = {
+    {"embed", 0},    {"wte", 0},      {"wpe", 1},       {"encoder", 10}, {"decoder", 11}, {"attn", 20},
+    {"attention", 20}, {"q_proj", 21},  {"query", 21},    {"q_a_proj", 21}, {"k_proj", 22}, {"kv_a", 22},
+    {"key", 22},     {"v_proj", 23},  {"value", 23},    {"o_proj", 24},  {"out_proj", 24}, {"router", 30},
+    {"gate_proj", 41}, {"gate_up", 41}, {"w1", 41},       {"up_proj", 42}, {"w3", 42},      {"down_proj", 43},
+    {"w2", 43},      {"lm_head", 99}, {"score", 99},    {"classifier", 99}};
+
+int place_of(std::string_view part) {
+  constexpr int kUsual = 40;
+  for (const auto& [name, place] : kPlaces)
+    if (part.find(name) != std::string_view::npos) return place;
+  return part == "gate" ? 30 : kUsual;
+}
+
+std::string_view part_at(std::string_view name, std::size_t at) {
+  return name.substr(at, std::min(name.find('.', at), name.size()) - at);
+}
+
+std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+/// Modules whose rows are looked up.
+bool is_embedding(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
+  return last.find("embed") != std::string_view::npos || last.find("embd") != std::string_view::npos ||
+         last == "wte" || last == "wpe" || last == "shared";
+}
+
+}  // namespace
+
+bool goes_before(std::string_view x, std::string_view y) {
+  for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
+    const std::string_view a = part_at(x, i), b = part_at(y, j);
+    if (a != b) {
+      const auto number = [](std::string_view text) {
+        std::uint64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+      };
+      const auto p = number(a), q = number(b);
+      if (p && q && *p != *q) return *p < *q;
+      if (const int c = place_of(a), d = place_of(b); c != d) return c < d;
+      return a < b;
+    }
+    i += a.size() + 1, j += b.size() + 1;
+  }
+  return x.size() < y.size();
+}
+
+std::vector<double> numbers_of(const StoredTensor& tensor) {
+  const Format format = tensor.dtype == DType::f8_e8m0 ? Format::ue8m0 : format_of(tensor.dtype);
+  const std::vector<std::byte> bytes = tensor.file->read(tensor.begin, tensor.bytes);
+  std::vector<double> out(bytes.size() / bytes_of(tensor.dtype));
+  const FastDecode decode(spec_of(format == Format::none ? Format::f64 : format));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = format != Format::none ? decode.at(bytes.data(), i)
+                                    : static_cast<double>(load_word(bytes.data(), bytes_of(tensor.dtype), i));
+  return out;
+}
+
+std::uint64_t element_bits(const CheckpointLayer& layer) {
+  return layer.format == Format::s4 || layer.format == Format::u4 ? 4 : 8;
+}
+
+Format LayerFinder::model_type() const {
+  for (const char* key : {"dtype", "torch_dtype"})
+    for (const Json* in : {&config, config.find("text_config")})
+      if (in != nullptr && in->contains(key) && in->at(key).is_string())
+        for (const NamedFormat& row : kFormats)
+          if (!row.names.torch.empty() && row.names.torch == in->at(key).get<std::string>()) return row.spec.id;
+  return Format::bf16;
+}
+
+std::string LayerFinder::activations(const CheckpointLayer& layer) const {
+  if (layer.input_scale) return "static";
+  if (layer.recipe.empty()) return "none";
+  const auto text = [&](const char* key) {
+    const Json* found = quantization.find(key);
+    return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (text("quant_algo").find("A16") != std::string::npos) return "none";
+  if (const Json* groups = quantization.find("config_groups"); groups != nullptr && groups->is_object()) {
+    const auto keeps = [](const auto& group) {
+      const Json* input = group.value.find("input_activations");
+      return input == nullptr || input->is_null();
+    };
+    if (!groups->empty() && std::all_of(groups->items().begin(), groups->items().end(), keeps)) return "none";
+  }
+  return "dynamic";
+}
+
+/// The blocks that the shape of the scales makes.
+std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) const {
+  std::vector<std::uint64_t> shape = layer.scale->shape;
+  const bool wide = row.order == CodeOrder::gptq || row.order == CodeOrder::awq;  // (groups, N)
+  const auto wrong = [&](const std::string& allowed) {
+    return refusal("shape of {}: found {}, allowed: {}", layer.scale->name, to_string(layer.scale->shape), allowed);
+  };
+  if (layer.experts > 1 && !shape.empty() && shape.front() == layer.experts) shape.erase(shape.begin());
+  else if (layer.experts > 1) return wrong("one matrix per expert");
+  while (shape.size() > 2 && shape.back() == 1) shape.pop_back();
+  if (shape.size() > 2) return wrong("at most two dimensions");
+  if (shape.size() == 1 && shape[0] != 1 && shape[0] != layer.n) return wrong("one, or one per row");
+  layer.scale_rows = shape.empty() ? 1 : shape[0];
+  layer.scale_columns = shape.size() < 2 ? 1 : shape[1];
+  if (wide) std::swap(layer.scale_rows, layer.scale_columns);
+  if (layer.scale_rows == 0 || layer.scale_columns == 0) return wrong("no zero");
+  layer.block_n = layer.scale_rows == 1 ? layer.n : layer.scale_rows == layer.n ? 1 : 0;
+  layer.block_k = row.block_k != 0 ? row.block_k : layer.scale_columns == 1 ? layer.k : 0;
+  const auto asked = [&](std::size_t axis) -> std::uint64_t {
+    constexpr std::uint64_t kUsual = 128;  // DeepSeek-V3 config.json, weight_block_size
+    const Json* found = quantization.find("weight_block_size");
+    if (found == nullptr || !found->is_array() || found->size() != 2) return kUsual;
+    const Json& one = found->at(axis);
+    return one.is_number_unsigned() && one.get<std::uint64_t>() != 0 ? one.get<std::uint64_t>() : kUsual;
+  };
+  if (layer.block_n == 0) layer.block_n = row.block_n == 0 ? asked(0) : row.block_n;
+  if (layer.block_k == 0)
+    layer.block_k = row.block_n == 0 && layer.scale_rows != layer.n ? asked(1) : rounded_up(layer.k, layer.scale_columns);
+  const std::uint64_t rows = rounded_up(layer.n, layer.block_n), columns = rounded_up(layer.k, layer.block_k);
+  if (rows != layer.scale_rows || columns != layer.scale_columns)
+    return wrong("(" + std::to_string(rows) + ", " + std::to_string(columns) + ") for blocks of " +
+                 std::to_string(layer.block_n) + " x " + std::to_string(layer.block_k));
+  return {};
+}
+
+std::string LayerFinder::fill(const Convention& row, const Named& named, const std::string& name,
+                              const StoredTensor& codes, CheckpointLayer& layer) const {
+  const auto at = [&](std::string_view end) -> const StoredTensor* {
+    const auto found = end.empty() ? named.end() : named.find(name + std::string(end));
+    return found == named.end() ? nullptr : found->second;
+  };
+  layer.name = name, layer.convention = &row, layer.codes = &codes;
+  layer.scale = at(row.scales), layer.factor = at(row.factor), layer.zero = at(row.zeros), layer.group = at(row.groups);
+  if (layer.scale == nullptr || !lists(row.scale_types, safetensors_name(layer.scale->dtype)))
+    return refusal("{}: found {}, allowed: {}", name + std::string(row.scales),
+                   layer.scale == nullptr ? "none" : std::string(safetensors_name(layer.scale->dtype)), row.scale_types);
+  if (!row.factor.empty() && layer.factor == nullptr)
+    return refusal("{}: found none, allowed: F32", name + std::string(row.factor));
+  std::vector<std::uint64_t> shape = codes.shape;
+  if (shape.size() == 4 && row.order == CodeOrder::nibbles) shape[2] *= shape[3], shape.pop_back();
+  const auto wrong = [&](std::string_view allowed) {
+    return refusal("shape of {}: found {}, allowed: {}", codes.name, to_string(codes.shape), allowed);
+  };
+  if (shape.size() == 3) layer.experts = shape.front(), shape.erase(shape.begin());
+  if (shape.size() != 2 || shape[0] == 0 || shape[1] == 0 || layer.experts == 0) return wrong("a matrix, or one per expert");
+  layer.n = shape[0], layer.k = shape[1];
+  layer.format = row.element == Format::none ? format_of(codes.dtype) : row.element;
+  const std::uint64_t kWord = 32, bits = row.order == CodeOrder::elements ? 0 : 4;
+  std::uint64_t of_zeros = bits;
+  if (row.order == CodeOrder::nibbles) layer.k *= 2;
+  if (row.order == CodeOrder::words) {
+    const StoredTensor* of = at(row.shape);
+    if (of == nullptr || of->shape.size() != 1 || of->shape[0] < 2) return refusal("{}: found none, allowed: (n, k)", name + std::string(row.shape));
+    const std::vector<double> said = numbers_of(*of);
+    const double k = said.back();
+    if (!(k >= 1 && k <= 1e15)) return refusal("{}: found {}, allowed: (n, k)", of->name, k);
+    layer.k = static_cast<std::uint64_t>(k);
+    of_zeros = layer.k > shape[1] * 4 ? 4 : 8;
+    if (shape[1] != rounded_up(layer.k * of_zeros, kWord)) return wrong("k / 8 words for elements of 4 bits, k / 4 of 8");
+  }
+  if (row.order == CodeOrder::gptq || row.order == CodeOrder::awq) {
+    const bool along_k = row.order == CodeOrder::gptq;
+    if (layer.scale->shape.size() != 2 || layer.zero == nullptr || layer.zero->shape.size() != 2 || layer.experts != 1)
+      return wrong("with scales and zeros of two dimensions");
+    layer.n = layer.scale->shape[1];
+    of_zeros = layer.zero->shape[1] * kWord / std::max<std::uint64_t>(layer.n, 1);
+    if ((of_zeros != 4 && of_zeros != 8) || (along_k ? layer.n : shape[1] * kWord / of_zeros) != (along_k ? shape[1] : layer.n))
+      return wrong(along_k ? "(k bits / 32, n) with 4 or 8 bits" : "(k, n bits / 32) with 4 or 8 bits");
+    layer.k = along_k ? shape[0] * kWord / of_zeros : shape[0];
+    if (layer.zero->shape[0] != layer.scale->shape[0]) return wrong("as many rows of zeros as of scales");
+  }
+  if (bits != 0 && row.element == Format::none) {
+    const bool sign = row.order == CodeOrder::words;
+    layer.format = of_zeros == 4 ? (sign ? Format::s4 : Format::u4) : sign ? Format::s8 : Format::u8;
+  }
+  layer.zeros = layer.zero != nullptr, layer.factors = layer.factor != nullptr, layer.groups = layer.group != nullptr;
+  if (layer.factors && layer.factor->shape.size() > 2) return wrong("with one factor per expert");
+  if (layer.factors && element_count(layer.factor->shape) != layer.experts) return wrong("with one factor per expert");
+  if (layer.groups && (element_count(layer.group->shape) != layer.k || layer.group->dtype != DType::i32))
+    return refusal("{}: found {}, allowed: k of I32", layer.group->name, to_string(layer.group->shape));
+  if (std::string why = grid(row, layer); !why.empty()) return why;
+  if (layer.zeros && row.order == CodeOrder::elements &&
+      (layer.zero->dtype != DType::i8 || element_count(layer.zero->shape) != element_count(layer.scale->shape)))
+    return refusal("{}: found {}, allowed: as many of I8 as scales", layer.zero->name, to_string(layer.zero->shape));
+  if (layer.zeros && row.order == CodeOrder::words &&
+      (layer.zero->dtype != DType::i32 || layer.experts != 1 ||
+       element_count(layer.zero->shape) != rounded_up(layer.n * of_zeros, kWord) * layer.scale_columns))
+    return refusal("{}: found {}, allowed: n bits / 32 words of I32 per column of scales", layer.zero->name, to_string(layer.zero->shape));
+  const bool as_stored = row.order == CodeOrder::elements || row.order == CodeOrder::nibbles;
+  const DType type = layer.scale->dtype;
+  layer.scale_format = type == DType::u8 || type == DType::f8_e8m0 ? Format::ue8m0
+                       : type == DType::f8_e4m3 && as_stored       ? Format::e4m3
+                                                                   : Format::f32;
+  layer.dequantized = row.dequantization == Dequantization::to_scale ? format_of(type) : model_type();
+  finish(row, named, layer);
+  return {};
+}
+
+void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLayer& layer) const {
+  for (const std::string_view end : {row.codes, row.scales, row.factor, row.zeros, row.groups, row.shape})
+    if (const auto found = end.empty() ? named.end() : named.find(layer.name + std::string(end)); found != named.end()) {
+      layer.tensors.push_back(found->first);
+      layer.bytes += found->second->bytes;
+    }
+  const bool one = layer.scale_rows == 1 && layer.scale_columns == 1;
+  layer.recipe = one ? row.tensor_recipe.empty() ? row.recipe : row.tensor_recipe
+                     : layer.scale_columns == 1 && !row.row_recipe.empty() ? row.row_recipe : row.recipe;
+  for (const std::string& end : words_of(row.inputs))
+    if (const auto found = named.find(layer.name + end); found != named.end()) {
+      layer.tensors.push_back(found->first);
+      layer.bytes += found->second->bytes;
+      const std::vector<double> all = format_of(found->second->dtype) == Format::none || found->second->bytes > 65536
+                                          ? std::vector<double>{}
+                                          : numbers_of(*found->second);
+      if (all.empty()) continue;
+      const double scale = *std::max_element(all.begin(), all.end());
+      layer.input_scale = row.divides ? 1 / scale : scale;
+    }
+  layer.activations = activations(layer);
+  if (layer.activations == "none") layer.recipe.clear();
+  layer.product = !is_embedding(layer.name);
+}
+
+void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& layers, std::vector<OtherTensor>& others) const {
+  Named named;
+  for (const auto& tensor : tensors) named.emplace(tensor->name, tensor.get());
+  std::set<std::string, std::less<>> taken;
+  std::map<std::string, std::string, std::less<>> refused;
+  const auto take = [&](CheckpointLayer& layer) {
+    for (const std::string& each : layer.tensors) taken.insert(each);
+    layers.push_back(std::move(layer));
+  };
+  for (const auto& [full, tensor] : named) {
+    if (taken.contains(full)) continue;
+    std::vector<CheckpointLayer> fitting;
+    bool said = false;
+    for (const Convention& row : conventions()) {
+      if (!full.ends_with(row.codes) || !lists(row.code_types, safetensors_name(tensor->dtype)) || tensor->ggml_type != 0) continue;
+      if (!convention.empty() && convention != row.name) continue;
+      const std::string name = full.substr(0, full.size() - row.codes.size());
+      if (!named.contains(name + std::string(row.scales))) continue;
+      CheckpointLayer layer;
+      if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
+        refused.emplace(full, std::move(why));
+      } else {
+        const bool by_config = lists(row.methods, method);
+        if (by_config && !said) fitting.clear();
+        if (by_config || !said) fitting.push_back(std::move(layer));
+        said = said || by_config;
+      }
+    }
+    if (fitting.size() > 1) {
+      std::vector<std::string> names;
+      for (const CheckpointLayer& each : fitting) names.emplace_back(each.convention->name);
+      refuse("{}: convention of {}: found {}, allowed: one of them by --convention NAME", label, in_quotes(full), names);
+    }
+    if (!fitting.empty()) {
+      refused.erase(full);
+      take(fitting.front());
+      continue;
+    }
+    const GgmlType* blocks = tensor->ggml_type != 0 ? find_ggml_type(tensor->ggml_type) : nullptr;
+    CheckpointLayer layer;
+    layer.format = blocks != nullptr ? blocks->element : format_of(tensor->dtype);
+    const bool one_byte = blocks == nullptr && bytes_of(tensor->dtype) == 1;  // codes without their scales
+    if ((tensor->shape.size() != 2 && tensor->shape.size() != 3) || layer.format == Format::none || refused.contains(full) ||
+        element_count(tensor->shape) == 0 || (one_byte && !method.empty()))
+      continue;
+    layer.convention = blocks != nullptr && blocks->per_scale != 0 ? &kGguf : &kPlain;
+    layer.name = full.ends_with(".weight") ? full.substr(0, full.size() - 7) : full;
+    const bool gguf = tensor->ggml_type != 0 || config.contains("general.architecture");
+    if (gguf) layer.name = module_name_of_gguf(layer.name);
+    layer.codes = tensor, layer.experts = tensor->shape.size() == 3 ? tensor->shape[0] : 1;
+    layer.n = tensor->shape[tensor->shape.size() - 2], layer.k = tensor->shape.back();
+    layer.dequantized = blocks != nullptr ? Format::f32 : layer.format;
+    layer.activations = "none";
+    if (layer.convention == &kGguf) {
+      layer.scale_format = blocks->scale, layer.offsets = blocks->offsets;
+      layer.block_n = 1, layer.block_k = blocks->per_scale;
+      layer.scale_rows = layer.n, layer.scale_columns = layer.k / blocks->per_scale;
+    }
+    layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = !is_embedding(layer.name);
+    take(layer);
+  }
+  for (const auto& [full, tensor] : named) {
+    if (taken.contains(full)) continue;
+    const auto why = refused.find(full);
+    const bool unknown = tensor->shape.size() >= 2 && format_of(tensor->dtype) == Format::none && tensor->ggml_type == 0;
+    others.push_back({tensor, full, why != refused.end() ? why->second
+                                    : unknown ? refusal("convention: found {} {} that none knows, allowed: {}",
+                                                        tensor->type(), to_string(tensor->shape), names_of(conventions()))
+                                              : ""});
+  }
+  std::sort(layers.begin(), layers.end(), [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
+}
+
+}  // namespace mmaudit::corpus

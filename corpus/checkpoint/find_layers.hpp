@@ -1,0 +1,43 @@
+#pragma once
+// Which tensors make a layer, and by which convention.
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conventions.hpp"
+
+namespace mmaudit::corpus {
+
+struct LayerFinder {
+  std::string method;  ///< of the config
+  const Json &config, &quantization;
+  std::string_view convention;  ///< asked for
+  std::string_view label;
+
+  using Tensors = std::vector<std::unique_ptr<StoredTensor>>;
+  /// Layers in network order; what belongs to none goes to `others`.
+  void find(const Tensors& tensors, std::vector<CheckpointLayer>& layers, std::vector<OtherTensor>& others) const;
+
+ private:
+  using Named = std::map<std::string, const StoredTensor*, std::less<>>;
+  /// "" and the layer, or why these tensors are none by this row.
+  std::string fill(const Convention& row, const Named& named, const std::string& name, const StoredTensor& codes,
+                   CheckpointLayer& layer) const;
+  std::string grid(const Convention& row, CheckpointLayer& layer) const;
+  void finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
+  [[nodiscard]] std::string activations(const CheckpointLayer& layer) const;
+  [[nodiscard]] Format model_type() const;
+};
+
+/// Before or behind another layer in the network.
+bool goes_before(std::string_view x, std::string_view y);
+
+/// The bits of an integer element of a row that keeps words: 4 or 8.
+std::uint64_t element_bits(const CheckpointLayer& layer);
+
+/// Numbers of a small tensor. Errors: InputError where they are none.
+std::vector<double> numbers_of(const StoredTensor& tensor);
+
+}  // namespace mmaudit::corpus
