@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "num_key_value_heads": 4, "vocab_size": 96, "max_position_embeddings": 64}
+         "num_key_value_heads": 4, "head_dim": 64, "vocab_size": 96, "max_position_embeddings": 64}
 TOKENS = torch.arange(48).reshape(2, 24) * 7 % 96
 
 
@@ -223,6 +223,8 @@ def write_gguf(path, kinds, n=64, k=512):
         except NotImplementedError:
             size, bytes_ = gguf.GGML_QUANT_SIZES[what]
             data = draw.integers(0, 256, (n, k // size * bytes_), dtype=np.uint8)
+            if kind == "NVFP4":  # its scales have no sign
+                data.reshape(n, -1, bytes_)[..., :4] &= 0x7F
         again[name] = gguf.quants.dequantize(data, what)
         writer.add_tensor(name, data, raw_dtype=what)
     writer.write_header_to_file()
