@@ -11,13 +11,14 @@ from ._callable import probe, reveal
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
+from ._model import Model, model
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
 from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
+    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "Result", "Tolerance", "Trace", "architectures",
     "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "gemm", "instructions", "law", "list",
-    "load", "matmul", "probe", "reveal", "tolerance", "within",
+    "load", "matmul", "model", "probe", "reveal", "tolerance", "within",
 ]
