@@ -209,6 +209,9 @@ Json Checkpoint::json() const {
 
 std::vector<std::string> convention_names() { return names_of(conventions()); }
 
+bool CheckpointLayer::divides() const { return convention->divides; }
+std::string_view CheckpointLayer::convention_name() const { return convention->name; }
+
 std::string CheckpointLayer::meaning() const {
   const bool plain = scale_format == Format::none && convention == &kPlain;
   if (!product) return "looked up";

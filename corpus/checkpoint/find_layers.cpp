@@ -203,7 +203,8 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
     if ((of_zeros != 4 && of_zeros != 8) || (along_k ? layer.n : shape[1] * kWord / of_zeros) != (along_k ? shape[1] : layer.n))
       return wrong(along_k ? "(k bits / 32, n) with 4 or 8 bits" : "(k, n bits / 32) with 4 or 8 bits");
     layer.k = along_k ? shape[0] * kWord / of_zeros : shape[0];
-    if (layer.zero->shape[0] != layer.scale->shape[0]) return wrong("as many rows of zeros as of scales");
+    if (layer.zero->shape[0] != layer.scale->shape[0] || layer.zero->shape[1] != rounded_up(layer.n * of_zeros, kWord))
+      return wrong("as many zeros as scales");
   }
   if (bits != 0 && row.element == Format::none) {
     const bool sign = row.order == CodeOrder::words;

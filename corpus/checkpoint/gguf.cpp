@@ -199,9 +199,9 @@ GgufHeader read_gguf_header(const RawFile& file) {
   const std::uint64_t version = from.number(4);
   if (version != 2 && version != 3) refuse("{}: version: found {}, allowed: 2, 3", file.label(), version);
   const std::uint64_t tensors = from.number(8), keys = from.number(8);
-  constexpr std::uint64_t kMost = 1'000'000;
-  if (tensors > kMost || keys > kMost)
-    refuse("{}: counts: found {} tensors and {} keys, allowed: at most {}", file.label(), tensors, keys, kMost);
+  constexpr std::uint64_t kMost = 1'000'000, kMostKeys = 4096;
+  if (tensors > kMost || keys > kMostKeys)
+    refuse("{}: counts: found {} tensors and {} keys, allowed: at most {} and {}", file.label(), tensors, keys, kMost, kMostKeys);
   GgufHeader out;
   std::set<std::string> names;
   std::vector<std::pair<std::string, Json>> kept;

@@ -49,34 +49,36 @@ Tensor load_only_tensor(const std::filesystem::path& path) {
   return read_safetensors_tensor(path, header.tensors.front().name);
 }
 
-/// A tensor by the index of a checkpoint: the refusal says which file has it.
-[[noreturn]] void refuse_index(const std::string& spec, std::size_t end) {
-  const std::filesystem::path index = spec.substr(0, end);
-  const std::string name = spec.size() > end ? spec.substr(end + 1) : "";
+/// A tensor by the index of a checkpoint as one of the file that has it; other names as they are.
+std::string by_file(const std::string& spec) {
+  const std::size_t at = spec.find(kIndex);
+  if (at == std::string::npos) return spec;
+  const std::filesystem::path index = spec.substr(0, at + kIndex.size());
+  const std::string name = spec.size() > index.native().size() ? spec.substr(index.native().size() + 1) : "";
   const Json read = parse_bounded(text_of_file(index), label_of(index), "the index of a checkpoint");
   const Json* files = read.find("weight_map");
   const Json* file = files == nullptr ? nullptr : files->find(name);
+  if (file != nullptr && file->is_string() && std::filesystem::path(file->get<std::string>()).filename() == file->get<std::string>())
+    return (index.parent_path() / file->get<std::string>()).native() + ":" + name;
   std::vector<std::string_view> names;
   if (files != nullptr && files->is_object())
     for (const auto& [tensor, where] : files->items()) names.emplace_back(tensor);
-  if (file != nullptr && file->is_string())
-    refuse("{}: found the index of a checkpoint, allowed: the file that has {}, {}", label_of(index),
-           printable(name, name.size()),
-           label_of(index.parent_path() / file->get<std::string>()) + ":" + name);
   refuse("{}: tensor: found {}, allowed: {}", label_of(index), name.empty() ? "no name" : printable(name),
          name.empty() ? list_names(names) : names_near(name, names));
 }
 
 }  // namespace
 
-std::string file_of(const std::string& spec) {
+std::string file_of(const std::string& given) {
+  const std::string spec = by_file(given);
   for (const std::string_view extension : kBeforeColon)
     if (const std::size_t at = spec.find(std::string(extension) + ':'); at != std::string::npos)
       return spec.substr(0, at + extension.size());
   return spec;
 }
 
-Tensor load_tensor(const std::string& spec) {
+Tensor load_tensor(const std::string& given) {
+  const std::string spec = by_file(given);
   if (const std::string file = file_of(spec); file.size() != spec.size()) {
     const std::string name = spec.substr(file.size() + 1);
     const bool npy = file.ends_with(kNpy);
@@ -93,15 +95,13 @@ Tensor load_tensor(const std::string& spec) {
   const std::filesystem::path path = spec;
   if (path.extension() == kNpy) return read_npy(path);
   if (path.extension() == kSafetensors) return load_only_tensor(path);
-  if (const std::size_t at = spec.find(kIndex); at != std::string::npos)
-    refuse_index(spec, at + kIndex.size());
   refuse("{}: extension: found {}, allowed: .npy or .safetensors, with :NAME for one tensor of several",
          label_of(path), found_extension(path));
 }
 
-std::uint64_t tensor_bytes(const std::string& spec) {
-  const std::string file = file_of(spec);
+std::uint64_t tensor_bytes(const std::string& given) {
   try {
+    const std::string spec = by_file(given), file = file_of(spec);
     if (std::filesystem::path(file).extension() == kSafetensors) {
       const std::string name = file.size() == spec.size() ? "" : spec.substr(file.size() + 1);
       for (const TensorInfo& tensor : read_safetensors_header(file).tensors)

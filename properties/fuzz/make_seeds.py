@@ -114,6 +114,35 @@ plain = {
 }
 for name, content in plain.items():
     seed("safetensors", name, b"\0" + content)
+    if name.startswith("good") or name in ("broken_beside_good", "size"):
+        seed("checkpoint", "one_" + name, b"\1" + content)
+
+
+def gguf(type_=8, shape=(32, 2), data=bytes(range(1, 69)), offset=0, tensors=1, keys=1, value=struct.pack("<IQ", 8, 5) + b"llama"):
+    head = b"GGUF" + struct.pack("<IQQ", 3, tensors, keys) + struct.pack("<Q", 20) + b"general.architecture" + value
+    head += struct.pack("<Q", 19) + b"blk.0.attn_q.weight" + struct.pack("<I", len(shape))
+    head += struct.pack(f"<{len(shape)}QIQ", *shape, type_, offset)
+    return b"\0" + head + bytes(-len(head) % 32) + data
+
+
+seed("checkpoint", "gguf_good", gguf())
+for type_, k, size in ((2, 32, 36), (12, 256, 288), (14, 256, 420), (39, 32, 34), (40, 64, 72), (30, 1, 4)):
+    seed("checkpoint", f"gguf_type_{type_}", gguf(type_, (k, 2), bytes(i * 7 % 128 for i in range(size))))
+seed("checkpoint", "gguf_no_type", gguf(11))
+seed("checkpoint", "gguf_shape", gguf(8, (2**63, 2**63)))
+seed("checkpoint", "gguf_offset", gguf(8, (32, 2), offset=2**64 - 32))
+seed("checkpoint", "gguf_counts", gguf(tensors=2**60))
+seed("checkpoint", "gguf_text", gguf(value=struct.pack("<IQ", 8, 2**60)))
+seed("checkpoint", "gguf_list", gguf(value=struct.pack("<IIQ", 9, 4, 2**62)))
+seed("checkpoint", "gguf_lists", gguf(value=struct.pack("<IIQ", 9, 9, 2**62) * 6))
+seed("checkpoint", "gguf_cut", gguf()[:60])
+for name, text in {"good": '{"dtype":"bfloat16","quantization_config":{"quant_method":"fp8","weight_block_size":[128,128]}}',
+                   "deep": "[" * 40 + "]" * 40, "blocks": '{"quantization_config":{"weight_block_size":[1,0]}}',
+                   "types": '{"dtype":7,"text_config":[],"quantization_config":{"quant_method":{},"config_groups":{"a":3}}}'}.items():
+    seed("checkpoint", "config_" + name, b"\2" + text.encode())
+for name, text in {"good": '{"weight_map":{"a.weight":"model.safetensors","b":"model.safetensors"}}', "none": "{}", "list": "[]",
+                   "outside": '{"weight_map":{"a":"../x.safetensors"}}', "number": '{"weight_map":{"a":1}}'}.items():
+    seed("checkpoint", "index_" + name, b"\3" + text.encode())
 seed("safetensors", "packed_good", b"\2" + good)
 seed("safetensors", "packed_cut", b"\2" + good[:-3])
 seed("safetensors", "frame_good", b"\1" + frame(good))

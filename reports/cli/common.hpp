@@ -110,6 +110,7 @@ void add_convert(Command& app);
 void add_pack(Command& convert);
 void add_probe(Command& app);
 void add_matmul(Command& app);
+void add_model(Command& app);
 void add_gemm(Command& app);
 void add_gemm_reveal(Command& gemm);
 void add_tcgen05(Command& app);

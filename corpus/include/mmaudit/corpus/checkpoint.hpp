@@ -52,6 +52,9 @@ struct CheckpointLayer {
   [[nodiscard]] std::uint64_t rows() const { return experts * n; }
   /// "w4a4 nvfp4-modelopt", "w4a16", "bf16": what it means on a GPU.
   [[nodiscard]] std::string meaning() const;
+  /// Whether the factor divides the scale.
+  [[nodiscard]] bool divides() const;
+  [[nodiscard]] std::string_view convention_name() const;
 };
 
 /// Some rows of a layer as they lie in the file: nothing is rounded.

@@ -1,0 +1,65 @@
+// The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, or the config or the index
+// of a folder that has one good file.
+#include <algorithm>
+#include <fstream>
+
+#include "mmaudit/corpus/checkpoint.hpp"
+#include "support.hpp"
+
+namespace mmaudit::fuzz {
+namespace {
+
+void read_all(const std::filesystem::path& path) {
+  accepted([&] {
+    const corpus::Checkpoint checkpoint(path);
+    static_cast<void>(checkpoint.json().dump());
+    for (const corpus::CheckpointLayer& layer : checkpoint.layers()) {
+      const std::uint64_t rows = std::min<std::uint64_t>(layer.rows(), 3);
+      if (layer.k > (std::uint64_t{1} << 16) || layer.scale_columns > (std::uint64_t{1} << 16)) continue;
+      accepted([&] {
+        const corpus::CheckpointRows last = checkpoint.rows(layer, layer.rows() - rows, rows);
+        if (corpus::dequantized(layer, last).size() != rows * layer.k) fail("rows that are not whole");
+      });
+    }
+  });
+}
+
+/// A folder with a file of FP8 blocks beside what the input is.
+class Folder {
+ public:
+  Folder() : file_("model.safetensors") {
+    std::string header = R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]},"a.weight_scale_inv":)"
+                         R"({"dtype":"F32","shape":[1,1],"data_offsets":[8,12]}})";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    std::string bytes(8, '\0');
+    bytes[0] = static_cast<char>(header.size());
+    folder_ = file_.holding(bytes + header + std::string(12, '\x3A')).parent_path();
+  }
+  void holding(const std::string& name, std::string_view text) {
+    for (const char* other : {"config.json", "model.safetensors.index.json"}) std::filesystem::remove(folder_ / other);
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    read_all(folder_);
+    std::filesystem::remove(folder_ / name);
+  }
+
+ private:
+  ScratchFile file_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+}  // namespace mmaudit::fuzz
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace mmaudit::fuzz;
+  static ScratchFile gguf("x.gguf"), alone("x.safetensors");
+  static Folder folder;
+  Bytes bytes(data, size);
+  const unsigned what = bytes.byte() % 4U;
+  if (what == 0) read_all(gguf.holding(bytes.rest()));
+  if (what == 1) read_all(alone.holding(bytes.rest()));
+  if (what == 2) folder.holding("config.json", bytes.text());
+  if (what == 3) folder.holding("model.safetensors.index.json", bytes.text());
+  return 0;
+}
