@@ -150,7 +150,7 @@ def test_gpt_oss(tmp_path):
 # ---- models that transformers loads quantized by itself ---------------------------------------------------------------
 
 def by_transformers(tmp_path, what):
-    if hasattr(what, "__call__"):
+    if callable(what):
         checkpoints.network("llama").save_pretrained(tmp_path)
         config = transformers.TorchAoConfig(what(pytest.importorskip("torchao.quantization")))
         return transformers.AutoModelForCausalLM.from_pretrained(tmp_path, quantization_config=config)

@@ -1,5 +1,6 @@
 """Weights with the codes and scales of a checkpoint, in the place of a parameter of nn.Linear or of experts."""
 import math
+from contextlib import suppress
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -28,18 +29,14 @@ def path_of(layer: Layer, arch: str, plain: str) -> Tuple[str, Optional[str], st
     try:
         return (*how, find_path(arch, *how))
     except ValueError as error:
-        names = [lib.mmaudit_architecture_name(one).decode() for one in range(lib.mmaudit_architecture_count())]
-        some = [one for one in names if _can(one, how)]
-        if arch in some or not some or "can't be computed" not in str(error):
+        if "can't be computed" not in str(error):
             raise
-        raise refused("arch", f"{arch}, which has no instruction for {how[0]} of {layer.name}", listed(some)) from None
-
-
-def _can(arch: str, how: Tuple[str, Optional[str], str]) -> bool:
-    try:
-        return bool(find_path(arch, *how))
-    except ValueError:
-        return False
+    some = []
+    for index in range(lib.mmaudit_architecture_count()):
+        with suppress(ValueError):
+            find_path(lib.mmaudit_architecture_name(index).decode(), *how)
+            some.append(lib.mmaudit_architecture_name(index).decode())
+    raise refused("arch", f"{arch}, which has no instruction for {how[0]} of {layer.name}", listed(some))
 
 
 class Coded(nn.Module):
@@ -135,10 +132,6 @@ class CodedWeight(nn.Module):
     def shape(self) -> torch.Size:
         n, k = sum(one.layer.n for one in self._coded()), self._coded()[0].layer.k
         return torch.Size([k, n] if self.transposed else [n, k])
-
-    @property
-    def device(self) -> torch.device:
-        return self._coded()[0].elements.device
 
     def _coded(self) -> List[Coded]:
         return [one for one in self.parts if isinstance(one, Coded)]

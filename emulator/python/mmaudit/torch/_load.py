@@ -4,7 +4,7 @@ import warnings
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -64,16 +64,12 @@ class _Names:
         return _Place(target, int(found[1]), converter.source_patterns.index(pattern))
 
 
-def _transformers() -> Any:
-    try:
-        return import_module("transformers")
-    except ImportError as error:
-        raise refused("load", f"no transformers ({error})".replace("\n", " "), "transformers", ImportError) from None
-
-
 def _empty(path: Path, dtype: Optional[torch.dtype]) -> Any:
     """The model of config.json, with its buffers and without memory for its parameters."""
-    transformers = _transformers()
+    try:
+        transformers = import_module("transformers")
+    except ImportError as error:
+        raise refused("load", f"no transformers ({error})".replace("\n", " "), "transformers", ImportError) from None
 
     def without(module: nn.Module, name: str, one: Optional[nn.Parameter]) -> Any:
         return None if one is None or one.is_meta else nn.Parameter(one.detach().to("meta"), requires_grad=False)
@@ -119,15 +115,6 @@ def _coded(stored: Stored, index: int, arch: str, model: Any) -> List[Coded]:
     of = [found.get("scales"), found.get("factors")]
     return [Coded(layer, arch, how, found["codes"][expert], *(None if one is None else one[expert] for one in of))
             for expert in range(layer.experts)]
-
-
-def _plain(path: Path, names: _Names, stored: Stored) -> Iterator[Tuple[str, Optional[_Place], Any]]:
-    """Tensors of the files that belong to no quantized layer, each with its place and what reads it."""
-    quantized = stored.tensors()
-    for file in _files(path):
-        with _opened(file) as opened:
-            for name in sorted(set(opened.keys()) - quantized):
-                yield name, names.place(name), opened.get_tensor
 
 
 _Piece = Union[Tensor, List[Coded]]
@@ -207,11 +194,14 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
                 pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model)
             elif layer.quantized:
                 left.append(layer.name)
-        for name, place, read in _plain(folder, names, stored):
-            if place is None:
-                left.append(name)
-            else:
-                pieces.setdefault(place.target, {})[place] = read(name)
+        for file in _files(folder):
+            with _opened(file) as opened:
+                for name in sorted(stored.plain() & set(opened.keys())):
+                    place = names.place(name)
+                    if place is None:
+                        left.append(name)
+                    else:
+                        pieces.setdefault(place.target, {})[place] = opened.get_tensor(name)
     _fill(model, names, pieces)
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""

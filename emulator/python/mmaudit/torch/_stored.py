@@ -59,10 +59,11 @@ class Stored:
         lib.mmaudit_checkpoint_close(self._open)
         self._open = c_void_p()
 
-    def tensors(self) -> Set[str]:
-        """Names of the tensors that quantized layers are made of."""
+    def plain(self) -> Set[str]:
+        """Names of the tensors that belong to no quantized layer."""
         found = json.loads(_library.text_from(lib.mmaudit_checkpoint_describe, self._open))
-        return {one for layer in found["layers"] if layer["convention"] != "plain" for one in layer["tensors"]}
+        return {one["name"] for one in found["others"]} | {
+            one for layer in found["layers"] if layer["convention"] == "plain" for one in layer["tensors"]}
 
     def _read(self, index: int, wanted: Dict[str, Tensor], to: Optional[str] = None) -> Dict[str, Tensor]:
         layer, work = self.layers[index], _library.CheckpointRows()
