@@ -1,4 +1,6 @@
 // Checkpoints for the C interface: one layer at a time, into the caller's arrays.
+#include "mmaudit/mmaudit_checkpoint.h"
+
 #include <limits>
 #include <stdexcept>
 
@@ -74,14 +76,19 @@ void read(const mmaudit_checkpoint* checkpoint, const mmaudit_checkpoint_rows* g
   if (given(work.weights)) {
     require("weights", work.weights, {{"rows", work.rows}, {"k", layer.k}}, to);
     const std::vector<float> weights = corpus::dequantized(layer, rows);
-    cast_elements(weights.data(), spec_of(Format::f32), work.weights.data, to, {}, weights.size(), [](double, std::uint64_t) {});
+    cast_elements(weights.data(), spec_of(Format::f32), work.weights.data, to, {}, weights.size(),
+                  [](double, std::uint64_t) {});
   }
   copy_to("codes", work.codes, rows.codes);
-  if (!given(work.scales) && !given(work.zeros) && !given(work.offsets) && !given(work.factors) && !given(work.groups)) return;
+  if (!given(work.scales) && !given(work.zeros) && !given(work.offsets) && !given(work.factors) &&
+      !given(work.groups))
+    return;
   rows = {};
   const CheckpointRows all = open.rows(layer, 0, layer.rows());
-  if (layer.scale_format == Format::f32) copy_to("scales", work.scales, all.scales);
-  else copy_to("scales", work.scales, all.stored_scales);
+  if (layer.scale_format == Format::f32)
+    copy_to("scales", work.scales, all.scales);
+  else
+    copy_to("scales", work.scales, all.stored_scales);
   copy_to("zeros", work.zeros, all.zeros);
   copy_to("offsets", work.offsets, all.offsets);
   std::vector<float> factors = all.factors;
@@ -95,7 +102,8 @@ void read(const mmaudit_checkpoint* checkpoint, const mmaudit_checkpoint_rows* g
 
 [[noreturn]] void without() {
   throw std::runtime_error(
-      "checkpoint: found a library that was built without fmt and nlohmann_json, allowed: one built where their "
+      "checkpoint: found a library that was built without fmt and nlohmann_json, allowed: one built where "
+      "their "
       "headers are (Debian: libfmt-dev, nlohmann-json3-dev)");
 }
 
@@ -122,9 +130,11 @@ size_t mmaudit_checkpoint_layers(const mmaudit_checkpoint* checkpoint) {
 }
 int mmaudit_checkpoint_describe(const mmaudit_checkpoint* checkpoint, char** json) {
   using namespace mmaudit::capi;
-  return guarded([&] { give_text(json, [&] { return mmaudit::ordered_document(opened(checkpoint).json()); }); });
+  return guarded(
+      [&] { give_text(json, [&] { return mmaudit::ordered_document(opened(checkpoint).json()); }); });
 }
-int mmaudit_checkpoint_layer_at(const mmaudit_checkpoint* checkpoint, size_t index, mmaudit_checkpoint_layer* out) {
+int mmaudit_checkpoint_layer_at(const mmaudit_checkpoint* checkpoint, size_t index,
+                                mmaudit_checkpoint_layer* out) {
   using namespace mmaudit::capi;
   return guarded([&] { give(described(layer_of(checkpoint, index)), out); });
 }
@@ -134,12 +144,20 @@ int mmaudit_checkpoint_read(const mmaudit_checkpoint* checkpoint, const mmaudit_
 
 #else
 
-int mmaudit_checkpoint_open(const char*, const char*, mmaudit_checkpoint**) { return mmaudit::capi::guarded(mmaudit::capi::without); }
+int mmaudit_checkpoint_open(const char*, const char*, mmaudit_checkpoint**) {
+  return mmaudit::capi::guarded(mmaudit::capi::without);
+}
 void mmaudit_checkpoint_close(mmaudit_checkpoint*) {}
 size_t mmaudit_checkpoint_layers(const mmaudit_checkpoint*) { return 0; }
-int mmaudit_checkpoint_describe(const mmaudit_checkpoint*, char**) { return mmaudit::capi::guarded(mmaudit::capi::without); }
-int mmaudit_checkpoint_layer_at(const mmaudit_checkpoint*, size_t, mmaudit_checkpoint_layer*) { return mmaudit::capi::guarded(mmaudit::capi::without); }
-int mmaudit_checkpoint_read(const mmaudit_checkpoint*, const mmaudit_checkpoint_rows*) { return mmaudit::capi::guarded(mmaudit::capi::without); }
+int mmaudit_checkpoint_describe(const mmaudit_checkpoint*, char**) {
+  return mmaudit::capi::guarded(mmaudit::capi::without);
+}
+int mmaudit_checkpoint_layer_at(const mmaudit_checkpoint*, size_t, mmaudit_checkpoint_layer*) {
+  return mmaudit::capi::guarded(mmaudit::capi::without);
+}
+int mmaudit_checkpoint_read(const mmaudit_checkpoint*, const mmaudit_checkpoint_rows*) {
+  return mmaudit::capi::guarded(mmaudit::capi::without);
+}
 
 #endif
 }

@@ -25,7 +25,8 @@ Json json_of_file(const fs::path& path, std::string_view allowed) {
   if (file.size() > kMost)
     refuse("{}: size: found {} bytes, allowed: at most {}", file.label(), file.size(), kMost);
   const std::vector<std::byte> bytes = file.read(0, file.size());
-  Json json = parse_bounded({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.label(), allowed);
+  Json json =
+      parse_bounded({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.label(), allowed);
   if (!json.is_object()) refuse("{}: found {}, allowed: {}", file.label(), json.type_name(), allowed);
   return json;
 }
@@ -52,7 +53,8 @@ std::string StoredTensor::type() const {
 
 Checkpoint::Checkpoint(const fs::path& path, std::string_view convention) : label_(label_of(path)) {
   if (!convention.empty())
-    if (const auto names = convention_names(); std::find(names.begin(), names.end(), convention) == names.end())
+    if (const auto names = convention_names();
+        std::find(names.begin(), names.end(), convention) == names.end())
       refuse("convention: found {}{}, allowed: {}", convention, did_you_mean(convention, names), names);
   std::error_code none;
   if (fs::is_directory(path, none)) {
@@ -101,7 +103,8 @@ void Checkpoint::open_index(const fs::path& index) {
   const Json json = json_of_file(index, "the index of a checkpoint");
   const Json* map = json.find("weight_map");
   if (map == nullptr || !map->is_object())
-    refuse("{}: weight_map: found none, allowed: names of tensors with the files they are in", label_of(index));
+    refuse("{}: weight_map: found none, allowed: names of tensors with the files they are in",
+           label_of(index));
   std::set<std::string> files;
   for (const auto& [name, file] : map->items()) {
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
@@ -114,21 +117,24 @@ void Checkpoint::open_index(const fs::path& index) {
   for (const auto& tensor : tensors_) there.insert(tensor->name);
   for (const OtherTensor& other : others_) there.insert(other.name);
   for (const auto& [name, file] : map->items())
-    if (!there.contains(name)) others_.push_back({nullptr, name, "found in the index, allowed: in its file too"});
+    if (!there.contains(name))
+      others_.push_back({nullptr, name, "found in the index, allowed: in its file too"});
 }
 
 void Checkpoint::open_folder(const fs::path& folder) {
   kind_ = "folder";
   read_config(folder);
   std::vector<fs::path> index = files_of(folder, ".json");
-  std::erase_if(index, [](const fs::path& path) { return !path.native().ends_with(".safetensors.index.json"); });
+  std::erase_if(index,
+                [](const fs::path& path) { return !path.native().ends_with(".safetensors.index.json"); });
   if (index.size() > 1)
     refuse("{}: index: found {}, allowed: one; give the path of the one that is meant", label_, index.size());
   if (!index.empty()) return open_index(index.front());
   std::vector<fs::path> files = files_of(folder, ".safetensors");
   if (files.empty()) files = files_of(folder, ".gguf");
   if (files.empty())
-    refuse("{}: folder: found no *.safetensors and no *.gguf, allowed: a checkpoint with one of them", label_);
+    refuse("{}: folder: found no *.safetensors and no *.gguf, allowed: a checkpoint with one of them",
+           label_);
   for (const fs::path& file : files) open_file(file);
 }
 
@@ -138,7 +144,8 @@ void Checkpoint::read_config(const fs::path& folder) {
   };
   config_ = take("config.json");
   for (const char* key : {"quantization_config", "compression_config"})
-    for (const Json* in : {config_.find("text_config"), std::as_const(config_).find("llm_config"), &std::as_const(config_)})
+    for (const Json* in :
+         {config_.find("text_config"), std::as_const(config_).find("llm_config"), &std::as_const(config_)})
       if (in != nullptr && in->contains(key) && in->at(key).is_object()) quantization_ = in->at(key);
   if (!quantization_.empty()) return;
   const Json modelopt = take("hf_quant_config.json");  // modelopt torch/export/unified_export_hf.py
@@ -156,8 +163,11 @@ std::string Checkpoint::written_by() const {
 }
 
 void Checkpoint::find_layers(std::string_view convention) {
-  const LayerFinder finder{.method = written_by(), .config = config_, .quantization = quantization_,
-                           .convention = convention, .label = label_};
+  const LayerFinder finder{.method = written_by(),
+                           .config = config_,
+                           .quantization = quantization_,
+                           .convention = convention,
+                           .label = label_};
   finder.find(tensors_, layers_, others_);
 }
 
@@ -168,32 +178,36 @@ Json Checkpoint::json() const {
   for (const CheckpointLayer& layer : layers_) {
     if (layer.convention != &kPlain) conventions.insert(std::string(layer.convention->name));
     bytes += layer.bytes;
-    layers.push_back({{"name", layer.name},
-                      {"experts", layer.experts},
-                      {"n", layer.n},
-                      {"k", layer.k},
-                      {"convention", layer.convention->name},
-                      {"format", name_of(layer.format)},
-                      {"type", layer.codes->type()},
-                      {"scale_format", layer.scale_format == Format::none ? Json() : Json(name_of(layer.scale_format))},
-                      {"block", {layer.block_n, layer.block_k}},
-                      {"scale_shape", {layer.scale_rows, layer.scale_columns}},
-                      {"has_factors", layer.factors},
-                      {"has_zeros", layer.zeros},
-                      {"has_offsets", layer.offsets},
-                      {"has_groups", layer.groups},
-                      {"dequantized", name_of(layer.dequantized)},
-                      {"activations", layer.activations},
-                      {"input_scale", layer.input_scale},
-                      {"recipe", layer.recipe.empty() ? Json() : Json(layer.recipe)},
-                      {"meaning", layer.meaning()},
-                      {"product", layer.product},
-                      {"bytes", layer.bytes},
-                      {"tensors", layer.tensors}});
+    layers.push_back(
+        {{"name", layer.name},
+         {"experts", layer.experts},
+         {"n", layer.n},
+         {"k", layer.k},
+         {"convention", layer.convention->name},
+         {"format", name_of(layer.format)},
+         {"type", layer.codes->type()},
+         {"scale_format", layer.scale_format == Format::none ? Json() : Json(name_of(layer.scale_format))},
+         {"block", {layer.block_n, layer.block_k}},
+         {"scale_shape", {layer.scale_rows, layer.scale_columns}},
+         {"has_factors", layer.factors},
+         {"has_zeros", layer.zeros},
+         {"has_offsets", layer.offsets},
+         {"has_groups", layer.groups},
+         {"dequantized", name_of(layer.dequantized)},
+         {"activations", layer.activations},
+         {"input_scale", layer.input_scale},
+         {"recipe", layer.recipe.empty() ? Json() : Json(layer.recipe)},
+         {"meaning", layer.meaning()},
+         {"head_rows", layer.head_rows},
+         {"product", layer.product},
+         {"bytes", layer.bytes},
+         {"tensors", layer.tensors}});
   }
   for (const OtherTensor& other : others_) {
     Json one = {{"name", other.name}, {"why", other.why.empty() ? Json() : Json(other.why)}};
-    if (other.tensor != nullptr) one.update({{"dtype", other.tensor->type()}, {"shape", other.tensor->shape}, {"bytes", other.tensor->bytes}});
+    if (other.tensor != nullptr)
+      one.update(
+          {{"dtype", other.tensor->type()}, {"shape", other.tensor->shape}, {"bytes", other.tensor->bytes}});
     others.push_back(one);
   }
   return {{"schema", "mmaudit.checkpoint/1"},

@@ -7,6 +7,7 @@ constexpr std::string_view kFp8 = "F8_E4M3 F8_E5M2", kFloats = "F32 BF16 F16", k
 
 // Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0, gptqmodel 5.0.0, AutoAWQ 0.2.9,
 // AutoFP8 main of 2024-07-22.
+// clang-format off
 constexpr Convention kConventions[] = {
     {.name = "fp8-deepseek", .title = "FP8 in blocks of DeepSeek-V3 and of transformers", .methods = "fp8",
      .codes = ".weight", .code_types = kFp8, .scales = ".weight_scale_inv", .scale_types = "F32 BF16 F8_E8M0",
@@ -86,6 +87,7 @@ constexpr Convention kConventions[] = {
      .dequantization = Dequantization::to_scale,
      .source = "AutoAWQ awq/utils/packing_utils.py, AWQ_ORDER and dequantize_gemm"},
 };
+// clang-format on
 
 }  // namespace
 

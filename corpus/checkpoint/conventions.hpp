@@ -1,6 +1,6 @@
 #pragma once
-// How whoever writes a checkpoint keeps the codes and scales of a layer: rows. Not one line is copied; sources
-// name the file and the function that a row was read from.
+// How whoever writes a checkpoint keeps the codes and scales of a layer: rows. Not one line is copied;
+// sources name the file and the function that a row was read from.
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -12,12 +12,12 @@ namespace mmaudit::corpus {
 
 /// Where element (row, k) lies among the codes.
 enum class CodeOrder : std::uint8_t {
-  elements,     ///< one after another
-  nibbles,      ///< two per byte, the first in the low half
-  words,        ///< along K in words of 32 bits, the first in the lowest bits
-  gptq,         ///< (K / 8, N) words: along K
-  awq,          ///< (K, N / 8) words: along N, interleaved
-  blocks        ///< GGUF: blocks that hold their scales
+  elements,  ///< one after another
+  nibbles,   ///< two per byte, the first in the low half
+  words,     ///< along K in words of 32 bits, the first in the lowest bits
+  gptq,      ///< (K / 8, N) words: along K
+  awq,       ///< (K, N / 8) words: along N, interleaved
+  blocks     ///< GGUF: blocks that hold their scales
 };
 
 /// What the package's own dequantization rounds.
@@ -44,7 +44,7 @@ struct Convention {
   bool divides = false;           ///< the factor divides the scale, and a static input scale is inverse
   int zero_added = 0;             ///< to stored zeros
   Dequantization dequantization = Dequantization::float32;
-  std::string_view recipe = "";   ///< of W x A; "": products in the type of the model
+  std::string_view recipe = "";         ///< of W x A; "": products in the type of the model
   std::string_view tensor_recipe = "";  ///< the same where a scale covers the tensor
   std::string_view row_recipe = "";     ///< a row
   std::string_view source = "";

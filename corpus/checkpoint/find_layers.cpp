@@ -35,11 +35,11 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// Parts of names that say where in a network they stand, by what transformers' modules call them.
 constexpr std::pair<std::string_view, int> kPlaces[] = {
-    {"embed", 0},    {"wte", 0},      {"wpe", 1},       {"encoder", 10}, {"decoder", 11}, {"attn", 20},
-    {"attention", 20}, {"q_proj", 21},  {"query", 21},    {"q_a_proj", 21}, {"k_proj", 22}, {"kv_a", 22},
-    {"key", 22},     {"v_proj", 23},  {"value", 23},    {"o_proj", 24},  {"out_proj", 24}, {"router", 30},
-    {"gate_proj", 41}, {"gate_up", 41}, {"w1", 41},       {"up_proj", 42}, {"w3", 42},      {"down_proj", 43},
-    {"w2", 43},      {"lm_head", 99}, {"score", 99},    {"classifier", 99}};
+    {"embed", 0},      {"wte", 0},      {"wpe", 1},    {"encoder", 10},   {"decoder", 11},  {"attn", 20},
+    {"attention", 20}, {"q_proj", 21},  {"query", 21}, {"q_a_proj", 21},  {"k_proj", 22},   {"kv_a", 22},
+    {"key", 22},       {"v_proj", 23},  {"value", 23}, {"o_proj", 24},    {"out_proj", 24}, {"router", 30},
+    {"gate_proj", 41}, {"gate_up", 41}, {"w1", 41},    {"up_proj", 42},   {"w3", 42},       {"down_proj", 43},
+    {"w2", 43},        {"lm_head", 99}, {"score", 99}, {"classifier", 99}};
 
 int place_of(std::string_view part) {
   constexpr int kUsual = 40;
@@ -56,7 +56,8 @@ std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a %
 
 /// Modules whose rows are looked up.
 bool is_embedding(std::string_view name) {
-  const std::string_view last = name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
+  const std::string_view last =
+      name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
   return last.find("embed") != std::string_view::npos || last.find("embd") != std::string_view::npos ||
          last == "wte" || last == "wpe" || last == "shared";
 }
@@ -102,7 +103,8 @@ Format LayerFinder::model_type() const {
     for (const Json* in : {&config, config.find("text_config")})
       if (in != nullptr && in->contains(key) && in->at(key).is_string())
         for (const NamedFormat& row : kFormats)
-          if (!row.names.torch.empty() && row.names.torch == in->at(key).get<std::string>()) return row.spec.id;
+          if (!row.names.torch.empty() && row.names.torch == in->at(key).get<std::string>())
+            return row.spec.id;
   return Format::bf16;
 }
 
@@ -129,10 +131,13 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
   std::vector<std::uint64_t> shape = layer.scale->shape;
   const bool wide = row.order == CodeOrder::gptq || row.order == CodeOrder::awq;  // (groups, N)
   const auto wrong = [&](const std::string& allowed) {
-    return refusal("shape of {}: found {}, allowed: {}", layer.scale->name, to_string(layer.scale->shape), allowed);
+    return refusal("shape of {}: found {}, allowed: {}", layer.scale->name, to_string(layer.scale->shape),
+                   allowed);
   };
-  if (layer.experts > 1 && !shape.empty() && shape.front() == layer.experts) shape.erase(shape.begin());
-  else if (layer.experts > 1) return wrong("one matrix per expert");
+  if (layer.experts > 1 && !shape.empty() && shape.front() == layer.experts)
+    shape.erase(shape.begin());
+  else if (layer.experts > 1)
+    return wrong("one matrix per expert");
   while (shape.size() > 2 && shape.back() == 1) shape.pop_back();
   if (shape.size() > 2) return wrong("at most two dimensions");
   if (shape.size() == 1 && shape[0] != 1 && shape[0] != layer.n) return wrong("one, or one per row");
@@ -151,7 +156,8 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
   };
   if (layer.block_n == 0) layer.block_n = row.block_n == 0 ? asked(0) : row.block_n;
   if (layer.block_k == 0)
-    layer.block_k = row.block_n == 0 && layer.scale_rows != layer.n ? asked(1) : rounded_up(layer.k, layer.scale_columns);
+    layer.block_k =
+        row.block_n == 0 && layer.scale_rows != layer.n ? asked(1) : rounded_up(layer.k, layer.scale_columns);
   const std::uint64_t rows = rounded_up(layer.n, layer.block_n), columns = rounded_up(layer.k, layer.block_k);
   if (rows != layer.scale_rows || columns != layer.scale_columns)
     return wrong("(" + std::to_string(rows) + ", " + std::to_string(columns) + ") for blocks of " +
@@ -166,10 +172,12 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
     return found == named.end() ? nullptr : found->second;
   };
   layer.name = name, layer.convention = &row, layer.codes = &codes;
-  layer.scale = at(row.scales), layer.factor = at(row.factor), layer.zero = at(row.zeros), layer.group = at(row.groups);
+  layer.scale = at(row.scales), layer.factor = at(row.factor), layer.zero = at(row.zeros),
+  layer.group = at(row.groups);
   if (layer.scale == nullptr || !lists(row.scale_types, safetensors_name(layer.scale->dtype)))
     return refusal("{}: found {}, allowed: {}", name + std::string(row.scales),
-                   layer.scale == nullptr ? "none" : std::string(safetensors_name(layer.scale->dtype)), row.scale_types);
+                   layer.scale == nullptr ? "none" : std::string(safetensors_name(layer.scale->dtype)),
+                   row.scale_types);
   if (!row.factor.empty() && layer.factor == nullptr)
     return refusal("{}: found none, allowed: F32", name + std::string(row.factor));
   std::vector<std::uint64_t> shape = codes.shape;
@@ -178,7 +186,8 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
     return refusal("shape of {}: found {}, allowed: {}", codes.name, to_string(codes.shape), allowed);
   };
   if (shape.size() == 3) layer.experts = shape.front(), shape.erase(shape.begin());
-  if (shape.size() != 2 || shape[0] == 0 || shape[1] == 0 || layer.experts == 0) return wrong("a matrix, or one per expert");
+  if (shape.size() != 2 || shape[0] == 0 || shape[1] == 0 || layer.experts == 0)
+    return wrong("a matrix, or one per expert");
   layer.n = shape[0], layer.k = shape[1];
   layer.format = row.element == Format::none ? format_of(codes.dtype) : row.element;
   const std::uint64_t kWord = 32, bits = row.order == CodeOrder::elements ? 0 : 4;
@@ -186,43 +195,53 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
   if (row.order == CodeOrder::nibbles) layer.k *= 2;
   if (row.order == CodeOrder::words) {
     const StoredTensor* of = at(row.shape);
-    if (of == nullptr || of->shape.size() != 1 || of->shape[0] < 2) return refusal("{}: found none, allowed: (n, k)", name + std::string(row.shape));
+    if (of == nullptr || of->shape.size() != 1 || of->shape[0] < 2)
+      return refusal("{}: found none, allowed: (n, k)", name + std::string(row.shape));
     const std::vector<double> said = numbers_of(*of);
     const double k = said.back();
     if (!(k >= 1 && k <= 1e15)) return refusal("{}: found {}, allowed: (n, k)", of->name, k);
     layer.k = static_cast<std::uint64_t>(k);
     of_zeros = layer.k > shape[1] * 4 ? 4 : 8;
-    if (shape[1] != rounded_up(layer.k * of_zeros, kWord)) return wrong("k / 8 words for elements of 4 bits, k / 4 of 8");
+    if (shape[1] != rounded_up(layer.k * of_zeros, kWord))
+      return wrong("k / 8 words for elements of 4 bits, k / 4 of 8");
   }
   if (row.order == CodeOrder::gptq || row.order == CodeOrder::awq) {
     const bool along_k = row.order == CodeOrder::gptq;
-    if (layer.scale->shape.size() != 2 || layer.zero == nullptr || layer.zero->shape.size() != 2 || layer.experts != 1)
+    if (layer.scale->shape.size() != 2 || layer.zero == nullptr || layer.zero->shape.size() != 2 ||
+        layer.experts != 1)
       return wrong("with scales and zeros of two dimensions");
     layer.n = layer.scale->shape[1];
     of_zeros = layer.zero->shape[1] * kWord / std::max<std::uint64_t>(layer.n, 1);
-    if ((of_zeros != 4 && of_zeros != 8) || (along_k ? layer.n : shape[1] * kWord / of_zeros) != (along_k ? shape[1] : layer.n))
+    if ((of_zeros != 4 && of_zeros != 8) ||
+        (along_k ? layer.n : shape[1] * kWord / of_zeros) != (along_k ? shape[1] : layer.n))
       return wrong(along_k ? "(k bits / 32, n) with 4 or 8 bits" : "(k, n bits / 32) with 4 or 8 bits");
     layer.k = along_k ? shape[0] * kWord / of_zeros : shape[0];
-    if (layer.zero->shape[0] != layer.scale->shape[0] || layer.zero->shape[1] != rounded_up(layer.n * of_zeros, kWord))
+    if (layer.zero->shape[0] != layer.scale->shape[0] ||
+        layer.zero->shape[1] != rounded_up(layer.n * of_zeros, kWord))
       return wrong("as many zeros as scales");
   }
   if (bits != 0 && row.element == Format::none) {
     const bool sign = row.order == CodeOrder::words;
     layer.format = of_zeros == 4 ? (sign ? Format::s4 : Format::u4) : sign ? Format::s8 : Format::u8;
   }
-  layer.zeros = layer.zero != nullptr, layer.factors = layer.factor != nullptr, layer.groups = layer.group != nullptr;
+  layer.zeros = layer.zero != nullptr, layer.factors = layer.factor != nullptr,
+  layer.groups = layer.group != nullptr;
   if (layer.factors && layer.factor->shape.size() > 2) return wrong("with one factor per expert");
-  if (layer.factors && element_count(layer.factor->shape) != layer.experts) return wrong("with one factor per expert");
+  if (layer.factors && element_count(layer.factor->shape) != layer.experts)
+    return wrong("with one factor per expert");
   if (layer.groups && (element_count(layer.group->shape) != layer.k || layer.group->dtype != DType::i32))
     return refusal("{}: found {}, allowed: k of I32", layer.group->name, to_string(layer.group->shape));
   if (std::string why = grid(row, layer); !why.empty()) return why;
   if (layer.zeros && row.order == CodeOrder::elements &&
-      (layer.zero->dtype != DType::i8 || element_count(layer.zero->shape) != element_count(layer.scale->shape)))
-    return refusal("{}: found {}, allowed: as many of I8 as scales", layer.zero->name, to_string(layer.zero->shape));
+      (layer.zero->dtype != DType::i8 ||
+       element_count(layer.zero->shape) != element_count(layer.scale->shape)))
+    return refusal("{}: found {}, allowed: as many of I8 as scales", layer.zero->name,
+                   to_string(layer.zero->shape));
   if (layer.zeros && row.order == CodeOrder::words &&
       (layer.zero->dtype != DType::i32 || layer.experts != 1 ||
        element_count(layer.zero->shape) != rounded_up(layer.n * of_zeros, kWord) * layer.scale_columns))
-    return refusal("{}: found {}, allowed: n bits / 32 words of I32 per column of scales", layer.zero->name, to_string(layer.zero->shape));
+    return refusal("{}: found {}, allowed: n bits / 32 words of I32 per column of scales", layer.zero->name,
+                   to_string(layer.zero->shape));
   const bool as_stored = row.order == CodeOrder::elements || row.order == CodeOrder::nibbles;
   const DType type = layer.scale->dtype;
   layer.scale_format = type == DType::u8 || type == DType::f8_e8m0 ? Format::ue8m0
@@ -235,7 +254,8 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
 
 void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLayer& layer) const {
   for (const std::string_view end : {row.codes, row.scales, row.factor, row.zeros, row.groups, row.shape})
-    if (const auto found = end.empty() ? named.end() : named.find(layer.name + std::string(end)); found != named.end()) {
+    if (const auto found = end.empty() ? named.end() : named.find(layer.name + std::string(end));
+        found != named.end()) {
       layer.tensors.push_back(found->first);
       layer.bytes += found->second->bytes;
     }
@@ -243,14 +263,16 @@ void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLa
   const bool one = layer.scale_rows == 1 && layer.scale_columns == 1 && !tiles;
   const bool rows = layer.scale_columns == 1 && layer.block_n == 1 && !tiles;
   layer.recipe = one ? row.tensor_recipe.empty() ? row.recipe : row.tensor_recipe
-                     : rows && !row.row_recipe.empty() ? row.row_recipe : row.recipe;
+                 : rows && !row.row_recipe.empty() ? row.row_recipe
+                                                   : row.recipe;
   for (const std::string& end : words_of(row.inputs))
     if (const auto found = named.find(layer.name + end); found != named.end()) {
       layer.tensors.push_back(found->first);
       layer.bytes += found->second->bytes;
-      const std::vector<double> all = format_of(found->second->dtype) == Format::none || found->second->bytes > 65536
-                                          ? std::vector<double>{}
-                                          : numbers_of(*found->second);
+      const std::vector<double> all =
+          format_of(found->second->dtype) == Format::none || found->second->bytes > 65536
+              ? std::vector<double>{}
+              : numbers_of(*found->second);
       if (all.empty()) continue;
       const double scale = *std::max_element(all.begin(), all.end());
       layer.input_scale = row.divides ? 1 / scale : scale;
@@ -260,7 +282,8 @@ void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLa
   layer.product = !is_embedding(layer.name);
 }
 
-void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& layers, std::vector<OtherTensor>& others) const {
+void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& layers,
+                       std::vector<OtherTensor>& others) const {
   Named named;
   for (const auto& tensor : tensors) named.emplace(tensor->name, tensor.get());
   std::set<std::string, std::less<>> taken;
@@ -274,7 +297,9 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     std::vector<CheckpointLayer> fitting;
     bool said = false;
     for (const Convention& row : conventions()) {
-      if (!full.ends_with(row.codes) || !lists(row.code_types, safetensors_name(tensor->dtype)) || tensor->ggml_type != 0) continue;
+      if (!full.ends_with(row.codes) || !lists(row.code_types, safetensors_name(tensor->dtype)) ||
+          tensor->ggml_type != 0)
+        continue;
       if (!convention.empty() && convention != row.name) continue;
       const std::string name = full.substr(0, full.size() - row.codes.size());
       if (!named.contains(name + std::string(row.scales))) continue;
@@ -291,7 +316,8 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     if (fitting.size() > 1) {
       std::vector<std::string> names;
       for (const CheckpointLayer& each : fitting) names.emplace_back(each.convention->name);
-      refuse("{}: convention of {}: found {}, allowed: one of them by --convention NAME", label, in_quotes(full), names);
+      refuse("{}: convention of {}: found {}, allowed: one of them by --convention NAME", label,
+             in_quotes(full), names);
     }
     if (!fitting.empty()) {
       refused.erase(full);
@@ -302,8 +328,10 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     CheckpointLayer layer;
     layer.format = blocks != nullptr ? blocks->element : format_of(tensor->dtype);
     const bool one_byte = blocks == nullptr && bytes_of(tensor->dtype) == 1;  // codes without their scales
-    if ((tensor->shape.size() != 2 && tensor->shape.size() != 3) || layer.format == Format::none || refused.contains(full) ||
-        element_count(tensor->shape) == 0 || (one_byte && !method.empty()))
+    const bool experts = tensor->shape.size() == 3 && full.find("scale") == std::string::npos;
+    if (!(experts || (tensor->shape.size() == 2 && full.ends_with(".weight"))) ||
+        layer.format == Format::none || refused.contains(full) || element_count(tensor->shape) == 0 ||
+        (one_byte && !method.empty()))
       continue;
     layer.convention = blocks != nullptr && blocks->per_scale != 0 ? &kGguf : &kPlain;
     layer.name = full.ends_with(".weight") ? full.substr(0, full.size() - 7) : full;
@@ -318,19 +346,29 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       layer.block_n = 1, layer.block_k = blocks->per_scale;
       layer.scale_rows = layer.n, layer.scale_columns = layer.k / blocks->per_scale;
     }
+    // llama.cpp convert_hf_to_gguf.py, LlamaModel.permute; transformers undoes it in
+    // _reverse_permute_weights.
+    const bool key = layer.name.ends_with(".k_proj");
+    const Json* heads = config.find(key ? "llama.attention.head_count_kv" : "llama.attention.head_count");
+    if (gguf && (key || layer.name.ends_with(".q_proj")) && heads != nullptr && heads->is_number_unsigned())
+      if (const auto count = heads->get<std::uint64_t>(); count != 0 && layer.n % (2 * count) == 0)
+        layer.head_rows = layer.n / count;
     layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = !is_embedding(layer.name);
     take(layer);
   }
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
-    const bool unknown = tensor->shape.size() >= 2 && format_of(tensor->dtype) == Format::none && tensor->ggml_type == 0;
-    others.push_back({tensor, full, why != refused.end() ? why->second
-                                    : unknown ? refusal("convention: found {} {} that none knows, allowed: {}",
-                                                        tensor->type(), to_string(tensor->shape), names_of(conventions()))
-                                              : ""});
+    const bool unknown =
+        tensor->shape.size() >= 2 && format_of(tensor->dtype) == Format::none && tensor->ggml_type == 0;
+    others.push_back({tensor, full,
+                      why != refused.end() ? why->second
+                      : unknown            ? refusal("convention: found {} {} that none knows, allowed: {}",
+                                                     tensor->type(), to_string(tensor->shape), names_of(conventions()))
+                                           : ""});
   }
-  std::sort(layers.begin(), layers.end(), [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
+  std::sort(layers.begin(), layers.end(),
+            [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
 }
 
 }  // namespace mmaudit::corpus

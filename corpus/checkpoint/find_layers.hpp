@@ -18,13 +18,14 @@ struct LayerFinder {
 
   using Tensors = std::vector<std::unique_ptr<StoredTensor>>;
   /// Layers in network order; what belongs to none goes to `others`.
-  void find(const Tensors& tensors, std::vector<CheckpointLayer>& layers, std::vector<OtherTensor>& others) const;
+  void find(const Tensors& tensors, std::vector<CheckpointLayer>& layers,
+            std::vector<OtherTensor>& others) const;
 
  private:
   using Named = std::map<std::string, const StoredTensor*, std::less<>>;
   /// "" and the layer, or why these tensors are none by this row.
-  std::string fill(const Convention& row, const Named& named, const std::string& name, const StoredTensor& codes,
-                   CheckpointLayer& layer) const;
+  std::string fill(const Convention& row, const Named& named, const std::string& name,
+                   const StoredTensor& codes, CheckpointLayer& layer) const;
   std::string grid(const Convention& row, CheckpointLayer& layer) const;
   void finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
   [[nodiscard]] std::string activations(const CheckpointLayer& layer) const;

@@ -15,8 +15,8 @@ namespace {
 // ---- blocks. Source of all: gguf 0.19.0, gguf/quants.py, dequantize_blocks of the type.
 
 float half_at(const std::uint8_t* bytes) {
-  return static_cast<float>(decode_value(static_cast<std::uint64_t>(bytes[0] | bytes[1] << 8),
-                                         spec_of(Format::f16)));
+  return static_cast<float>(
+      decode_value(static_cast<std::uint64_t>(bytes[0] | bytes[1] << 8), spec_of(Format::f16)));
 }
 
 /// `count` bytes hold 2 `count` codes: the low halves first, then the high ones.
@@ -103,8 +103,7 @@ class Cursor {
   std::uint64_t number(std::size_t bytes) { return little_endian(std::as_bytes(take(bytes))); }
   std::string text(std::uint64_t most) {
     const std::uint64_t length = number(8);
-    if (length > most)
-      refuse("{}: text: found {} bytes, allowed: at most {}", file_.label(), length, most);
+    if (length > most) refuse("{}: text: found {} bytes, allowed: at most {}", file_.label(), length, most);
     const auto bytes = take(static_cast<std::size_t>(length));
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
@@ -147,10 +146,12 @@ Json value_of(Cursor& from, std::uint64_t type, const RawFile& file, int depth =
   if (type == kString) return from.text(kMostText);
   if (type == kArray) {
     constexpr int kDeepest = 4;
-    if (depth == kDeepest) refuse("{}: metadata: found lists in lists, allowed: {} deep", file.label(), kDeepest);
+    if (depth == kDeepest)
+      refuse("{}: metadata: found lists in lists, allowed: {} deep", file.label(), kDeepest);
     const std::uint64_t of = from.number(4), count = from.number(8);
     if (of < kTypesOfValues && kBytesOf[of] != 0) {
-      if (count > file.size()) refuse("{}: list: found {} elements, allowed: what the file holds", file.label(), count);
+      if (count > file.size())
+        refuse("{}: list: found {} elements, allowed: what the file holds", file.label(), count);
       from.skip(count * kBytesOf[of]);
     } else {
       for (std::uint64_t i = 0; i < count; ++i) value_of(from, of, file, depth + 1);  // ends with the file
@@ -169,11 +170,13 @@ Json value_of(Cursor& from, std::uint64_t type, const RawFile& file, int depth =
 /// Where the data lies and whether it can be read: "" or why not.
 std::string place(StoredTensor& tensor, std::uint64_t data, std::uint64_t alignment, std::uint64_t size) {
   const GgmlType* type = find_ggml_type(tensor.ggml_type);
-  if (type == nullptr) return refusal("type: found {}, allowed: {}", tensor.ggml_type, with_commas(type_names()));
+  if (type == nullptr)
+    return refusal("type: found {}, allowed: {}", tensor.ggml_type, with_commas(type_names()));
   const auto elements = element_count(tensor.shape);
   const std::uint64_t k = tensor.shape.empty() ? 1 : tensor.shape.back();
   if (!elements || *elements > (std::uint64_t{1} << 56) || k % type->elements != 0)
-    return refusal("shape: found {}, allowed: rows of whole blocks of {}", to_string(tensor.shape), type->elements);
+    return refusal("shape: found {}, allowed: rows of whole blocks of {}", to_string(tensor.shape),
+                   type->elements);
   tensor.bytes = *elements / type->elements * type->bytes;
   if (tensor.begin % alignment != 0 || tensor.begin > size || data > size - tensor.begin ||
       tensor.bytes > size - data - tensor.begin)
@@ -187,7 +190,8 @@ std::string place(StoredTensor& tensor, std::uint64_t data, std::uint64_t alignm
 }  // namespace
 
 const GgmlType* find_ggml_type(std::uint32_t id) {
-  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes), [id](const auto& t) { return t.id == id; });
+  const auto* const found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [id](const auto& t) { return t.id == id; });
   return found == std::end(kTypes) ? nullptr : found;
 }
 
@@ -201,14 +205,16 @@ GgufHeader read_gguf_header(const RawFile& file) {
   const std::uint64_t tensors = from.number(8), keys = from.number(8);
   constexpr std::uint64_t kMost = 1'000'000, kMostKeys = 4096;
   if (tensors > kMost || keys > kMostKeys)
-    refuse("{}: counts: found {} tensors and {} keys, allowed: at most {} and {}", file.label(), tensors, keys, kMost, kMostKeys);
+    refuse("{}: counts: found {} tensors and {} keys, allowed: at most {} and {}", file.label(), tensors,
+           keys, kMost, kMostKeys);
   GgufHeader out;
   std::set<std::string> names;
   std::vector<std::pair<std::string, Json>> kept;
   for (std::uint64_t i = 0; i < keys; ++i) {
     std::string key = from.text(65535);  // docs/gguf.md
     Json value = value_of(from, from.number(4), file);
-    if (!names.insert(key).second) refuse("{}: key: found {} twice, allowed: once", file.label(), in_quotes(key));
+    if (!names.insert(key).second)
+      refuse("{}: key: found {} twice, allowed: once", file.label(), in_quotes(key));
     constexpr std::size_t kShort = 1000;
     if (!value.is_null() && !(value.is_string() && value.get<std::string>().size() > kShort))
       out.metadata[key] = std::move(value);
@@ -227,7 +233,8 @@ GgufHeader read_gguf_header(const RawFile& file) {
       refuse("{}: tensor: found {} twice, allowed: once", file.label(), in_quotes(tensor.name));
   }
   const Json* given = out.metadata.find("general.alignment");
-  const std::uint64_t alignment = given != nullptr && given->is_number_unsigned() ? given->get<std::uint64_t>() : 32;
+  const std::uint64_t alignment =
+      given != nullptr && given->is_number_unsigned() ? given->get<std::uint64_t>() : 32;
   if (!std::has_single_bit(alignment) || alignment > (std::uint64_t{1} << 20))
     refuse("{}: general.alignment: found {}, allowed: a power of two", file.label(), alignment);
   const std::uint64_t data = (from.at() + alignment - 1) / alignment * alignment;
@@ -238,11 +245,20 @@ GgufHeader read_gguf_header(const RawFile& file) {
 std::string module_name_of_gguf(std::string_view name) {
   // gguf 0.19.0, gguf/tensor_mapping.py: the names of Llama, Qwen and Mixtral in transformers.
   static constexpr std::pair<std::string_view, std::string_view> kParts[] = {
-      {"token_embd", "model.embed_tokens"}, {"output", "lm_head"}, {"attn_q", "self_attn.q_proj"},
-      {"attn_k", "self_attn.k_proj"}, {"attn_v", "self_attn.v_proj"}, {"attn_output", "self_attn.o_proj"},
-      {"attn_qkv", "self_attn.qkv_proj"}, {"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"},
-      {"ffn_down", "mlp.down_proj"}, {"ffn_gate_inp", "mlp.gate"}, {"ffn_gate_exps", "mlp.experts.gate_proj"},
-      {"ffn_up_exps", "mlp.experts.up_proj"}, {"ffn_down_exps", "mlp.experts.down_proj"}};
+      {"token_embd", "model.embed_tokens"},
+      {"output", "lm_head"},
+      {"attn_q", "self_attn.q_proj"},
+      {"attn_k", "self_attn.k_proj"},
+      {"attn_v", "self_attn.v_proj"},
+      {"attn_output", "self_attn.o_proj"},
+      {"attn_qkv", "self_attn.qkv_proj"},
+      {"ffn_gate", "mlp.gate_proj"},
+      {"ffn_up", "mlp.up_proj"},
+      {"ffn_down", "mlp.down_proj"},
+      {"ffn_gate_inp", "mlp.gate"},
+      {"ffn_gate_exps", "mlp.experts.gate_proj"},
+      {"ffn_up_exps", "mlp.experts.up_proj"},
+      {"ffn_down_exps", "mlp.experts.down_proj"}};
   std::string front;
   std::string_view part = name;
   if (name.starts_with("blk.")) {

@@ -26,7 +26,8 @@ Bytes bytes_of_tensor(const StoredTensor& tensor, std::uint64_t offset, std::uin
 }
 Bytes bytes_of_tensor(const StoredTensor& tensor) { return bytes_of_tensor(tensor, 0, tensor.bytes); }
 
-/// Where the words of AWQ keep column i of eight. Source: AutoAWQ awq/utils/packing_utils.py, AWQ_REVERSE_ORDER.
+/// Where the words of AWQ keep column i of eight. Source: AutoAWQ awq/utils/packing_utils.py,
+/// AWQ_REVERSE_ORDER.
 constexpr std::uint64_t kAwqPlace[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 std::uint64_t place_in_word(CodeOrder order, std::uint64_t i, std::uint64_t per_word) {
@@ -74,10 +75,10 @@ void read_codes(const CheckpointLayer& layer, CheckpointRows& out) {
   for (std::uint64_t i = 0; i < k; ++i)
     for (std::uint64_t r = 0; r < count; ++r) {
       const std::uint64_t n = out.first + r;
-      out.codes[r * k + i] =
-          order == CodeOrder::gptq
-              ? in_words(words, i / per_word * layer.n + n, i % per_word, bits)
-              : in_words(words, i * (layer.n / per_word) + n / per_word, place_in_word(order, n % per_word, per_word), bits);
+      out.codes[r * k + i] = order == CodeOrder::gptq
+                                 ? in_words(words, i / per_word * layer.n + n, i % per_word, bits)
+                                 : in_words(words, i * (layer.n / per_word) + n / per_word,
+                                            place_in_word(order, n % per_word, per_word), bits);
     }
 }
 
@@ -94,8 +95,10 @@ void read_zeros(const CheckpointLayer& layer, CheckpointRows& out) {
   const std::uint64_t width = (layer.n + per_word - 1) / per_word;
   for (std::uint64_t r = 0; r < out.scale_rows; ++r)
     for (std::uint64_t g = 0; g < columns; ++g) {
-      const std::uint64_t n = out.first_scale + r, word = n / per_word, place = place_in_word(order, n % per_word, per_word);
-      std::uint8_t zero = in_words(words, order == CodeOrder::words ? word * columns + g : g * width + word, place, bits);
+      const std::uint64_t n = out.first_scale + r, word = n / per_word,
+                          place = place_in_word(order, n % per_word, per_word);
+      std::uint8_t zero =
+          in_words(words, order == CodeOrder::words ? word * columns + g : g * width + word, place, bits);
       if (order == CodeOrder::words) {
         out.zeros[r * columns + g] = std::bit_cast<std::int8_t>(centred(zero, bits));
       } else {
@@ -107,7 +110,8 @@ void read_zeros(const CheckpointLayer& layer, CheckpointRows& out) {
 
 /// A power of two as PyTorch computes 2 ^ (byte - 127): 255 is beyond the largest number. E8M0's own is NaN.
 float power_of(std::uint8_t byte, bool of_type) {
-  if (byte == 0xFF) return of_type ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+  if (byte == 0xFF)
+    return of_type ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
   return std::ldexp(1.0F, byte - 127);
 }
 
@@ -116,10 +120,12 @@ void read_scales(const CheckpointLayer& layer, CheckpointRows& out) {
   const StoredTensor& tensor = *layer.scale;
   const std::uint64_t columns = layer.scale_columns, size = bytes_of(tensor.dtype);
   const bool across = order == CodeOrder::gptq || order == CodeOrder::awq;  // (groups, N)
-  const Bytes stored = across ? bytes_of_tensor(tensor)
-                              : bytes_of_tensor(tensor, out.first_scale * columns * size, out.scale_rows * columns * size);
+  const Bytes stored =
+      across ? bytes_of_tensor(tensor)
+             : bytes_of_tensor(tensor, out.first_scale * columns * size, out.scale_rows * columns * size);
   out.scales.resize(static_cast<std::size_t>(out.scale_rows * columns));
-  const FastDecode decode(spec_of(layer.scale_format == Format::f32 ? format_of(tensor.dtype) : layer.scale_format));
+  const FastDecode decode(
+      spec_of(layer.scale_format == Format::f32 ? format_of(tensor.dtype) : layer.scale_format));
   for (std::uint64_t r = 0; r < out.scale_rows; ++r)
     for (std::uint64_t c = 0; c < columns; ++c) {
       const std::uint64_t at = across ? c * layer.n + out.first_scale + r : r * columns + c;
@@ -140,21 +146,26 @@ void read_blocks(const CheckpointLayer& layer, CheckpointRows& out) {
   if (type.offsets) out.offsets.resize(count * scales);
   if (type.scale != Format::f32) out.stored_scales.resize(count * scales);
   for (std::size_t i = 0; i < count; ++i)
-    type.unpack(blocks.data() + i * type.bytes,
-                {out.codes.data() + i * type.elements, out.stored_scales.empty() ? nullptr : out.stored_scales.data() + i * scales,
-                 out.scales.data() + i * scales, out.offsets.empty() ? nullptr : out.offsets.data() + i * scales});
+    type.unpack(
+        blocks.data() + i * type.bytes,
+        {out.codes.data() + i * type.elements,
+         out.stored_scales.empty() ? nullptr : out.stored_scales.data() + i * scales,
+         out.scales.data() + i * scales, out.offsets.empty() ? nullptr : out.offsets.data() + i * scales});
 }
 
 }  // namespace
 
-CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t first, std::uint64_t count) const {
+CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t first,
+                                std::uint64_t count) const {
   if (first > layer.rows() || count > layer.rows() - first)
     refuse("rows: found {} from {} on, allowed: {} of {}", count, first, layer.rows(), layer.name);
   CheckpointRows out;
   out.first = first, out.count = count;
   if (count == 0) return out;
   if (layer.block_n != 0) {
-    const auto scale_row = [&](std::uint64_t row) { return row / layer.n * layer.scale_rows + row % layer.n / layer.block_n; };
+    const auto scale_row = [&](std::uint64_t row) {
+      return row / layer.n * layer.scale_rows + row % layer.n / layer.block_n;
+    };
     out.first_scale = scale_row(first);
     out.scale_rows = scale_row(first + count - 1) - out.first_scale + 1;
   }
@@ -185,7 +196,9 @@ std::vector<float> dequantized(const CheckpointLayer& layer, const CheckpointRow
   std::vector<float> out(static_cast<std::size_t>(rows.count * k));
   const auto rounded = [&](float x) {
     const FormatSpec spec = spec_of(layer.dequantized);
-    return layer.dequantized == Format::f32 || x != x ? x : static_cast<float>(decode_value(encode_nearest_even(x, spec), spec));
+    return layer.dequantized == Format::f32 || x != x
+               ? x
+               : static_cast<float>(decode_value(encode_nearest_even(x, spec), spec));
   };
   const FastCast cast(spec_of(layer.dequantized), {CastRounding::nearest_even, false});
   const FastDecode back(spec_of(layer.dequantized));
@@ -195,17 +208,22 @@ std::vector<float> dequantized(const CheckpointLayer& layer, const CheckpointRow
   for (unsigned code = 0; code < 256 && spec_of(layer.format).storage_bits == 8; ++code)
     table.push_back(static_cast<float>(value(code)));
   std::vector<std::uint32_t> group(rows.groups);
-  for (std::uint64_t i = group.size(); i < k && columns != 0; ++i) group.push_back(static_cast<std::uint32_t>(i / layer.block_k));
+  for (std::uint64_t i = group.size(); i < k && columns != 0; ++i)
+    group.push_back(static_cast<std::uint32_t>(i / layer.block_k));
   for (std::uint64_t r = 0; r < rows.count; ++r) {
     const std::uint64_t at = rows.first + r, expert = at / layer.n;
-    const std::uint64_t from = columns == 0 ? 0 : (expert * layer.scale_rows + at % layer.n / layer.block_n - rows.first_scale) * columns;
+    const std::uint64_t from =
+        columns == 0
+            ? 0
+            : (expert * layer.scale_rows + at % layer.n / layer.block_n - rows.first_scale) * columns;
     for (std::uint64_t c = 0; c < columns; ++c) {
       float scale = rows.scales[from + c];
       if (layer.factors) scale = row.divides ? scale / rows.factors[expert] : scale * rows.factors[expert];
       scales[c] = row.dequantization == Dequantization::scale_to_model ? rounded(scale) : scale;
     }
     for (std::uint64_t i = 0; i < k; ++i) {
-      float x = table.empty() ? static_cast<float>(value.at(rows.codes.data(), r * k + i)) : table[rows.codes[r * k + i]];
+      float x = table.empty() ? static_cast<float>(value.at(rows.codes.data(), r * k + i))
+                              : table[rows.codes[r * k + i]];
       if (columns != 0) {
         const std::uint64_t c = group[i];
         if (!rows.zeros.empty()) x -= rows.zeros[from + c];

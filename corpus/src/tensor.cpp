@@ -22,10 +22,10 @@ struct DTypeRow {
 // In the order of the enumerators. `<V1` and `<V2` are what ml_dtypes' bfloat16 and float8_e4m3fn write. Its
 // float8_e5m2 writes `<f1`, which numpy itself cannot load, so e5m2 is written as `<V1` too.
 constexpr DTypeRow kNamedDTypes[] = {
-    {"U8", 1, "|u1"},  {"U16", 2, "<u2"}, {"U32", 4, "<u4"},     {"U64", 8, "<u8"},     {"I8", 1, "|i1"},
-    {"I16", 2, "<i2"}, {"I32", 4, "<i4"}, {"I64", 8, "<i8"},     {"F16", 2, "<f2"},     {"BF16", 2, "<V2"},
-    {"F32", 4, "<f4"}, {"F64", 8, "<f8"}, {"F8_E4M3", 1, "<V1"}, {"F8_E5M2", 1, "<V1"}, {"BOOL", 1, "|b1"},
-    {"F8_E8M0", 1, "<V1"},
+    {"U8", 1, "|u1"},      {"U16", 2, "<u2"},     {"U32", 4, "<u4"},  {"U64", 8, "<u8"},
+    {"I8", 1, "|i1"},      {"I16", 2, "<i2"},     {"I32", 4, "<i4"},  {"I64", 8, "<i8"},
+    {"F16", 2, "<f2"},     {"BF16", 2, "<V2"},    {"F32", 4, "<f4"},  {"F64", 8, "<f8"},
+    {"F8_E4M3", 1, "<V1"}, {"F8_E5M2", 1, "<V1"}, {"BOOL", 1, "|b1"}, {"F8_E8M0", 1, "<V1"},
 };
 
 constexpr bool has_row(std::string_view file) {

@@ -58,7 +58,8 @@ std::string by_file(const std::string& spec) {
   const Json read = parse_bounded(text_of_file(index), label_of(index), "the index of a checkpoint");
   const Json* files = read.find("weight_map");
   const Json* file = files == nullptr ? nullptr : files->find(name);
-  if (file != nullptr && file->is_string() && std::filesystem::path(file->get<std::string>()).filename() == file->get<std::string>())
+  if (file != nullptr && file->is_string() &&
+      std::filesystem::path(file->get<std::string>()).filename() == file->get<std::string>())
     return (index.parent_path() / file->get<std::string>()).native() + ":" + name;
   std::vector<std::string_view> names;
   if (files != nullptr && files->is_object())

@@ -160,7 +160,8 @@ TEST(TensorFile, TheIndexOfACheckpointSaysWhichFile) {
   std::ofstream(index) << R"({"metadata": {}, "weight_map": {"a.weight": "model-2.safetensors", "b": 1}})";
   expect_refused([&] { load_tensor(index + ":a.weight"); }, "model-2.safetensors: cannot read");
   const std::vector<float> numbers = {1, 2};
-  write_safetensors(folder / "model-2.safetensors", {{}, {make_tensor<float>("a.weight", DType::f32, {2}, std::span<const float>(numbers))}});
+  write_safetensors(folder / "model-2.safetensors",
+                    {{}, {make_tensor<float>("a.weight", DType::f32, {2}, std::span<const float>(numbers))}});
   EXPECT_EQ(load_tensor(index + ":a.weight").as<float>()[1], 2);
   EXPECT_EQ(file_of(index + ":a.weight"), (folder / "model-2.safetensors").string());
   expect_refused([&] { load_tensor(index + ":a.weigth"); }, "tensor: found a.weigth, allowed: a.weight, b");

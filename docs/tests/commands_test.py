@@ -264,7 +264,8 @@ def public_names(package):
 def check_stability(report):
     """stability.md lists what is promised: all that the sources have, and nothing that they lack."""
     page = (DOCS / "stability.md").read_text()
-    headers = [ROOT / "emulator/include/mmaudit/mmaudit.h", ROOT / "device/include/mmaudit/mmaudit_cuda.h"]
+    headers = [ROOT / "emulator/include/mmaudit/mmaudit.h", ROOT / "emulator/include/mmaudit/mmaudit_checkpoint.h",
+               ROOT / "device/include/mmaudit/mmaudit_cuda.h"]
     packages = {"mmaudit": ROOT / "emulator/python/mmaudit", "mmaudit.torch": ROOT / "emulator/python/mmaudit/torch"}
     row = {name: re.search(rf"^\| `{re.escape(name)}` \| (.*) \|$", page, re.M) for name in packages}
     section = page[page.index("\n## C\n"):page.index("\n## Python\n")]

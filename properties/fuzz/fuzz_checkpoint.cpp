@@ -1,5 +1,5 @@
-// The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, or the config or the index
-// of a folder that has one good file.
+// The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, or the config or
+// the index of a folder that has one good file.
 #include <algorithm>
 #include <fstream>
 
@@ -28,15 +28,17 @@ void read_all(const std::filesystem::path& path) {
 class Folder {
  public:
   Folder() : file_("model.safetensors") {
-    std::string header = R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]},"a.weight_scale_inv":)"
-                         R"({"dtype":"F32","shape":[1,1],"data_offsets":[8,12]}})";
+    std::string header =
+        R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]},"a.weight_scale_inv":)"
+        R"({"dtype":"F32","shape":[1,1],"data_offsets":[8,12]}})";
     header.resize((header.size() + 7) / 8 * 8, ' ');
     std::string bytes(8, '\0');
     bytes[0] = static_cast<char>(header.size());
     folder_ = file_.holding(bytes + header + std::string(12, '\x3A')).parent_path();
   }
   void holding(const std::string& name, std::string_view text) {
-    for (const char* other : {"config.json", "model.safetensors.index.json"}) std::filesystem::remove(folder_ / other);
+    for (const char* other : {"config.json", "model.safetensors.index.json"})
+      std::filesystem::remove(folder_ / other);
     std::ofstream(folder_ / name, std::ios::binary) << text;
     read_all(folder_);
     std::filesystem::remove(folder_ / name);

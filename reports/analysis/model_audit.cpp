@@ -38,7 +38,8 @@ class Activations {
     if (text.ends_with(".safetensors")) {
       file_ = text;
       for (const corpus::TensorInfo& tensor : corpus::read_safetensors_header(text).tensors)
-        if (const std::size_t end = tensor.name.rfind('#'); end != std::string::npos && tensor.name.ends_with(".a"))
+        if (const std::size_t end = tensor.name.rfind('#');
+            end != std::string::npos && tensor.name.ends_with(".a"))
           names_.emplace(tensor.name.substr(0, end), tensor.name);
       said_ = "captured in " + printable(text);
       return;
@@ -50,10 +51,14 @@ class Activations {
       factor_ = whole_number<std::uint64_t>(numbers.substr(colon + 1)).value_or(0);
     }
     if (text != "normal" && (channels_ == 0 || factor_ == 0))
-      refuse("--activations: found {}, allowed: normal, outliers:CHANNELS:FACTOR with whole numbers above 0, or a file "
-             ".safetensors of mmaudit.torch.capture", text);
+      refuse(
+          "--activations: found {}, allowed: normal, outliers:CHANNELS:FACTOR with whole numbers above 0, or "
+          "a file "
+          ".safetensors of mmaudit.torch.capture",
+          text);
     said_ = text == "normal" ? "a guess: normal numbers, without outlier channels"
-                             : fmt::format("a guess: normal numbers, and {} channels of K {} times as large", channels_, factor_);
+                             : fmt::format("a guess: normal numbers, and {} channels of K {} times as large",
+                                           channels_, factor_);
   }
 
   [[nodiscard]] const std::string& said() const { return said_; }
@@ -122,15 +127,20 @@ struct LayerWork {
   std::map<std::string, std::vector<double>> input_scales;  ///< by the last part of names
 };
 
-std::string kind_of(const std::string& name) { return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1); }
+std::string kind_of(const std::string& name) {
+  return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+}
 
 /// What a static scale makes of activations that it was not found with.
-std::string stale_input(const LayerWork& work, const CheckpointLayer& layer, double total, double fresh, double largest, double range) {
+std::string stale_input(const LayerWork& work, const CheckpointLayer& layer, double total, double fresh,
+                        double largest, double range) {
   constexpr double kCollapse = 3, kOff = 16;
   if (work.activations.captured()) {
     if (!(kCollapse * fresh < total)) return {};
-    return fmt::format("stale input_scale: it covers {:.3g}, the activations reach {:.3g}; error of the product {:.3g}, and "
-                       "{:.3g} with a scale of theirs", range, largest, total, fresh);
+    return fmt::format(
+        "stale input_scale: it covers {:.3g}, the activations reach {:.3g}; error of the product {:.3g}, and "
+        "{:.3g} with a scale of theirs",
+        range, largest, total, fresh);
   }
   std::vector<double> all = work.input_scales.at(kind_of(layer.name));
   constexpr std::size_t kEnough = 4;
@@ -138,26 +148,30 @@ std::string stale_input(const LayerWork& work, const CheckpointLayer& layer, dou
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   const double middle = all[all.size() / 2], off = *layer.input_scale / middle;
   if (off < kOff && off > 1 / kOff) return {};
-  return fmt::format("input_scale {:.3g} is {:.3g} times the middle one of all {}: perhaps stale (--activations would tell)",
-                     *layer.input_scale, off, kind_of(layer.name));
+  return fmt::format(
+      "input_scale {:.3g} is {:.3g} times the middle one of all {}: perhaps stale (--activations would tell)",
+      *layer.input_scale, off, kind_of(layer.name));
 }
 
 /// One row: the layer's own codes in its recipe.
-void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const SampledRows& sample, const GemmCombination& of,
-                 ConvertedOperand b, GemmOperands operands, const std::vector<double>& exact, GemmAudit& audit, ModelLayer& out) {
+void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const SampledRows& sample,
+                 const GemmCombination& of, ConvertedOperand b, GemmOperands operands,
+                 const std::vector<double>& exact, GemmAudit& audit, ModelLayer& out) {
   const MatmulOptions how = {.threads = work.request.threads, .level = {}, .progress = {}};
   const GemmPath path = find_path(of);
   const auto errors = [&](double largest, ConvertedOperands& converted) {
-    operands.largest_a = largest;
+    operands.static_a = static_cast<float>(largest);
     converted = convert_operands(of.dtype, of.scaling, operands, how, &b);
-    return errors_of(exact, converted, compute_elements(of, path, converted, {}, how), of.output, how.threads);
+    return errors_of(exact, converted, compute_elements(of, path, converted, {}, how), of.output,
+                     how.threads);
   };
   const double own = operands.largest_a;
-  double range = own;
+  double range = 0;
   if (layer.input_scale) {
     const FormatSpec format = spec_of(layer.format);
     range = *layer.input_scale * decode_value(format.max_finite_bits(), format);
-    if (quantize_rule(of.dtype, of.scaling, false).scaled()) range *= decode_value(spec_of(Format::e4m3).max_finite_bits(), spec_of(Format::e4m3));
+    if (quantize_rule(of.dtype, of.scaling, false).scaled())
+      range *= decode_value(spec_of(Format::e4m3).max_finite_bits(), spec_of(Format::e4m3));
   }
   ConvertedOperands converted;
   GemmAuditRow row;
@@ -167,8 +181,9 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
   row.cast_a = converted.a.counts;
   if (layer.input_scale) {
     ConvertedOperands other;
-    const double fresh = work.activations.captured() ? errors(own, other).total : 0;
-    if (std::string fault = stale_input(work, layer, row.errors.total, fresh, own, range); !fault.empty()) out.faults.push_back(std::move(fault));
+    const double fresh = work.activations.captured() ? errors(0, other).total : 0;
+    if (std::string fault = stale_input(work, layer, row.errors.total, fresh, own, range); !fault.empty())
+      out.faults.push_back(std::move(fault));
   }
   audit.m = operands.m, audit.n = layer.rows(), audit.k = layer.k;
   audit.rows = operands.m, audit.columns = sample.rows.size();
@@ -178,7 +193,8 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
   judge(audit);
 }
 
-void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint64_t index, ModelLayer& out, ModelAudit& result) {
+void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint64_t index, ModelLayer& out,
+                 ModelAudit& result) {
   const SampledRows sample = sampled_rows(work.checkpoint, layer, work.request.seed + index);
   std::vector<float> reference = sample.weights;
   if (work.original != nullptr) {
@@ -189,11 +205,12 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
                               : fmt::format("the original is {} x {} of {}", of->experts, of->n, of->k);
       return;
     }
-    reference = same_rows(*work.original, *of, sample).weights;
+    reference = same_rows(*work.original, *of, sample, layer.head_rows).weights;
     CheckpointRows whole;
     if (layer.scale_columns != 0) whole = work.checkpoint.rows(layer, 0, layer.rows());
     out.against = compared(layer, sample, reference, whole);
-    out.faults = faults_of(layer, sample, reference, layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0, whole);
+    out.faults = faults_of(layer, sample, reference,
+                           layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0, whole);
   }
   if (!layer.product) return;
   GemmOperands operands;
@@ -212,17 +229,21 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
     const GemmCombination of = combination_of_recipe(layer.recipe);
     ConvertedOperand own;
     if (out.why = operand_of(layer, sample, of, own); !out.why.empty()) return;
-    audit_codes(work, layer, sample, of, std::move(own), operands, exact_product(operands, how), product.audit, out);
+    audit_codes(work, layer, sample, of, std::move(own), operands, exact_product(operands, how),
+                product.audit, out);
   } else {
     GemmAuditRequest request;
     std::vector<double> dequantized;
     if (layer.scale_columns != 0) {  // products of dequantized weights
       dequantized = as_b(sample.weights, layer.k);
       const GemmCombination bf16 = combination_of_recipe("bf16");
-      ConvertedOperands converted = convert_alone(bf16.dtype, bf16.scaling, {operands.m, operands.n, operands.k, a, dequantized, {}, 0, 0}, how);
-      audit_codes(work, layer, sample, bf16, std::move(converted.b), operands, exact_product(operands, how), product.audit, out);
+      ConvertedOperands converted = convert_alone(
+          bf16.dtype, bf16.scaling, {operands.m, operands.n, operands.k, a, dequantized, {}, 0, 0}, how);
+      audit_codes(work, layer, sample, bf16, std::move(converted.b), operands, exact_product(operands, how),
+                  product.audit, out);
     } else {
-      for (const std::string& name : work.request.recipes) request.combinations.push_back(combination_of_recipe(name));
+      for (const std::string& name : work.request.recipes)
+        request.combinations.push_back(combination_of_recipe(name));
       operands.largest_b = largest_of(work.checkpoint, layer);
       request.operands = operands;
       request.whole_m = operands.m, request.whole_n = layer.rows(), request.columns = sample.rows;
@@ -233,7 +254,9 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
   }
   for (const ModelRow& row : product.audit.provenance.rows) {
     auto& rows = result.audit.provenance.rows;
-    if (std::none_of(rows.begin(), rows.end(), [&](const ModelRow& seen) { return seen.architecture == row.architecture && seen.instruction == row.instruction; }))
+    if (std::none_of(rows.begin(), rows.end(), [&](const ModelRow& seen) {
+          return seen.architecture == row.architecture && seen.instruction == row.instruction;
+        }))
       rows.push_back(row);
   }
   result.audit.products.push_back(std::move(product));
@@ -262,14 +285,16 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   }
   if (chosen.empty())
     refuse("--layers: found {}, which no layer matches, allowed: a glob over {} layers ({})", request.layers,
-           checkpoint.layers().size(), checkpoint.layers().empty() ? "none" : "such as " + checkpoint.layers().front().name);
+           checkpoint.layers().size(),
+           checkpoint.layers().empty() ? "none" : "such as " + checkpoint.layers().front().name);
   if (!list) progress.begin("layers", chosen.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const CheckpointLayer& layer = *chosen[i];
     ModelLayer& one = out.layers.emplace_back();
     one.name = layer.name, one.meaning = layer.meaning();
     one.experts = layer.experts, one.n = layer.n, one.k = layer.k, one.bytes = layer.bytes;
-    one.type = layer.scale_columns != 0 ? std::string(layer.convention_name()) : std::string(name_of(layer.format));
+    one.type =
+        layer.scale_columns != 0 ? std::string(layer.convention_name()) : std::string(name_of(layer.format));
     one.quantized = layer.scale_columns != 0, one.product = layer.product;
     if (list) continue;
     audit_layer(work, layer, i, one, out);
@@ -277,8 +302,10 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   }
   if (list) return out;
   out.activations = activations.said();
-  out.sampled = fmt::format("{} rows of A and at most 64 rows of every weight, in runs of 16 of one expert; scales and largest "
-                            "magnitudes are those of the whole layer.", kRows);
+  out.sampled = fmt::format(
+      "{} rows of A and at most 64 rows of every weight, in runs of 16 of one expert; scales and largest "
+      "magnitudes are those of the whole layer.",
+      kRows);
   out.audit.activations = out.activations;
   out.audit.provenance.backend = "model";
   return out;

@@ -13,7 +13,8 @@ namespace mmaudit::report {
 namespace {
 
 std::string shape_of(const ModelLayer& layer) {
-  return layer.experts > 1 ? fmt::format("{} x {} x {}", layer.experts, layer.n, layer.k) : fmt::format("{} x {}", layer.n, layer.k);
+  return layer.experts > 1 ? fmt::format("{} x {} x {}", layer.experts, layer.n, layer.k)
+                           : fmt::format("{} x {}", layer.n, layer.k);
 }
 
 std::string size_text(std::uint64_t bytes) {
@@ -30,35 +31,50 @@ const CapturedProduct* product_of(const ModelAudit& audit, const std::string& la
 Table layer_table(const ModelAudit& audit) {
   Table out{.title = "Layers", .columns = {{"layer"}, {"shape"}, {"kept as"}, {"on a GPU"}, {"size", true}}};
   for (const ModelLayer& layer : audit.layers)
-    out.rows.push_back({printable(layer.name), shape_of(layer), layer.type, layer.meaning, size_text(layer.bytes)});
+    out.rows.push_back(
+        {printable(layer.name), shape_of(layer), layer.type, layer.meaning, size_text(layer.bytes)});
   return out;
 }
 
 Table error_table(const ModelAudit& audit) {
   Table out{.title = "Error of every layer's product",
             .remark = "Norm of the error of D over the norm of the exact product of " +
-                      std::string(audit.original.empty() ? "A and the weights as the checkpoint has them." : "A and the original's weights."),
+                      std::string(audit.original.empty() ? "A and the weights as the checkpoint has them."
+                                                         : "A and the original's weights."),
             .columns = {{"layer"}, {"combination"}, {"total", true}, {"quantization", true}, {"verdict"}}};
   for (const CapturedProduct& product : audit.audit.products)
     for (const GemmAuditRow& row : product.audit.rows_of)
-      out.rows.push_back({printable(product.layer), subject_text(row, true), figure_text(row.errors, row.errors.total),
-                          figure_text(row.errors, row.errors.quantization),
-                          Cell(row.verdict == GemmVerdict::not_asked ? std::string_view() : name_of(row.verdict), tone_of(row.verdict))});
+      out.rows.push_back(
+          {printable(product.layer), subject_text(row, true), figure_text(row.errors, row.errors.total),
+           figure_text(row.errors, row.errors.quantization),
+           Cell(row.verdict == GemmVerdict::not_asked ? std::string_view() : name_of(row.verdict),
+                tone_of(row.verdict))});
   return out;
 }
 
 Table weight_table(const ModelAudit& audit) {
-  Table out{.title = "Weights against the original",
-            .remark = "Norm of the difference over the norm of the original. Odd scales: zero, infinite, NaN, subnormal.",
-            .columns = {{"layer"}, {"kept as"}, {"error", true}, {"SQNR/dB", true}, {"at the end", true}, {"became zero", true}, {"odd scales"}}};
+  Table out{
+      .title = "Weights against the original",
+      .remark =
+          "Norm of the difference over the norm of the original. Odd scales: zero, infinite, NaN, subnormal.",
+      .columns = {{"layer"},
+                  {"kept as"},
+                  {"error", true},
+                  {"SQNR/dB", true},
+                  {"at the end", true},
+                  {"became zero", true},
+                  {"odd scales"}}};
   for (const ModelLayer& layer : audit.layers) {
     if (!layer.against) continue;
     const WeightComparison& w = *layer.against;
     const bool odd = w.zero + w.infinite + w.nan + w.subnormal != 0;
-    out.rows.push_back({printable(layer.name), !layer.quantized && w.error == 0 ? "left alone" : layer.type, fmt::format("{:.3g}", w.error),
-                        fmt::format("{:.1f}", w.sqnr), fmt::format("{:.3g} %", 100 * w.saturated), fmt::format("{:.3g} %", 100 * w.zeroed),
-                        Cell(odd ? fmt::format("{}, {}, {}, {} of {}", w.zero, w.infinite, w.nan, w.subnormal, w.scales) : std::string(),
-                             w.infinite + w.nan != 0 ? Tone::bad : Tone::plain)});
+    out.rows.push_back(
+        {printable(layer.name), !layer.quantized && w.error == 0 ? "left alone" : layer.type,
+         fmt::format("{:.3g}", w.error), fmt::format("{:.1f}", w.sqnr),
+         fmt::format("{:.3g} %", 100 * w.saturated), fmt::format("{:.3g} %", 100 * w.zeroed),
+         Cell(odd ? fmt::format("{}, {}, {}, {} of {}", w.zero, w.infinite, w.nan, w.subnormal, w.scales)
+                  : std::string(),
+              w.infinite + w.nan != 0 ? Tone::bad : Tone::plain)});
   }
   return out;
 }
@@ -67,8 +83,14 @@ Json comparison_json(const ModelLayer& layer) {
   if (!layer.against) return nullptr;
   const WeightComparison& w = *layer.against;
   const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
-  return {{"error", number(w.error)}, {"sqnr", number(w.sqnr)}, {"saturated", w.saturated}, {"zeroed", w.zeroed},
-          {"scales", w.scales}, {"zero_scales", w.zero}, {"infinite_scales", w.infinite}, {"nan_scales", w.nan},
+  return {{"error", number(w.error)},
+          {"sqnr", number(w.sqnr)},
+          {"saturated", w.saturated},
+          {"zeroed", w.zeroed},
+          {"scales", w.scales},
+          {"zero_scales", w.zero},
+          {"infinite_scales", w.infinite},
+          {"nan_scales", w.nan},
           {"subnormal_scales", w.subnormal}};
 }
 
@@ -78,8 +100,11 @@ std::string to_json(const ModelAudit& audit) {
   if (audit.activations.empty()) return ordered_document(audit.checkpoint);
   Json layers = Json::array();
   for (const ModelLayer& layer : audit.layers)
-    layers.push_back({{"name", layer.name}, {"meaning", layer.meaning}, {"why", layer.why.empty() ? Json() : Json(layer.why)},
-                      {"original", comparison_json(layer)}, {"faults", layer.faults}});
+    layers.push_back({{"name", layer.name},
+                      {"meaning", layer.meaning},
+                      {"why", layer.why.empty() ? Json() : Json(layer.why)},
+                      {"original", comparison_json(layer)},
+                      {"faults", layer.faults}});
   return ordered_document({{"schema", "mmaudit.model/1"},
                            {"checkpoint", audit.checkpoint},
                            {"original", audit.original.empty() ? Json() : Json(audit.original)},
@@ -96,7 +121,10 @@ std::string layer_recipes_of(const ModelAudit& audit) {
     const CapturedProduct* product = layer.quantized ? product_of(audit, layer.name) : nullptr;
     if (product == nullptr) continue;
     const GemmAuditRow& row = product->audit.rows_of.front();
-    plan["layers"][layer.name] = {{"arch", row.architecture}, {"dtype", row.dtype}, {"scaling", row.scaling}, {"policy", row.accumulation}};
+    plan["layers"][layer.name] = {{"arch", row.architecture},
+                                  {"dtype", row.dtype},
+                                  {"scaling", row.scaling},
+                                  {"policy", row.accumulation}};
   }
   return ordered_document(plan);
 }
@@ -107,9 +135,11 @@ Report report_of(const ModelAudit& audit) {
   const auto text = [&](const char* key) { return audit.checkpoint.at(key).get<std::string>(); };
   std::uint64_t bytes = 0;
   std::size_t quantized = 0, faulty = 0;
-  for (const ModelLayer& layer : audit.layers) bytes += layer.bytes, quantized += layer.quantized ? 1 : 0, faulty += layer.faults.empty() ? 0 : 1;
-  out.lead = {fmt::format("{}: {} layers, {} of them quantized{}, {}.", printable(text("path"), 200), audit.layers.size(), quantized,
-                          text("written_by").empty() ? "" : " by " + printable(text("written_by")), size_text(bytes))};
+  for (const ModelLayer& layer : audit.layers)
+    bytes += layer.bytes, quantized += layer.quantized ? 1 : 0, faulty += layer.faults.empty() ? 0 : 1;
+  out.lead = {fmt::format(
+      "{}: {} layers, {} of them quantized{}, {}.", printable(text("path"), 200), audit.layers.size(),
+      quantized, text("written_by").empty() ? "" : " by " + printable(text("written_by")), size_text(bytes))};
   const bool list = audit.activations.empty();
   if (!list) {
     out.lead.push_back(fmt::format("Activations: {}.", audit.activations));
@@ -119,10 +149,12 @@ Report report_of(const ModelAudit& audit) {
   const bool limited = !products.products.empty() && products.products.front().audit.limit.has_value();
   if (!list) {
     const std::vector<LayerChoice> choices = products.choices();
-    const auto passing = std::count_if(choices.begin(), choices.end(), [](const LayerChoice& one) { return one.row != nullptr; });
-    out.headline = faulty != 0 ? fmt::format("{} of {} layers are not what their scales and codes should be.", faulty, audit.layers.size())
-                   : limited   ? fmt::format("{} of {} products are within the limit.", passing, choices.size())
-                               : "No limit was given (--max-rel-fro), so nothing is judged.";
+    const auto passing = std::count_if(choices.begin(), choices.end(),
+                                       [](const LayerChoice& one) { return one.row != nullptr; });
+    out.headline = faulty != 0 ? fmt::format("{} of {} layers are not what their scales and codes should be.",
+                                             faulty, audit.layers.size())
+                   : limited ? fmt::format("{} of {} products are within the limit.", passing, choices.size())
+                             : "No limit was given (--max-rel-fro), so nothing is judged.";
     const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
     out.tone = faulty != 0 || (limited && !all) ? Tone::bad : limited ? Tone::good : Tone::plain;
   }
@@ -132,12 +164,19 @@ Report report_of(const ModelAudit& audit) {
       faults.rows.push_back({printable(layer.name), Cell(fault, Tone::bad)});
       out.cases.push_back({"layers", printable(layer.name), TestCase::Outcome::failure, fault, {}});
     }
-    if (!layer.why.empty()) out.warnings.lines.push_back(fmt::format("{} was not audited: {}", printable(layer.name), layer.why));
+    if (!layer.why.empty())
+      out.warnings.lines.push_back(fmt::format("{} was not audited: {}", printable(layer.name), layer.why));
     if (!list && layer.faults.empty()) {
       const CapturedProduct* product = product_of(audit, layer.name);
-      const bool fails = limited && product != nullptr &&
-                         std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(), [](const GemmAuditRow& row) { return row.verdict == GemmVerdict::pass; });
-      out.cases.push_back({"layers", printable(layer.name), fails ? TestCase::Outcome::failure : TestCase::Outcome::passed, fails ? "nothing passes" : "", {}});
+      const bool fails =
+          limited && product != nullptr &&
+          std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(),
+                       [](const GemmAuditRow& row) { return row.verdict == GemmVerdict::pass; });
+      out.cases.push_back({"layers",
+                           printable(layer.name),
+                           fails ? TestCase::Outcome::failure : TestCase::Outcome::passed,
+                           fails ? "nothing passes" : "",
+                           {}});
     }
   }
   for (const std::string& why : audit.unread) out.warnings.lines.push_back("Not read: " + why);

@@ -49,7 +49,8 @@ double distance(const std::vector<float>& x, const std::vector<float>& of, const
 }
 
 /// The same rows with codes that are the nearest to these numbers under the scales that are there.
-std::vector<float> requantized(const CheckpointLayer& layer, SampledRows rows, const std::vector<double>& numbers) {
+std::vector<float> requantized(const CheckpointLayer& layer, SampledRows rows,
+                               const std::vector<double>& numbers) {
   const FormatSpec format = spec_of(layer.format);
   const FastCast cast(format, {CastRounding::nearest_even, true});
   CheckpointLayer unit = layer;  // what a scale makes of a code of one
@@ -65,7 +66,9 @@ std::vector<float> requantized(const CheckpointLayer& layer, SampledRows rows, c
       const std::uint64_t row = part.first + i / layer.k, expert = row / layer.n, k = i % layer.k;
       const std::uint64_t column = part.groups.empty() ? k / layer.block_k : part.groups[k];
       const std::uint64_t scale =
-          (expert * layer.scale_rows + row % layer.n / layer.block_n - part.first_scale) * layer.scale_columns + column;
+          (expert * layer.scale_rows + row % layer.n / layer.block_n - part.first_scale) *
+              layer.scale_columns +
+          column;
       const double offset = part.offsets.empty() ? 0 : part.offsets[scale];
       const double zero = part.zeros.empty() ? 0 : part.zeros[scale];
       const double x = scales[i] == 0 ? 0 : (numbers[at] + offset) / scales[i] + zero;
@@ -110,9 +113,12 @@ SampledRows sampled_rows(const Checkpoint& checkpoint, const CheckpointLayer& la
   return out;
 }
 
-SampledRows same_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, const SampledRows& like) {
+SampledRows same_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, const SampledRows& like,
+                      std::uint64_t alternating) {
   SampledRows out;
   out.rows = like.rows;
+  if (const std::uint64_t of = alternating; of != 0)
+    for (std::uint64_t& row : out.rows) row = row / of * of + row % 2 * (of / 2) + row % of / 2;
   read_runs(checkpoint, layer, out);
   return out;
 }
@@ -146,13 +152,17 @@ std::string operand_of(const CheckpointLayer& layer, const SampledRows& sample, 
                        ConvertedOperand& out) {
   const QuantizeRule rule = quantize_rule(of.dtype, of.scaling, true);
   const std::uint64_t n = sample.rows.size(), k = layer.k;
-  const std::uint64_t block = rule.scaled() ? rule.scale_block() : rule.factor_block() == 0 ? k : rule.factor_block();
+  const std::uint64_t block = rule.scaled()              ? rule.scale_block()
+                              : rule.factor_block() == 0 ? k
+                                                         : rule.factor_block();
   const bool per_lane = rule.factor_per_lane();
-  if (layer.zeros || layer.groups || rule.element.id != layer.format || (layer.block_k != block && layer.scale_columns != 1))
-    return refusal("blocks: found {} of {}, allowed: {} of {}, as its recipe has them", layer.block_k, name_of(layer.format), block,
-                   name_of(rule.element.id));
+  if (layer.zeros || layer.groups || rule.element.id != layer.format ||
+      (layer.block_k != block && layer.scale_columns != 1))
+    return refusal("blocks: found {} of {}, allowed: {} of {}, as its recipe has them", layer.block_k,
+                   name_of(layer.format), block, name_of(rule.element.id));
   if (!rule.scaled() && !per_lane && (layer.scale_rows != 1 || layer.scale_columns != 1))
-    return refusal("scales: found {} x {}, allowed: one, as its recipe has it", layer.scale_rows, layer.scale_columns);
+    return refusal("scales: found {} x {}, allowed: one, as its recipe has it", layer.scale_rows,
+                   layer.scale_columns);
   const std::uint64_t blocks = (k + block - 1) / block, pieces = (k + kPiece - 1) / kPiece;
   const FastDecode decode(rule.element), scale_of(rule.scaled() ? rule.scale : rule.element);
   out.raw.resize(n * k), out.values.resize(n * k), out.pieces.resize(n * pieces);
@@ -164,19 +174,23 @@ std::string operand_of(const CheckpointLayer& layer, const SampledRows& sample, 
     for (std::uint64_t r = 0; r < part.count; ++r, ++j) {
       const std::uint64_t row = part.first + r, expert = row / layer.n;
       const std::uint64_t from =
-          (expert * layer.scale_rows + row % layer.n / layer.block_n - part.first_scale) * layer.scale_columns;
+          (expert * layer.scale_rows + row % layer.n / layer.block_n - part.first_scale) *
+          layer.scale_columns;
       if (!part.factors.empty()) {
         const float factor = part.factors[expert];
         out.factors[0] = layer.divides() ? 1 / factor : factor;
       }
       for (std::uint64_t b = 0; b < blocks; ++b) {
         const std::uint64_t at = from + (layer.scale_columns == 1 ? 0 : b);
-        if (rule.scaled()) out.scales[b * n + j] = part.stored_scales[at];
-        else out.factors[per_lane ? j * blocks + b : 0] = part.scales[at];
+        if (rule.scaled())
+          out.scales[b * n + j] = part.stored_scales[at];
+        else
+          out.factors[per_lane ? j * blocks + b : 0] = part.scales[at];
       }
       for (std::uint64_t i = 0; i < k; ++i) {
         const std::uint8_t code = part.codes[r * k + i];
-        const double by = rule.scaled() ? scale_of(out.scales[i / block * n + j]) : 1.0, value = decode(code) * by;
+        const double by = rule.scaled() ? scale_of(out.scales[i / block * n + j]) : 1.0,
+                     value = decode(code) * by;
         out.raw[i * n + j] = static_cast<std::byte>(code);
         out.values[i * n + j] = value;
         if (value == 0 || !std::isfinite(value)) continue;
@@ -190,13 +204,14 @@ std::string operand_of(const CheckpointLayer& layer, const SampledRows& sample, 
   return {};
 }
 
-WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sample, const std::vector<float>& original,
-                          const CheckpointRows& whole) {
+WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sample,
+                          const std::vector<float>& original, const CheckpointRows& whole) {
   WeightComparison out;
   out.error = distance(sample.weights, original, original);
   out.sqnr = -20 * std::log10(out.error);
   double saturated = 0, zeroed = 0;
-  for (std::size_t i = 0; i < original.size(); ++i) zeroed += sample.weights[i] == 0 && original[i] != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < original.size(); ++i)
+    zeroed += sample.weights[i] == 0 && original[i] != 0 ? 1 : 0;
   const FormatSpec format = spec_of(layer.format);
   const double most = decode_value(format.max_finite_bits(), format);
   const FastDecode decode(format);
@@ -208,21 +223,27 @@ WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sampl
   const FormatSpec scales = spec_of(layer.scale_format == Format::none ? Format::f32 : layer.scale_format);
   for (const float scale : whole.scales) {
     ++out.scales;
-    if (scale == 0) ++out.zero;
-    else if (std::isnan(scale)) ++out.nan;
-    else if (std::isinf(scale)) ++out.infinite;
-    else if (std::fabs(scale) < std::ldexp(1.0, scales.min_exponent()) && scales.id != Format::ue8m0) ++out.subnormal;
+    if (scale == 0)
+      ++out.zero;
+    else if (std::isnan(scale))
+      ++out.nan;
+    else if (std::isinf(scale))
+      ++out.infinite;
+    else if (std::fabs(scale) < std::ldexp(1.0, scales.min_exponent()) && scales.id != Format::ue8m0)
+      ++out.subnormal;
   }
   return out;
 }
 
 std::vector<std::string> faults_of(const CheckpointLayer& layer, const SampledRows& sample,
-                                   const std::vector<float>& original, double largest, const CheckpointRows& whole) {
+                                   const std::vector<float>& original, double largest,
+                                   const CheckpointRows& whole) {
   std::vector<std::string> out;
   if (layer.scale_columns == 0) return out;
   constexpr double kCollapse = 3;  // what is wrong leaves far more error than quantization does
   const double error = distance(sample.weights, original, original);
-  const auto attempt = [&](const std::string& fault, const std::string& with, const std::function<void(CheckpointRows&)>& change) {
+  const auto attempt = [&](const std::string& fault, const std::string& with,
+                           const std::function<void(CheckpointRows&)>& change) {
     SampledRows other = sample;
     for (CheckpointRows& part : other.parts) change(part);
     other.dequantize(layer);
@@ -238,7 +259,9 @@ std::vector<std::string> faults_of(const CheckpointLayer& layer, const SampledRo
     for (float& scale : scales) scale = scale == 0 ? 0 : 1 / scale;
   };
   attempt("reciprocal scale", "with 1 / scale", [&](CheckpointRows& part) { inverse(part.scales); });
-  if (layer.factors) attempt("reciprocal scale", "with 1 / scale of the tensor", [&](CheckpointRows& part) { inverse(part.factors); });
+  if (layer.factors)
+    attempt("reciprocal scale", "with 1 / scale of the tensor",
+            [&](CheckpointRows& part) { inverse(part.factors); });
   const std::uint64_t rows = layer.scale_rows, columns = layer.scale_columns;
   if (rows > 1 && columns > 1)
     attempt("transposed scale blocks", "with the scales transposed", [&](CheckpointRows& part) {
@@ -256,21 +279,32 @@ std::vector<std::string> faults_of(const CheckpointLayer& layer, const SampledRo
     std::vector<float> fitted = sample.weights;
     for (float& one : fitted) one = static_cast<float>(one * (along / own));
     if (const double after = distance(fitted, original, original); kCollapse * after < error)
-      out.push_back(fmt::format("quantized twice, the first scale lost: error {:.3g}, and {:.3g} times {:.4g}", error, after,
-                                along / own));
+      out.push_back(
+          fmt::format("quantized twice, the first scale lost: error {:.3g}, and {:.3g} times {:.4g}", error,
+                      after, along / own));
   }
   if (!out.empty()) return out;
   // Codes that are not the nearest to the original, but to what another recipe makes of it.
   const std::vector<double> numbers(original.begin(), original.end());
-  constexpr double kOtherTies = 0.005;
+  constexpr double kOtherTies = 0.02;  // a writer that rounds them otherwise stays below
   const double once = distance(sample.weights, requantized(layer, sample, numbers), original);
   if (once < kOtherTies) return out;
-  for (const char* recipe : {"nvfp4", "mxfp4", "fp8-tensor", "fp8-row-torchao", "fp8-1x128", "mxfp8-ceil", "int8-w8a8"}) {
-    const double twice =
-        distance(sample.weights, requantized(layer, sample, quantized_by(recipe, original, layer.k, largest)), original);
-    if (kCollapse * twice < once)
-      out.push_back(fmt::format("quantized twice: codes are off by {:.3g} from the original's, and by {:.3g} from those of "
-                                "what {} made of it", once, twice, recipe));
+  constexpr double kTwice = 2;  // what was made of the original lies on ties of what follows
+  const FormatSpec bf16 = spec_of(Format::bf16);
+  for (const char* recipe :
+       {"nvfp4", "mxfp4", "fp8-tensor", "fp8-row-torchao", "fp8-1x128", "mxfp8-ceil", "int8-w8a8"}) {
+    const GemmDtype dtype = combination_of_recipe(recipe).dtype;
+    if (dtype.element == layer.format && dtype.scale_block == static_cast<int>(layer.block_k)) continue;
+    std::vector<double> made = quantized_by(recipe, original, layer.k, largest);
+    double twice = distance(sample.weights, requantized(layer, sample, made), original);
+    for (double& one : made)
+      one = decode_value(encode_nearest_even(one, bf16), bf16);  // kept as BF16 in between
+    twice = std::min(twice, distance(sample.weights, requantized(layer, sample, made), original));
+    if (kTwice * twice < once)
+      out.push_back(fmt::format(
+          "quantized twice: codes are off by {:.3g} from the original's, and by {:.3g} from those of "
+          "what {} made of it",
+          once, twice, recipe));
   }
   return out;
 }

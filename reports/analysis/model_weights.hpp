@@ -19,16 +19,16 @@ struct SampledRows {
 };
 SampledRows sampled_rows(const corpus::Checkpoint& checkpoint, const corpus::CheckpointLayer& layer,
                          std::uint64_t seed);
-/// The same rows of another layer.
+/// The same rows of another layer. `alternating`: CheckpointLayer::head_rows of the first.
 SampledRows same_rows(const corpus::Checkpoint& checkpoint, const corpus::CheckpointLayer& layer,
-                      const SampledRows& like);
+                      const SampledRows& like, std::uint64_t alternating);
 
 /// (rows, k) as B, (k, rows).
 std::vector<double> as_b(const std::vector<float>& weights, std::uint64_t k);
 
 /// The codes and scales as the recipe's product takes them; "" or why it can't.
-std::string operand_of(const corpus::CheckpointLayer& layer, const SampledRows& sample, const GemmCombination& of,
-                       ConvertedOperand& out);
+std::string operand_of(const corpus::CheckpointLayer& layer, const SampledRows& sample,
+                       const GemmCombination& of, ConvertedOperand& out);
 
 /// The combination of a recipe. Errors: InputError for a name that is none.
 GemmCombination combination_of_recipe(std::string_view name);

@@ -3,8 +3,8 @@
 
 #include "common.hpp"
 #include "mmaudit/corpus/checkpoint.hpp"
-#include "mmaudit/report/model_audit.hpp"
 #include "mmaudit/recipe.hpp"
+#include "mmaudit/report/model_audit.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
@@ -18,7 +18,8 @@ struct Options {
 
 int model(const Options& options, const Outputs& outputs, const Context& context) {
   const report::ModelRequest& request = options.request;
-  if (request.limit >= 1) refuse("--max-rel-fro: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05", request.limit);
+  if (request.limit >= 1)
+    refuse("--max-rel-fro: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05", request.limit);
   if (options.list && (!request.original.empty() || request.limit > 0 || !options.recipes_file.empty()))
     refuse("--list: found with --original, --max-rel-fro or --plan, allowed: without them");
   std::vector<NamedFile> written = outputs.files();
@@ -43,21 +44,40 @@ void add_model(Command& app) {
   auto options = std::make_shared<Options>();
   auto outputs = std::make_shared<Outputs>();
   report::ModelRequest& request = options->request;
-  Command command = app.command(
-      "model", "A checkpoint: its layers, how they are quantized and by whom, and the errors of their products on a GPU",
-      {"mmaudit model Llama-3.1-8B --list", "mmaudit model Llama-3.1-8B --max-rel-fro 5% --plan net.json --html net.html",
-       "mmaudit model Llama-3.1-8B-NVFP4 --original Llama-3.1-8B"});
-  command.option("PATH FILE", request.path, "a folder of a hub, an index, a .safetensors or a .gguf").required();
+  Command command =
+      app.command("model",
+                  "A checkpoint: its layers, how they are quantized and by whom, and the errors of their "
+                  "products on a GPU",
+                  {"mmaudit model Llama-3.1-8B --list",
+                   "mmaudit model Llama-3.1-8B --max-rel-fro 5% --plan net.json --html net.html",
+                   "mmaudit model Llama-3.1-8B-NVFP4 --original Llama-3.1-8B"});
+  command.option("PATH FILE", request.path, "a folder of a hub, an index, a .safetensors or a .gguf")
+      .required();
   command.flag("--list", options->list, "only say what is there");
-  command.option("--original PATH", request.original, "the checkpoint that this one was quantized from: errors of the weights, and what is wrong with them");
-  command.option("--convention NAME", request.convention, "how codes and scales are kept, where the files leave a choice: " + with_commas(corpus::convention_names())).default_text("");
-  command.option("--activations WHAT", request.activations, "A of every product: normal, outliers:CHANNELS:FACTOR, or a file of mmaudit.torch.capture");
+  command.option(
+      "--original PATH", request.original,
+      "the checkpoint that this one was quantized from: errors of the weights, and what is wrong with them");
+  command
+      .option("--convention NAME", request.convention,
+              "how codes and scales are kept, where the files leave a choice: " +
+                  with_commas(corpus::convention_names()))
+      .default_text("");
+  command.option("--activations WHAT", request.activations,
+                 "A of every product: normal, outliers:CHANNELS:FACTOR, or a file of mmaudit.torch.capture");
   command.option("--layers GLOB", request.layers, "only layers whose names match");
-  command.option("--recipe RECIPE", request.recipes, "for layers without scales, names of mmaudit list --recipes").comma_separated();
-  command.option("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05").default_text("").positive().or_percent();
-  command.option("--plan FILE", options->recipes_file, "write which recipe each layer takes, for mmaudit.torch.emulate; - prints it");
+  command
+      .option("--recipe RECIPE", request.recipes,
+              "for layers without scales, names of mmaudit list --recipes")
+      .comma_separated();
+  command.option("--max-rel-fro", request.limit, "largest relative Frobenius error that passes; 5% is 0.05")
+      .default_text("")
+      .positive()
+      .or_percent();
+  command.option("--plan FILE", options->recipes_file,
+                 "write which recipe each layer takes, for mmaudit.torch.emulate; - prints it");
   command.option("--seed", request.seed, "of the sample and of drawn activations");
-  command.option("--threads", request.threads, "threads; 0: one per core; the result does not depend on it").range(0, 4096);
+  command.option("--threads", request.threads, "threads; 0: one per core; the result does not depend on it")
+      .range(0, 4096);
   outputs->add_to(command);
   command.runs([options, outputs](const Context& context) { return model(*options, *outputs, context); });
 }

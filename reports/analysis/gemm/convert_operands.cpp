@@ -67,13 +67,14 @@ class Counter {
 };
 
 ConvertedOperand converted(const QuantizeRule& rule, bool of_b, std::span<const double> x,
-                           std::uint64_t lanes, std::uint64_t k, double largest, unsigned threads) {
+                           std::uint64_t lanes, std::uint64_t k, double largest, unsigned threads,
+                           const float* of_tensor = nullptr) {
   Quantization work;
   work.rule = rule;
   work.lanes = lanes, work.k = k;
   work.x = x.data(), work.from = spec_of(Format::f64);
   work.lane_stride = of_b ? 1 : k, work.k_stride = of_b ? lanes : 1;
-  work.exact_largest = true, work.whole_largest = largest;
+  work.exact_largest = true, work.whole_largest = largest, work.tensor_largest = of_tensor;
   work.k_outside = of_b;
   ConvertedOperand out;
   out.raw.resize(x.size() * rule.element.storage_bytes());
@@ -112,7 +113,7 @@ ConvertedOperands convert_alone(const GemmDtype& dtype, const Scaling& scaling, 
   const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
   ConvertedOperands out{dtype, scaling, m, n, k, {}, {}, {}};
   out.a = converted(quantize_rule(dtype, scaling, false), false, operands.a, m, k, operands.largest_a,
-                    how.threads);
+                    how.threads, operands.static_a != 0 ? &operands.static_a : nullptr);
   out.b = b != nullptr ? *b
                        : converted(quantize_rule(dtype, scaling, true), true, operands.b, n, k,
                                    operands.largest_b, how.threads);

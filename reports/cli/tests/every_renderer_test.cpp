@@ -38,6 +38,7 @@ const std::vector<Example>& examples() {
       {"list", {"list"}},
       {"doctor", {"doctor"}},
       {"audit", {"audit", "--a", square, "--b", square, "--no-b-transposed", "--dtype", "bf16"}},
+      {"model", {"model", inputs / "model.safetensors", "--recipe", "fp8-tensor"}},
       {"matmul",
        {"matmul", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", square, "--b", square, "--out",
         inputs / "product.npy"}},

@@ -12,8 +12,8 @@
 
 namespace mmaudit::cli::test {
 
-/// A folder with ones.npy (16 x 32 ones of f16), square.npy (32 x 32), problem.json, plan.json and
-/// kernel.ptx; gone at the end.
+/// A folder with ones.npy (16 x 32 ones of f16), square.npy (32 x 32), model.safetensors (one layer),
+/// problem.json, plan.json and kernel.ptx; gone at the end.
 class ExampleInputs {
  public:
   ExampleInputs() {
@@ -23,6 +23,9 @@ class ExampleInputs {
       corpus::save_tensor(*this / name,
                           corpus::make_tensor<std::uint16_t>("x", corpus::DType::f16, {rows, 32},
                                                              std::span(ones).first(rows * 32)));
+    corpus::save_tensor(
+        *this / "model.safetensors",
+        corpus::make_tensor<std::uint16_t>("a.weight", corpus::DType::f16, {32, 32}, std::span(ones)));
     const std::pair<const char*, const char*> texts[] = {
         {"problem.json", R"({"type": "f16", "d": "f32", "m": 16, "n": 32, "k": 32})"},
         {"plan.json", R"({"instruction": "mma.m16n8k16.f32.f16.f16.f32"})"},

@@ -22,10 +22,10 @@ struct Convention;
 struct StoredTensor {
   std::string name;
   const RawFile* file = nullptr;
-  DType dtype = DType::u8;                ///< of GGUF's blocks U8
-  std::vector<std::uint64_t> shape;       ///< outermost first
-  std::uint64_t begin = 0, bytes = 0;     ///< in the file
-  std::uint32_t ggml_type = 0;            ///< of GGUF
+  DType dtype = DType::u8;                 ///< of GGUF's blocks U8
+  std::vector<std::uint64_t> shape;        ///< outermost first
+  std::uint64_t begin = 0, bytes = 0;      ///< in the file
+  std::uint32_t ggml_type = 0;             ///< of GGUF
   [[nodiscard]] std::string type() const;  ///< "BF16"; of GGUF "Q4_K"
 };
 
@@ -38,15 +38,16 @@ struct CheckpointLayer {
   Format scale_format = Format::none;  ///< none: there are no scales
   std::uint64_t block_n = 0, block_k = 0, scale_rows = 0, scale_columns = 0;
   bool zeros = false, offsets = false, factors = false, groups = false;
-  Format dequantized = Format::f32;  ///< what the package's own weights are
-  std::string activations;           ///< of its products: "none" (as they are), "dynamic", "static"
-  std::string recipe;                ///< a name of recipes(), ""
+  Format dequantized = Format::f32;   ///< what the package's own weights are
+  std::string activations;            ///< of its products: "none" (as they are), "dynamic", "static"
+  std::string recipe;                 ///< a name of recipes(), ""
   std::optional<double> input_scale;  ///< one activation is code * input_scale
   /// Of the codes, then of scales, factors, zeros, groups and the shape, null where there are none.
-  const StoredTensor *codes = nullptr, *scale = nullptr, *factor = nullptr, *zero = nullptr,
-                     *group = nullptr;
+  const StoredTensor *codes = nullptr, *scale = nullptr, *factor = nullptr, *zero = nullptr, *group = nullptr;
   std::vector<std::string> tensors;  ///< names of all that belong to it
   std::uint64_t bytes = 0;
+  /// Rows of a head whose two halves alternate here (attn_q, attn_k of a GGUF of Llama); 0: they don't.
+  std::uint64_t head_rows = 0;
   bool product = true;  ///< false: rows of it are looked up (an embedding)
 
   [[nodiscard]] std::uint64_t rows() const { return experts * n; }

@@ -7,9 +7,9 @@
 namespace mmaudit::corpus {
 
 /// `file.npy`, `file.npy:FORMAT` (its raw bits are numbers of that format), `file.safetensors:tensor` or
-/// `file.safetensors` with exactly one tensor, or `file.safetensors.index.json:tensor` by the file that the index
-/// of a checkpoint says. The first `.safetensors:` splits, so a tensor's name may hold colons and dots. Throws
-/// InputError.
+/// `file.safetensors` with exactly one tensor, or `file.safetensors.index.json:tensor` by the file that the
+/// index of a checkpoint says. The first `.safetensors:` splits, so a tensor's name may hold colons and dots.
+/// Throws InputError.
 Tensor load_tensor(const std::string& spec);
 
 /// Bytes of its data, for a .npy file of the whole file; 0 where load_tensor() would throw.

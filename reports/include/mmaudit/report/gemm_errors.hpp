@@ -80,6 +80,8 @@ struct GemmOperands {
   std::span<const double> a, b, c;
   /// Largest finite magnitudes of the whole tensors that these are a part of; 0: of these.
   double largest_a = 0, largest_b = 0;
+  /// What the factor of all of A comes from instead, whatever A holds (a static scale); 0: from A.
+  float static_a = 0;
 };
 
 /// The product of the operands as they are, in binary64 with compensated sums: within 2^-48 of the sum of all

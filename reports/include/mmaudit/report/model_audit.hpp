@@ -22,7 +22,8 @@ struct ModelRequest {
 /// A layer against the original; rows are those that were sampled, scales all of them.
 struct WeightComparison {
   double error = 0, sqnr = 0;  ///< norm of the difference over the norm of the original; decibels
-  double saturated = 0, zeroed = 0;  ///< shares of the elements: at the format's end; no longer other than zero
+  double saturated = 0,
+         zeroed = 0;  ///< shares of the elements: at the format's end; no longer other than zero
   std::uint64_t scales = 0, zero = 0, infinite = 0, nan = 0, subnormal = 0;
 };
 
@@ -36,8 +37,8 @@ struct ModelLayer {
 };
 
 struct ModelAudit {
-  Json checkpoint;             ///< mmaudit.checkpoint/1
-  CaptureAudit audit;          ///< a product per layer; quantized ones have one row: their own codes
+  Json checkpoint;     ///< mmaudit.checkpoint/1
+  CaptureAudit audit;  ///< a product per layer; quantized ones have one row: their own codes
   std::vector<ModelLayer> layers;
   std::vector<std::string> unread;  ///< tensors that can't be read, and why
   std::string original, activations, sampled;

@@ -1,0 +1,135 @@
+// mmaudit model: a list, an audit, and planted faults found by their names.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/json.hpp"
+#include "program.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+using corpus::DType;
+
+constexpr std::size_t kN = 256, kK = 256, kBlocks = 2;
+
+struct Draw {
+  std::uint64_t state = 7;
+  double operator()() {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      sum += static_cast<double>(state >> 11) * 0x1p-53;
+    }
+    return sum - 6;
+  }
+};
+
+/// The nearest E4M3 by search over its values, and the value.
+std::uint8_t nearest(double x) {
+  static const std::vector<double> values = [] {
+    std::vector<double> out;
+    for (int c = 0; c < 127; ++c)
+      out.push_back(c < 8 ? std::ldexp(c, -9) : std::ldexp(8 + c % 8, c / 8 - 10));
+    return out;
+  }();
+  const double size = std::fabs(x);
+  std::size_t best = 0;
+  for (std::size_t c = 1; c < values.size(); ++c)
+    if (std::fabs(values[c] - size) < std::fabs(values[best] - size)) best = c;
+  return static_cast<std::uint8_t>(best | (x < 0 ? 128 : 0));
+}
+
+/// An original of three layers and its blocks of DeepSeek, the second with reciprocal scales, the third with
+/// transposed.
+class ModelCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "model_command/";
+    std::filesystem::create_directories(folder_ + "quantized");
+    corpus::SafetensorsFile original, quantized;
+    Draw draw;
+    for (int i = 0; i < 3; ++i) {
+      std::vector<float> weights(kN * kK), scales(kBlocks * kBlocks), stored(scales.size());
+      std::vector<std::uint8_t> codes(weights.size());
+      for (std::size_t b = 0; b < scales.size(); ++b)
+        scales[b] = stored[b] = 0.01F * static_cast<float>(1 + 3 * b);
+      for (std::size_t at = 0; at < weights.size(); ++at) {
+        const float scale = scales[at / kK / 128 * kBlocks + at % kK / 128];
+        weights[at] = static_cast<float>(60 * draw() * scale);
+        codes[at] = nearest(weights[at] / scale);
+      }
+      if (i == 1)
+        for (float& one : stored) one = 1 / one;
+      if (i == 2) std::swap(stored[1], stored[2]);
+      const std::string name = "model.layers." + std::to_string(i) + ".mlp.up_proj.weight";
+      original.tensors.push_back(
+          corpus::make_tensor<float>(name, DType::f32, {kN, kK}, std::span<const float>(weights)));
+      quantized.tensors.push_back(corpus::make_tensor<std::uint8_t>(name, DType::f8_e4m3, {kN, kK},
+                                                                    std::span<const std::uint8_t>(codes)));
+      quantized.tensors.push_back(corpus::make_tensor<float>(
+          name + "_scale_inv", DType::f32, {kBlocks, kBlocks}, std::span<const float>(stored)));
+    }
+    write_safetensors(folder_ + "original.safetensors", original);
+    write_safetensors(folder_ + "quantized/model.safetensors", quantized);
+    std::ofstream(folder_ + "quantized/config.json")
+        << R"({"dtype":"float32","quantization_config":{"quant_method":"fp8"}})";
+  }
+  std::string folder_;
+};
+
+TEST_F(ModelCommand, Lists) {
+  const test::Outcome list = test::run({"model", folder_ + "quantized", "--list"});
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_NE(list.out.find("model.layers.1.mlp.up_proj  256 x 256  fp8-deepseek  w8a8 fp8-1x128-transformers"),
+            std::string::npos)
+      << list.out;
+  EXPECT_EQ(parse_json(test::run({"model", folder_ + "quantized", "--list", "--json", "-"}).out)
+                .at("layers")
+                .size(),
+            3U);
+}
+
+TEST_F(ModelCommand, NamesPlantedFaults) {
+  const test::Outcome found = test::run(
+      {"model", folder_ + "quantized", "--original", folder_ + "original.safetensors", "--json", "-"});
+  EXPECT_EQ(found.code, 1) << found.err;
+  const Json layers = parse_json(found.out).at("layers");
+  EXPECT_EQ(layers.at(std::size_t{0}).at("faults").size(), 0U);
+  const double error = layers.at(std::size_t{0}).at("original").at("error").get<double>();
+  EXPECT_GT(error, 0.02);  // a uniform error of half a unit of 8 to 15 units
+  EXPECT_LT(error, 0.04);
+  EXPECT_EQ(
+      layers.at(std::size_t{1}).at("faults").at(std::size_t{0}).get<std::string>().find("reciprocal scale: "),
+      0U);
+  EXPECT_EQ(layers.at(std::size_t{2})
+                .at("faults")
+                .at(std::size_t{0})
+                .get<std::string>()
+                .find("transposed scale blocks: "),
+            0U);
+  for (std::size_t i = 1; i < 3; ++i) EXPECT_EQ(layers.at(i).at("faults").size(), 1U);
+}
+
+TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
+  const test::Outcome plan =
+      test::run({"model", folder_ + "original.safetensors", "--max-rel-fro", "6%", "--plan", "-"});
+  EXPECT_EQ(plan.code, 0) << plan.err;
+  EXPECT_EQ(parse_json(plan.out).at("layers").at("model.layers.0.mlp.up_proj").at("dtype"), "mxf8");
+  for (const std::vector<std::string>& bad :
+       std::vector<std::vector<std::string>>{{"model", folder_ + "none"},
+                                             {"model", folder_ + "quantized", "--layers", "x*"},
+                                             {"model", folder_ + "quantized", "--activations", "loud"},
+                                             {"model", folder_ + "quantized", "--recipe", "nvfp5"},
+                                             {"model", folder_ + "quantized", "--convention", "nvfp4"}}) {
+    const test::Outcome refused = test::run(bad);
+    EXPECT_EQ(refused.code, 2) << refused.out;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::cli
