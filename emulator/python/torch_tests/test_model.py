@@ -25,9 +25,10 @@ def test_what_is_there(folder):
 
 
 def test_audit(folder, tmp_path):
-    found = mmaudit.model(folder, layers="*.mlp.*", max_rel_fro=0.3, threads=1)
+    how = {"layers": "*.mlp.*", "activations": "normal"}  # within the static scales of the file
+    found = mmaudit.model(folder, **how, max_rel_fro=0.3, threads=1)
     assert found["schema"] == "mmaudit.model/1" and found.passes and "are within the limit" in found.text()
-    assert not mmaudit.model(folder, layers="*.mlp.*", max_rel_fro=1e-3).passes
+    assert not mmaudit.model(folder, **how, max_rel_fro=1e-3).passes
     assert "<html" in found.html() and "<iframe" in found._repr_html_() and json.loads(found.json()) == found
     found.write(tmp_path / "model.md")
     assert (tmp_path / "model.md").read_text() == found.markdown()
