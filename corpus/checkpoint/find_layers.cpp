@@ -259,10 +259,12 @@ void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLa
       layer.tensors.push_back(found->first);
       layer.bytes += found->second->bytes;
     }
-  const bool one = layer.scale_rows == 1 && layer.scale_columns == 1;
+  const bool tiles = quantization.find("weight_block_size") != nullptr;  // however few a small matrix has
+  const bool one = layer.scale_rows == 1 && layer.scale_columns == 1 && !tiles;
+  const bool rows = layer.scale_columns == 1 && layer.block_n == 1 && !tiles;
   layer.recipe = one ? row.tensor_recipe.empty() ? row.recipe : row.tensor_recipe
-                 : layer.scale_columns == 1 && !row.row_recipe.empty() ? row.row_recipe
-                                                                       : row.recipe;
+                 : rows && !row.row_recipe.empty() ? row.row_recipe
+                                                   : row.recipe;
   for (const std::string& end : words_of(row.inputs))
     if (const auto found = named.find(layer.name + end); found != named.end()) {
       layer.tensors.push_back(found->first);

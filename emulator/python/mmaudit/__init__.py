@@ -12,6 +12,7 @@ from ._functions import cos, ex2, function, lg2, rcp, rsqrt, sin, sqrt, tanh
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
+from ._model import Model, model
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
 from ._rows import reduce_rows
@@ -19,8 +20,8 @@ from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
-    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "probe", "rcp", "reduce_rows", "reveal", "rsqrt",
-    "sin", "sqrt", "tanh", "tolerance", "within",
+    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "Result", "Tolerance", "Trace", "architectures",
+    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "explain", "function", "gemm",
+    "instructions", "law", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows", "reveal", "rsqrt", "sin",
+    "sqrt", "tanh", "tolerance", "within",
 ]

@@ -158,6 +158,24 @@ class Cast(_Sized):
     ]
 
 
+class CheckpointLayer(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("name", c_char_p), ("convention", c_char_p), ("experts", c_uint64), ("n", c_uint64),
+        ("k", c_uint64), ("format", c_char_p), ("scale_format", c_char_p), ("scale_rows", c_uint64),
+        ("scale_columns", c_uint64), ("block_n", c_uint64), ("block_k", c_uint64), ("has_zeros", c_uint32),
+        ("has_offsets", c_uint32), ("has_factors", c_uint32), ("has_groups", c_uint32), ("dequantized", c_char_p),
+        ("recipe", c_char_p), ("input_scale", c_double),
+    ]
+
+
+class CheckpointRows(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("layer", c_size_t), ("first_row", c_uint64), ("rows", c_uint64), ("to", c_char_p),
+        ("weights", Out), ("codes", Out), ("scales", Out), ("zeros", Out), ("offsets", Out), ("factors", Out),
+        ("groups", Out),
+    ]
+
+
 def _candidates() -> "list[str]":
     given = os.environ.get("MMAUDIT_LIBRARY")
     if given:
@@ -188,6 +206,8 @@ if lib.mmaudit_abi() != _ABI:
 lib.mmaudit_free.argtypes, lib.mmaudit_free.restype = [c_void_p], None
 lib.mmaudit_architecture_count.restype = lib.mmaudit_format_count.restype = c_size_t
 lib.mmaudit_architecture_name.argtypes, lib.mmaudit_architecture_name.restype = [c_size_t], c_char_p
+lib.mmaudit_checkpoint_close.argtypes, lib.mmaudit_checkpoint_close.restype = [c_void_p], None
+lib.mmaudit_checkpoint_layers.argtypes, lib.mmaudit_checkpoint_layers.restype = [c_void_p], c_size_t
 for _name, _arguments in {  # these return a status, which check() takes
     "find_format": [c_char_p, POINTER(Format)],
     "format_at": [c_size_t, POINTER(Format)],
@@ -209,6 +229,10 @@ for _name, _arguments in {  # these return a status, which check() takes
     "reduce_rows": [POINTER(Rows), POINTER(c_void_p)],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
     "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],
+    "checkpoint_open": [c_char_p, c_char_p, POINTER(c_void_p)],
+    "checkpoint_describe": [c_void_p, POINTER(c_void_p)],
+    "checkpoint_layer_at": [c_void_p, c_size_t, POINTER(CheckpointLayer)],
+    "checkpoint_read": [c_void_p, POINTER(CheckpointRows)],
     "cvt": [c_char_p, POINTER(c_uint32), c_size_t, c_uint32, POINTER(c_uint32)],
 }.items():
     _function = getattr(lib, "mmaudit_" + _name)

@@ -19,12 +19,13 @@ from ._coverage import Coverage, CoverageRow
 from ._emulate import Emulation, emulate
 from ._export import Export
 from ._import import plan_from
+from ._load import load
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
     "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "matmul", "plan_from", "quantize",
+    "Tightened", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from", "quantize",
     "tighten",
 ]

@@ -167,7 +167,7 @@ class Emulation:
         with ExitStack() as stack:
             linear = [one for one in self.module.modules() if isinstance(one, nn.Linear)] if self.plan.keep_first_last else []
             self._ends = linear[:1] + linear[-1:]
-            self._kept = Storages(one.weight for one in self._ends)
+            self._kept = Storages(one.weight for one in self._ends if isinstance(one.weight, Tensor))
             self._parameters = Storages(self.module.parameters())
             # Not a module's own hooks: these would go along where it is copied or pickled inside.
             self._names = {id(one): (one, name, type(one).__name__) for name, one in named_modules(self.module)}
@@ -365,6 +365,14 @@ class Emulation:
         largest = torch.stack(list(kept)).amax() if kept else now
         kept.append(now)
         return largest
+
+
+def told(operator: str, a: Tensor, b: Tensor, multiply_adds: int) -> None:
+    """Counts a product that has the bits of a GPU by itself: a weight with the codes of a checkpoint. No plan decides."""
+    modes = [one for one in _get_current_dispatch_mode_stack() if isinstance(one, _Mode)]
+    if modes:
+        owner = modes[-1].owner
+        owner.counted(operator, owner._where((a, b))[0], EMULATED, multiply_adds, decides=False)
 
 
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None) -> Emulation:
