@@ -1,32 +1,11 @@
 #include "model/product.hpp"
 
 #include "mmaudit/detail/slices.hpp"
+#include "model/arena.hpp"
 #include "model/epilogue.hpp"
 #include "model/unpacked.hpp"
 
 namespace mmaudit::device {
-namespace {
-
-/// Cuts a work space into arrays, each at a multiple of what any access wants.
-class Arena {
- public:
-  explicit Arena(void* base) : base_(static_cast<std::byte*>(base)) {}
-  template <typename T>
-  T* take(std::uint64_t bytes) {
-    constexpr std::uint64_t kAligned = 256;
-    auto* out = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += padded(bytes, kAligned);
-    return out;
-  }
-  [[nodiscard]] std::uint64_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  std::uint64_t used_ = 0;
-};
-
-}  // namespace
-
 DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
                              const ProductFactors& factors, DeviceModel model)
     : spec_(make_dot_spec(instruction, datapath)), problem_(problem), factors_(factors) {
@@ -129,16 +108,7 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
     launch_plain_gemm(spec_, raw_, args);
   }
   if (finishes())
-    launch_epilogue({.epilogue = *problem_.epilogue,
-                     .sum_format = spec_.d.id,
-                     .sums = spaces.sums,
-                     .c = problem_.c,
-                     .d = problem_.d,
-                     .batch = problem_.batch,
-                     .m = problem_.m,
-                     .n = problem_.n,
-                     .factors = factors_},
-                    stream);
+    launch_epilogue(EpilogueArgs::of(problem_, factors_, spec_.d.id, spaces.sums), stream);
 }
 
 }  // namespace mmaudit::device

@@ -12,7 +12,7 @@
 #include "sweeps/engine/readings.hpp"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/samples.hpp"
-#include "sweeps/memory/tensor_map.hpp"
+#include "run/tensor_map.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -39,12 +39,12 @@ using device::Event;
 /// Boxes of `rows` rows, 128 bytes of each, swizzled over 128 bytes.
 CUtensorMap map_of(std::uint16_t* matrix, int size, int rows) {
   const auto extent = static_cast<cuuint64_t>(size);
-  return tensor_map_of(matrix, {.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-                                .element_bytes = sizeof(std::uint16_t),
-                                .extents = {extent, extent},
-                                .box = {kGemmDepth, static_cast<cuuint32_t>(rows)},
-                                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
-                                .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
+  return device::tensor_map_of(matrix, {.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                                        .element_bytes = sizeof(std::uint16_t),
+                                        .extents = {extent, extent},
+                                        .box = {kGemmDepth, static_cast<cuuint32_t>(rows)},
+                                        .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                                        .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
 }
 
 /// The vendor's matrix product.

@@ -1,4 +1,4 @@
-#include "sweeps/memory/tensor_map.hpp"
+#include "run/tensor_map.hpp"
 
 #include <cuda_runtime.h>
 
@@ -7,7 +7,7 @@
 #include "mmaudit/error.hpp"
 #include "run/cuda_check.hpp"
 
-namespace mmaudit::sweeps {
+namespace mmaudit::device {
 namespace {
 
 constexpr int kCudaOfTensorMaps = 12000;
@@ -21,9 +21,9 @@ using EncodeTiled = CUresult (*)(CUtensorMap* map, CUtensorMapDataType type, cuu
 EncodeTiled find_encoder() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  device::cuda_check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCudaOfTensorMaps,
-                                                      cudaEnableDefault, &found),
-                     "asking the driver for tensor maps");
+  cuda_check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCudaOfTensorMaps,
+                                              cudaEnableDefault, &found),
+             "asking the driver for tensor maps");
   if (found != cudaDriverEntryPointSuccess) throw EnvironmentError("CUDA: the driver has no tensor maps");
   return reinterpret_cast<EncodeTiled>(function);
 }
@@ -47,4 +47,4 @@ CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout) {
   return map;
 }
 
-}  // namespace mmaudit::sweeps
+}  // namespace mmaudit::device

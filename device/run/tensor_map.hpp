@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace mmaudit::sweeps {
+namespace mmaudit::device {
 
 /// A tensor without gaps, its fastest dimension first.
 struct TensorLayout {
@@ -22,4 +22,4 @@ struct TensorLayout {
 /// function or refuses the tensor.
 CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout);
 
-}  // namespace mmaudit::sweeps
+}  // namespace mmaudit::device
