@@ -6,7 +6,7 @@
 
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/scaled_matmul.hpp"
-#include "run/hardware_gemm.hpp"
+#include "model/stream.hpp"
 
 namespace mmaudit::device {
 
@@ -36,7 +36,7 @@ class HardwareProduct {
   Instruction instruction_;
   Matmul problem_;
   ProductFactors factors_;
-  int element_bytes_ = 0;
+  std::uint64_t bytes_ = 0;  ///< of an element
   std::uint64_t pitch_ = 0;  ///< elements from row to row of packed operands
 };
 

@@ -35,7 +35,9 @@ CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout) {
   // The bytes from one element to the next of each dimension but the fastest.
   std::vector<cuuint64_t> strides(rank, layout.element_bytes);
   for (std::size_t i = 0; i < rank; ++i)
-    strides[i] = layout.extents[i] * (i == 0 ? layout.element_bytes : strides[i - 1]);
+    strides[i] = i == 0 && layout.row_bytes != 0
+                     ? layout.row_bytes
+                     : layout.extents[i] * (i == 0 ? layout.element_bytes : strides[i - 1]);
   const std::vector<cuuint32_t> steps(rank, 1);
   CUtensorMap map = {};
   const CUresult error =
@@ -45,6 +47,19 @@ CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout) {
   if (error != CUDA_SUCCESS)
     throw EnvironmentError("CUDA: making a tensor map: error " + std::to_string(static_cast<int>(error)));
   return map;
+}
+
+CUtensorMap chain_map(void* matrix, std::uint32_t bytes, std::uint64_t row_bytes, std::uint64_t k,
+                      std::uint64_t lanes, std::uint64_t batch, std::uint32_t rows) {
+  return tensor_map_of(matrix, {.type = bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                        : bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                     : CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                                .element_bytes = bytes,
+                                .extents = {k, lanes, batch},
+                                .box = {kStageRowBytes / bytes, rows, 1},
+                                .row_bytes = row_bytes,
+                                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
+                                .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
 }
 
 }  // namespace mmaudit::device
