@@ -136,6 +136,8 @@ def _matmul(
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
             raise refused(f"{field} dtype", factor.dtype, "torch.float32")
+    if hardware and a.is_contiguous() and a.data_ptr() % 16:  # a view, of which the copy engine can't read
+        a = a.clone()
     kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
     work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
     work.d = written(d)
