@@ -63,8 +63,7 @@ int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* bytes) {
 }
 
 int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
-  return guarded(
-      [&] { launch_in(product_on_device(whole_on_device(taken(work))), workspace, stream); });
+  return guarded([&] { launch_in(product_on_device(whole_on_device(taken(work))), workspace, stream); });
 }
 
 int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uint64_t* bytes) {
@@ -72,8 +71,7 @@ int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uint64_t* bytes
 }
 
 int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
-  return guarded(
-      [&] { launch_in(product_on_hardware(whole_on_device(taken(work))), workspace, stream); });
+  return guarded([&] { launch_in(product_on_hardware(whole_on_device(taken(work))), workspace, stream); });
 }
 
 int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream) {

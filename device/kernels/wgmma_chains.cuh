@@ -1,7 +1,7 @@
 #pragma once
 // A product by wgmma, every element in the order of its plan: a chain in the tensor core, or chains that are
-// added in binary32. One warp feeds stages of shared memory through the copy engine, two warpgroups compute 64
-// rows each of a tile, and a block takes tile after tile.
+// added in binary32. One warp feeds stages of shared memory through the copy engine, two warpgroups compute
+// 64 rows each of a tile, and a block takes tile after tile.
 #include <algorithm>
 #include <cstdint>
 
@@ -14,29 +14,29 @@
 #include "run/tensor_map.hpp"
 
 // d = A * B + (scale_d ? d : 0) from shared memory, in flight until waited for: a static member function.
-#define MMAUDIT_WGMMA_MULTIPLY(N, R, TYPES, IMMEDIATES)                                                     \
-  static __device__ __forceinline__ void multiply(std::uint32_t(&d)[R], std::uint64_t a, std::uint64_t b,   \
-                                                  int scale_d) {                                            \
-    std::uint64_t high = 0;                                                                                 \
-    int unused = 0;                                                                                         \
-    asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %3, 0;\n" MMAUDIT_WGMMA_TEXT(          \
-        N, R, TYPES, "%0", IMMEDIATES) "}"                                                                  \
-                 : "+l"(a), "+l"(high), "+l"(b), "+r"(scale_d), "+r"(unused),                               \
-                   "+r"(d[0]) MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND)                                          \
-                 :                                                                                          \
-                 : "memory");                                                                               \
+#define MMAUDIT_WGMMA_MULTIPLY(N, R, TYPES, IMMEDIATES)                                                   \
+  static __device__ __forceinline__ void multiply(std::uint32_t(&d)[R], std::uint64_t a, std::uint64_t b, \
+                                                  int scale_d) {                                          \
+    std::uint64_t high = 0;                                                                               \
+    int unused = 0;                                                                                       \
+    asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %3, 0;\n" MMAUDIT_WGMMA_TEXT(        \
+                     N, R, TYPES, "%0", IMMEDIATES) "}"                                                   \
+                 : "+l"(a), "+l"(high), "+l"(b), "+r"(scale_d), "+r"(unused),                             \
+                   "+r"(d[0])MMAUDIT_ACC_##R(MMAUDIT_ACC_OPERAND)                                         \
+                 :                                                                                        \
+                 : "memory");                                                                             \
   }
 
 // Of a line with binary32 sums, the instruction with n = 128 and 256. The kernel reads both operands K-major.
 #define MMAUDIT_IMMEDIATES_any_major ", 1, 1, 0, 0"
 #define MMAUDIT_IMMEDIATES_k_major ", 1, 1"
 #define MMAUDIT_CHAIN_f16(K, A, B, MAJORS)
-#define MMAUDIT_CHAIN_f32(K, A, B, MAJORS)                                                                  \
-  struct Chain_##A##_##B {                                                                                  \
-    static constexpr Instruction kInstruction =                                                             \
-        listed_instruction(Op::wgmma, 64, 0, K, Format::f32, Format::A, Format::B, Format::f32);            \
-    MMAUDIT_WGMMA_MULTIPLY(128, 64, "k" #K ".f32." #A "." #B, MMAUDIT_IMMEDIATES_##MAJORS)                  \
-    MMAUDIT_WGMMA_MULTIPLY(256, 128, "k" #K ".f32." #A "." #B, MMAUDIT_IMMEDIATES_##MAJORS)                 \
+#define MMAUDIT_CHAIN_f32(K, A, B, MAJORS)                                                       \
+  struct Chain_##A##_##B {                                                                       \
+    static constexpr Instruction kInstruction =                                                  \
+        listed_instruction(Op::wgmma, 64, 0, K, Format::f32, Format::A, Format::B, Format::f32); \
+    MMAUDIT_WGMMA_MULTIPLY(128, 64, "k" #K ".f32." #A "." #B, MMAUDIT_IMMEDIATES_##MAJORS)       \
+    MMAUDIT_WGMMA_MULTIPLY(256, 128, "k" #K ".f32." #A "." #B, MMAUDIT_IMMEDIATES_##MAJORS)      \
   };
 #define MMAUDIT_CHAIN_LINE(K, D, A, B, MAJORS) MMAUDIT_CHAIN_##D(K, A, B, MAJORS)
 #define MMAUDIT_EVERY_CHAIN(X) MMAUDIT_WGMMA_F16(X) MMAUDIT_WGMMA_TF32(X) MMAUDIT_WGMMA_FP8(X)
@@ -45,7 +45,8 @@ namespace mmaudit::device {
 
 MMAUDIT_EVERY_CHAIN(MMAUDIT_CHAIN_LINE)
 
-/// What becomes of the sum of a chain: D, or it is added to a total, as it is or times factors of its block of k.
+/// What becomes of the sum of a chain: D, or it is added to a total, as it is or times factors of its block
+/// of k.
 enum class End : std::uint8_t { sum, total, scaled_total };
 
 /// Device pointers; A and B, (batch, m, k) and (batch, n, k), come as maps.
@@ -60,13 +61,15 @@ struct ChainArgs {
 inline constexpr int kChainConsumers = 2, kChainThreads = (kChainConsumers + 1) * kWarpgroupLanes;
 inline constexpr int kChainRows = 64, kChainTileRows = kChainConsumers * kChainRows;
 inline constexpr int kStageSteps = 4;  ///< instructions
-/// Rows of tiles that neighbouring blocks share, so that what one reads another finds in the second-level cache.
+/// Rows of tiles that neighbouring blocks share, so that what one reads another finds in the second-level
+/// cache.
 inline constexpr std::uint64_t kRasterRows = 16;
 
 /// The shared memory of a kernel with tiles of so many columns: stages, and two barriers of each.
 template <int kColumns>
 struct ChainShape {
-  static constexpr int kBytesA = kChainTileRows * kStageRowBytes, kStageBytes = kBytesA + kColumns * kStageRowBytes;
+  static constexpr int kBytesA = kChainTileRows * kStageRowBytes,
+                       kStageBytes = kBytesA + kColumns * kStageRowBytes;
   static constexpr int kStages = 192 * 1024 / kStageBytes, kSums = kChainRows * kColumns / kWarpgroupLanes;
   static constexpr int kAlign = 1024, kShared = kStages * kStageBytes + kAlign + 2 * kStages * 8;
 };
@@ -80,7 +83,9 @@ struct ChainRing {
     const auto start = static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
     stages = (start + Shape::kAlign - 1) / Shape::kAlign * Shape::kAlign;
   }
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t at() const { return stages + stage * Shape::kStageBytes; }
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t at() const {
+    return stages + stage * Shape::kStageBytes;
+  }
   [[nodiscard]] __device__ __forceinline__ std::uint32_t full(std::uint32_t of) const {
     return stages + Shape::kStages * Shape::kStageBytes + 8 * of;
   }
@@ -102,8 +107,10 @@ struct ChainWalk {
   template <typename Chain, int kColumns>
   static ChainWalk of(const ChainArgs& args) {
     using detail::quotient_up;
-    constexpr auto kDepth = static_cast<std::uint64_t>(Chain::kInstruction.k), kSteps = std::uint64_t{kStageSteps};
-    const std::uint64_t steps = quotient_up(args.k, kDepth), rows = quotient_up(args.m, std::uint64_t{kChainTileRows}),
+    constexpr auto kDepth = static_cast<std::uint64_t>(Chain::kInstruction.k),
+                   kSteps = std::uint64_t{kStageSteps};
+    const std::uint64_t steps = quotient_up(args.k, kDepth),
+                        rows = quotient_up(args.m, std::uint64_t{kChainTileRows}),
                         columns = quotient_up(args.n, std::uint64_t{kColumns});
     return {rows,
             columns,
@@ -119,7 +126,8 @@ struct ChainTile {
   std::uint64_t matrix, row, column;
 };
 
-/// Tile `index` of all: matrix after matrix, bands of kRasterRows rows of tiles, in a band column after column.
+/// Tile `index` of all: matrix after matrix, bands of kRasterRows rows of tiles, in a band column after
+/// column.
 template <int kColumns>
 __device__ __forceinline__ ChainTile chain_tile(std::uint64_t index, const ChainWalk& walk) {
   const std::uint64_t of_matrix = walk.rows * walk.columns, matrix = index / of_matrix;
@@ -170,7 +178,9 @@ __device__ __forceinline__ std::uint64_t swizzled_descriptor(std::uint32_t addre
 }
 
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 template <int kPending>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
@@ -211,7 +221,8 @@ __device__ __forceinline__ void compute_chains(const unsigned char* memory, cons
             const float sum = __uint_as_float(d[i + e]), before = __uint_as_float(total[i + e]);
             float after = 0;
             if constexpr (kEnd == End::scaled_total) {
-              const std::uint64_t block = stage * std::uint64_t{kStageSteps * Chain::kInstruction.k} / args.factors.block;
+              const std::uint64_t block =
+                  stage * std::uint64_t{kStageSteps * Chain::kInstruction.k} / args.factors.block;
               after = __fmaf_rn(
                   __fmul_rn(args.factors.a.at(tile.matrix, min(tile.row + row, args.m - 1), block),
                             args.factors.b.at(tile.matrix, min(tile.column + column + e, args.n - 1), block)),
@@ -291,11 +302,12 @@ __device__ __forceinline__ void compute_chains(const unsigned char* memory, cons
   }
 }
 
-/// The work of a block of kChainThreads, with ChainShape's shared memory. Of 65536 registers a thread starts with
-/// 168; 64512 are used.
+/// The work of a block of kChainThreads, with ChainShape's shared memory. Of 65536 registers a thread starts
+/// with 168; 64512 are used.
 template <typename Chain, int kColumns, End kEnd>
-__device__ __forceinline__ void run_chains(unsigned char* memory, const CUtensorMap& map_a, const CUtensorMap& map_b,
-                                           const ChainArgs& args, const ChainWalk& walk) {
+__device__ __forceinline__ void run_chains(unsigned char* memory, const CUtensorMap& map_a,
+                                           const CUtensorMap& map_b, const ChainArgs& args,
+                                           const ChainWalk& walk) {
   const unsigned warpgroup = threadIdx.x / kWarpgroupLanes;
   if (threadIdx.x == 0) {
     const ChainRing<kColumns> ring(memory);
@@ -308,7 +320,8 @@ __device__ __forceinline__ void run_chains(unsigned char* memory, const CUtensor
   __syncthreads();
   if (warpgroup == kChainConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (threadIdx.x == kChainConsumers * kWarpgroupLanes) feed_chains<Chain, kColumns>(memory, map_a, map_b, walk);
+    if (threadIdx.x == kChainConsumers * kWarpgroupLanes)
+      feed_chains<Chain, kColumns>(memory, map_a, map_b, walk);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     compute_chains<Chain, kColumns, kEnd>(memory, args, walk, warpgroup);

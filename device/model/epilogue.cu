@@ -45,8 +45,9 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
     float alpha = epilogue.alpha;
     if (factors) {
       const std::uint64_t line = quotient(i, args.n), matrix = quotient(line, args.m);
-      const ScaledSum scaled = scaled_sum(sum, args.factors.a.at(matrix, line - matrix * args.m, 0),
-                                          args.factors.b.at(matrix, i - line * args.n, 0), args.factors.order);
+      const ScaledSum scaled =
+          scaled_sum(sum, args.factors.a.at(matrix, line - matrix * args.m, 0),
+                     args.factors.b.at(matrix, i - line * args.n, 0), args.factors.order);
       sum = scaled.sum, alpha = scaled.factor;
     }
     // The rule rounds nothing on the way, so that D's format may be left out.

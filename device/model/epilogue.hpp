@@ -22,8 +22,8 @@ struct EpilogueArgs {
   /// Of a product that has one, whose sums lie at `sums`.
   static EpilogueArgs of(const Matmul& problem, const ProductFactors& factors, Format sum_format,
                          const void* sums) {
-    return {*problem.epilogue, sum_format, sums, problem.c, problem.d, problem.batch, problem.m, problem.n,
-            factors};
+    return {*problem.epilogue, sum_format, sums,      problem.c, problem.d,
+            problem.batch,     problem.m,  problem.n, factors};
   }
 };
 void launch_epilogue(const EpilogueArgs& args, Stream stream = nullptr);

@@ -107,8 +107,7 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
   } else {
     launch_plain_gemm(spec_, raw_, args);
   }
-  if (finishes())
-    launch_epilogue(EpilogueArgs::of(problem_, factors_, spec_.d.id, spaces.sums), stream);
+  if (finishes()) launch_epilogue(EpilogueArgs::of(problem_, factors_, spec_.d.id, spaces.sums), stream);
 }
 
 }  // namespace mmaudit::device

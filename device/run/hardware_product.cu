@@ -77,8 +77,9 @@ constexpr unsigned kCopyTile = 64, kCopyThreads = 256;
 
 /// (rows, columns) elements, row-major and without gaps, become columns that are `pitch` long.
 template <typename Element>
-__global__ void __launch_bounds__(kCopyThreads) transpose(const Element* from, Element* to, std::uint64_t rows,
-                                                          std::uint64_t columns, std::uint64_t pitch) {
+__global__ void __launch_bounds__(kCopyThreads)
+    transpose(const Element* from, Element* to, std::uint64_t rows, std::uint64_t columns,
+              std::uint64_t pitch) {
   __shared__ Element tile[kCopyTile][kCopyTile + 4 / sizeof(Element)];
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kCopyTile,
                       first_column = std::uint64_t{blockIdx.x} * kCopyTile;
@@ -102,8 +103,8 @@ void start_transpose(const Matmul& x, void* to, std::uint64_t pitch, Stream stre
     return static_cast<unsigned>(detail::quotient_up(count, std::uint64_t{kCopyTile}));
   };
   const dim3 grid(blocks(x.n), blocks(x.k), static_cast<unsigned>(x.batch));
-  transpose<<<grid, kCopyThreads, 0, stream>>>(static_cast<const Element*>(x.b), static_cast<Element*>(to), x.k,
-                                               x.n, pitch);
+  transpose<<<grid, kCopyThreads, 0, stream>>>(static_cast<const Element*>(x.b), static_cast<Element*>(to),
+                                               x.k, x.n, pitch);
   cuda_check(cudaGetLastError(), "transposing B");
 }
 
@@ -121,18 +122,22 @@ std::string why_no_hardware(const Instruction& instruction, const Datapath& data
   if (problem.split_k > 1) return refusal("split_k: found {} with hardware, allowed: 1", problem.split_k);
   if (problem.k == 0) return refusal("k: found 0 with hardware, allowed: 1 or more");
   // The limits of a grid: blocks of kCopyTile rows of A or k of B.
-  constexpr std::uint64_t kMost = 65535, kMostRows = kMost * std::uint64_t{kCopyTile}, kMostColumns = std::uint64_t{1} << 31;
+  constexpr std::uint64_t kMost = 65535, kMostRows = kMost * std::uint64_t{kCopyTile},
+                          kMostColumns = std::uint64_t{1} << 31;
   if (problem.batch > kMost || problem.m > kMostRows || problem.k > kMostRows || problem.n > kMostColumns)
-    return refusal("sizes: found batch {}, M {}, N {}, K {} with hardware, allowed: batch up to {}, M and K "
-                   "up to {}, N up to {}", problem.batch, problem.m, problem.n, problem.k, kMost, kMostRows, kMostColumns);
-  const int capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
-                         attribute(cudaDevAttrComputeCapabilityMinor);
+    return refusal(
+        "sizes: found batch {}, M {}, N {}, K {} with hardware, allowed: batch up to {}, M and K "
+        "up to {}, N up to {}",
+        problem.batch, problem.m, problem.n, problem.k, kMost, kMostRows, kMostColumns);
+  const int capability =
+      10 * attribute(cudaDevAttrComputeCapabilityMajor) + attribute(cudaDevAttrComputeCapabilityMinor);
   const Architecture* here = find_architecture(capability);
   const DatapathEntry* own = here != nullptr ? find_datapath(*here, instruction) : nullptr;
   if (capability != kCapability || own == nullptr || !(own->datapath == datapath))
-    return refusal("arch: found another one than this GPU's, of compute capability {}.{}, with hardware, "
-                   "allowed: its own, of 9.0",
-                   capability / 10, capability % 10);
+    return refusal(
+        "arch: found another one than this GPU's, of compute capability {}.{}, with hardware, "
+        "allowed: its own, of 9.0",
+        capability / 10, capability % 10);
   if (!found.code)
     return refusal("library: found without code of wgmma with hardware, allowed: one built for 90a-real");
   return {};
@@ -151,7 +156,8 @@ HardwareProduct::Layout HardwareProduct::layout(void* base) const {
   Layout out;
   if (pitch_ != problem_.k) out.a = arena.take<void>(problem_.batch * problem_.m * pitch_ * bytes_);
   out.b = arena.take<void>(problem_.batch * problem_.n * pitch_ * bytes_);
-  if (problem_.epilogue) out.sums = arena.take<float>(problem_.batch * problem_.m * problem_.n * sizeof(float));
+  if (problem_.epilogue)
+    out.sums = arena.take<float>(problem_.batch * problem_.m * problem_.n * sizeof(float));
   out.bytes = arena.used();
   return out;
 }
@@ -185,7 +191,8 @@ void HardwareProduct::launch(void* workspace, Stream stream) const {
                        .promote = x.promote,
                        .factors = factors_.block != 0 ? factors_ : ProductFactors{}};
   with_chain(instruction_, [&]<typename Chain>(Chain) {
-    if (args.factors.block != 0) return start<Chain, 128, End::scaled_total>(a, spaces.b, row_bytes, args, stream);
+    if (args.factors.block != 0)
+      return start<Chain, 128, End::scaled_total>(a, spaces.b, row_bytes, args, stream);
     if (args.promote != 0) return start<Chain, 128, End::total>(a, spaces.b, row_bytes, args, stream);
     if (args.n <= 128) return start<Chain, 128, End::sum>(a, spaces.b, row_bytes, args, stream);
     start<Chain, 256, End::sum>(a, spaces.b, row_bytes, args, stream);

@@ -1,6 +1,6 @@
 #pragma once
-// A product in device memory by the tensor cores of the GPU that is here, each element in the order of its plan.
-// Declarations without CUDA syntax.
+// A product in device memory by the tensor cores of the GPU that is here, each element in the order of its
+// plan. Declarations without CUDA syntax.
 #include <cstdint>
 #include <string>
 
@@ -10,8 +10,9 @@
 
 namespace mmaudit::device {
 
-/// Why the current GPU can't compute this product by its own instructions, as "field: found X, allowed: Y"; empty
-/// when it can: the datapath is its own, and there is a kernel. Of pointers it matters only whether they are null.
+/// Why the current GPU can't compute this product by its own instructions, as "field: found X, allowed: Y";
+/// empty when it can: the datapath is its own, and there is a kernel. Of pointers it matters only whether
+/// they are null.
 std::string why_no_hardware(const Instruction& instruction, const Datapath& datapath, const Matmul& problem);
 
 /// `problem` and `factors` have device pointers, A's a multiple of 16; why_no_hardware() is empty.

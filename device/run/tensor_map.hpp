@@ -23,9 +23,10 @@ struct TensorLayout {
 /// function or refuses the tensor.
 CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout);
 
-inline constexpr int kStageRowBytes = 128;  ///< of a row in a stage of the kernels of whole products, swizzled
-/// Boxes of `rows` rows of a (batch, lanes, k) matrix with rows of `row_bytes`, a multiple of 16, kStageRowBytes of each;
-/// beyond the matrix they are zeros.
+inline constexpr int kStageRowBytes =
+    128;  ///< of a row in a stage of the kernels of whole products, swizzled
+/// Boxes of `rows` rows of a (batch, lanes, k) matrix with rows of `row_bytes`, a multiple of 16,
+/// kStageRowBytes of each; beyond the matrix they are zeros.
 CUtensorMap chain_map(void* matrix, std::uint32_t bytes, std::uint64_t row_bytes, std::uint64_t k,
                       std::uint64_t lanes, std::uint64_t batch, std::uint32_t rows);
 

@@ -42,7 +42,8 @@ class HardwareProducts : public Gpu {
   }
 };
 
-/// How the sums end: k of a chain in instructions, factors of blocks of that many chains or of rows, C, an epilogue.
+/// How the sums end: k of a chain in instructions, factors of blocks of that many chains or of rows, C, an
+/// epilogue.
 struct Ending {
   const char* name;
   std::uint64_t promote = 0, chains_of_a_block = 0;
@@ -56,8 +57,17 @@ constexpr Ending kEndings[] = {
     {.name = "promoted", .promote = 4},
     {.name = "promoted, C", .promote = 8, .c = true},
     {.name = "epilogue, C", .c = true, .epilogue = true, .output = Format::bf16},
-    {.name = "rows", .factors = true, .epilogue = true, .output = Format::bf16, .order = FactorOrder::b_first},
-    {.name = "blocks", .promote = 4, .chains_of_a_block = 1, .factors = true, .epilogue = true, .output = Format::bf16},
+    {.name = "rows",
+     .factors = true,
+     .epilogue = true,
+     .output = Format::bf16,
+     .order = FactorOrder::b_first},
+    {.name = "blocks",
+     .promote = 4,
+     .chains_of_a_block = 1,
+     .factors = true,
+     .epilogue = true,
+     .output = Format::bf16},
     {.name = "two chains a block", .promote = 4, .chains_of_a_block = 2, .factors = true, .epilogue = true},
 };
 
@@ -69,12 +79,14 @@ struct Operands {
   Operands(const Served& one, gen::InputClass input_class, const Matmul& x, std::uint64_t blocks) {
     const gen::GeneratorSpec generator = gen::make_generator_spec(one.instruction, one.datapath);
     const auto depth = static_cast<std::uint64_t>(one.instruction.k);
-    const auto fill = [&](std::vector<std::byte>& to, gen::Matrix which, std::size_t bytes, std::uint64_t rows,
-                          std::uint64_t columns) {
+    const auto fill = [&](std::vector<std::byte>& to, gen::Matrix which, std::size_t bytes,
+                          std::uint64_t rows, std::uint64_t columns) {
       to.resize(x.batch * rows * columns * bytes);
       for (std::uint64_t i = 0; i < x.batch * rows; ++i)
         for (std::uint64_t j = 0; j < columns; ++j) {
-          const std::uint64_t tile = which == gen::Matrix::a ? j / depth : which == gen::Matrix::b ? i / depth : 0;
+          const std::uint64_t tile = which == gen::Matrix::a   ? j / depth
+                                     : which == gen::Matrix::b ? i / depth
+                                                               : 0;
           const std::uint64_t row = which == gen::Matrix::b ? i % depth : i,
                               column = which == gen::Matrix::a ? j % depth : j;
           store_word(to.data(), bytes, i * columns + j,
@@ -93,9 +105,9 @@ struct Operands {
 };
 
 TEST_F(HardwareProducts, HaveTheBitsOfThePlainCore) {
-  constexpr std::uint64_t kShapes[][4] = {{1, 1, 1, 1},     {1, 64, 128, 64},  {1, 70, 130, 97},  {1, 129, 257, 160},
-                                          {3, 33, 7, 31},   {2, 128, 129, 33}, {1, 200, 3, 544},  {1, 5, 300, 8},
-                                          {1, 130, 48, 129}};
+  constexpr std::uint64_t kShapes[][4] = {{1, 1, 1, 1},       {1, 64, 128, 64}, {1, 70, 130, 97},
+                                          {1, 129, 257, 160}, {3, 33, 7, 31},   {2, 128, 129, 33},
+                                          {1, 200, 3, 544},   {1, 5, 300, 8},   {1, 130, 48, 129}};
   std::size_t ran = 0, turn = 0;
   for (const Served& one : served(info_.compute_capability)) {
     for (int f = 0; f < gen::kInputClasses; ++f) {
@@ -114,14 +126,15 @@ TEST_F(HardwareProducts, HaveTheBitsOfThePlainCore) {
         const std::size_t bytes = x.batch * x.m * x.n * spec_of(ending.output).storage_bytes();
         std::vector<std::byte> c(host.c.begin(), host.c.begin() + static_cast<std::ptrdiff_t>(bytes));
         std::vector<std::byte> expected(bytes), found(bytes);
-        const auto set = [&](const void* a, const void* b, const void* of_c, const float* of_a, const float* of_b,
-                             void* d) {
+        const auto set = [&](const void* a, const void* b, const void* of_c, const float* of_a,
+                             const float* of_b, void* d) {
           x.a = a, x.b = b, x.c = ending.c ? of_c : nullptr, x.d = d;
           if (!ending.factors) return;
           factors.a = {of_a, x.m * blocks, blocks, 1};
           factors.b = {of_b, x.n * blocks, blocks, 1};
         };
-        set(host.a.data(), host.b.data(), c.data(), host.factors_a.data(), host.factors_b.data(), expected.data());
+        set(host.a.data(), host.b.data(), c.data(), host.factors_a.data(), host.factors_b.data(),
+            expected.data());
         MatmulOptions plain;
         plain.fast = false, plain.threads = 0;
         scaled_matmul(one.instruction, one.datapath, x, factors, plain);
@@ -134,9 +147,9 @@ TEST_F(HardwareProducts, HaveTheBitsOfThePlainCore) {
         const Buffer space(product.workspace());
         product.launch(space.data(), nullptr);
         copy_out(found.data(), d.data(), bytes);
-        EXPECT_TRUE(found == expected) << name_of(one.instruction) << " " << gen::name_of(static_cast<gen::InputClass>(f))
-                                       << " " << ending.name << " " << x.batch << " x " << x.m << " x " << x.n << " x "
-                                       << x.k;
+        EXPECT_TRUE(found == expected)
+            << name_of(one.instruction) << " " << gen::name_of(static_cast<gen::InputClass>(f)) << " "
+            << ending.name << " " << x.batch << " x " << x.m << " x " << x.n << " x " << x.k;
         ran += x.batch * x.m * x.n;
       }
     }

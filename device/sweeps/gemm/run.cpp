@@ -9,10 +9,10 @@
 #include "mmaudit/sweeps/gemm.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
+#include "run/tensor_map.hpp"
 #include "sweeps/engine/readings.hpp"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/samples.hpp"
-#include "run/tensor_map.hpp"
 
 namespace mmaudit::sweeps {
 
