@@ -7,7 +7,7 @@
 
 #include "kernels/shared_layout.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
-#include "mmaudit/scaled_matmul.hpp"
+#include "model/gemm.hpp"
 #include "ptx/async_copy.cuh"
 #include "ptx/tensor_copy.cuh"
 #include "ptx/wgmma_float.cuh"
@@ -48,15 +48,6 @@ MMAUDIT_EVERY_CHAIN(MMAUDIT_CHAIN_LINE)
 /// What becomes of the sum of a chain: D, or it is added to a total, as it is or times factors of its block
 /// of k.
 enum class End : std::uint8_t { sum, total, scaled_total };
-
-/// Device pointers; A and B, (batch, m, k) and (batch, n, k), come as maps.
-struct ChainArgs {
-  const float* c = nullptr;  ///< (batch, m, n), starts the chain, or the totals; null: +0
-  float* d = nullptr;        ///< (batch, m, n)
-  std::uint64_t batch = 1, m = 0, n = 0, k = 0;
-  std::uint64_t promote = 0;  ///< k of a chain, whose sum is added to a total; 0: all of K
-  ProductFactors factors;     ///< with blocks of k alone: total = fma(factor, sum, total)
-};
 
 inline constexpr int kChainConsumers = 2, kChainThreads = (kChainConsumers + 1) * kWarpgroupLanes;
 inline constexpr int kChainRows = 64, kChainTileRows = kChainConsumers * kChainRows;
@@ -105,7 +96,7 @@ struct ChainWalk {
   bool pairs;                          ///< neighbours of D can be written at once
 
   template <typename Chain, int kColumns>
-  static ChainWalk of(const ChainArgs& args) {
+  static ChainWalk of(const GemmArgs& args) {
     using detail::quotient_up;
     constexpr auto kDepth = static_cast<std::uint64_t>(Chain::kInstruction.k),
                    kSteps = std::uint64_t{kStageSteps};
@@ -117,7 +108,7 @@ struct ChainWalk {
             args.batch * rows * columns,
             static_cast<std::uint32_t>(steps / kSteps),
             static_cast<std::uint32_t>(steps % kSteps),
-            static_cast<std::uint32_t>(args.promote / (kSteps * kDepth)),
+            static_cast<std::uint32_t>(args.stride / (kSteps * kDepth)),
             args.n % 2 == 0 && reinterpret_cast<std::uintptr_t>(args.d) % sizeof(uint2) == 0};
   }
 };
@@ -187,7 +178,7 @@ __device__ __forceinline__ void wgmma_wait() {
 }
 
 template <typename Chain, int kColumns, End kEnd>
-__device__ __forceinline__ void compute_chains(const unsigned char* memory, const ChainArgs& args,
+__device__ __forceinline__ void compute_chains(const unsigned char* memory, const GemmArgs& args,
                                                const ChainWalk& walk, unsigned consumer) {
   constexpr int kSums = ChainShape<kColumns>::kSums;
   constexpr bool kTotals = kEnd != End::sum;
@@ -208,7 +199,7 @@ __device__ __forceinline__ void compute_chains(const unsigned char* memory, cons
                columns = static_cast<unsigned>(args.n - tile.column);
     const auto begin = [&](std::uint32_t(&sums)[kSums]) {
       for_pairs<kColumns>([&](unsigned i, unsigned row, unsigned column) {
-        const float* from = args.c + first + row * args.n + column;
+        const float* from = static_cast<const float*>(args.c) + first + row * args.n + column;
         const bool there = args.c != nullptr && row < rows;
         sums[i] = there && column < columns ? __float_as_uint(from[0]) : 0;
         sums[i + 1] = there && column + 1 < columns ? __float_as_uint(from[1]) : 0;
@@ -236,7 +227,7 @@ __device__ __forceinline__ void compute_chains(const unsigned char* memory, cons
     };
     const auto store = [&](const std::uint32_t(&sums)[kSums]) {
       for_pairs<kColumns>([&](unsigned i, unsigned row, unsigned column) {
-        auto* to = reinterpret_cast<std::uint32_t*>(args.d) + first + row * args.n + column;
+        auto* to = static_cast<std::uint32_t*>(args.d) + first + row * args.n + column;
         if (row >= rows || column >= columns) return;
         if (walk.pairs) {
           *reinterpret_cast<uint2*>(to) = make_uint2(sums[i], sums[i + 1]);
@@ -306,7 +297,7 @@ __device__ __forceinline__ void compute_chains(const unsigned char* memory, cons
 /// with 168; 64512 are used.
 template <typename Chain, int kColumns, End kEnd>
 __device__ __forceinline__ void run_chains(unsigned char* memory, const CUtensorMap& map_a,
-                                           const CUtensorMap& map_b, const ChainArgs& args,
+                                           const CUtensorMap& map_b, const GemmArgs& args,
                                            const ChainWalk& walk) {
   const unsigned warpgroup = threadIdx.x / kWarpgroupLanes;
   if (threadIdx.x == 0) {

@@ -18,13 +18,6 @@ struct EpilogueArgs {
   void* d = nullptr;
   std::uint64_t batch = 1, m = 0, n = 0;
   ProductFactors factors;
-
-  /// Of a product that has one, whose sums lie at `sums`.
-  static EpilogueArgs of(const Matmul& problem, const ProductFactors& factors, Format sum_format,
-                         const void* sums) {
-    return {*problem.epilogue, sum_format, sums,      problem.c, problem.d,
-            problem.batch,     problem.m,  problem.n, factors};
-  }
 };
 void launch_epilogue(const EpilogueArgs& args, Stream stream = nullptr);
 

@@ -30,7 +30,7 @@ EncodeTiled find_encoder() {
 
 }  // namespace
 
-CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout) {
+CUtensorMap tensor_map_of(const void* memory, const TensorLayout& layout) {
   const std::size_t rank = layout.extents.size();
   // The bytes from one element to the next of each dimension but the fastest.
   std::vector<cuuint64_t> strides(rank, layout.element_bytes);
@@ -40,16 +40,16 @@ CUtensorMap tensor_map_of(void* memory, const TensorLayout& layout) {
                      : layout.extents[i] * (i == 0 ? layout.element_bytes : strides[i - 1]);
   const std::vector<cuuint32_t> steps(rank, 1);
   CUtensorMap map = {};
-  const CUresult error =
-      find_encoder()(&map, layout.type, static_cast<cuuint32_t>(rank), memory, layout.extents.data(),
-                     strides.data(), layout.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                     layout.swizzle, layout.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult error = find_encoder()(&map, layout.type, static_cast<cuuint32_t>(rank),
+                                        const_cast<void*>(memory), layout.extents.data(), strides.data(),
+                                        layout.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                        layout.swizzle, layout.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (error != CUDA_SUCCESS)
     throw EnvironmentError("CUDA: making a tensor map: error " + std::to_string(static_cast<int>(error)));
   return map;
 }
 
-CUtensorMap chain_map(void* matrix, std::uint32_t bytes, std::uint64_t row_bytes, std::uint64_t k,
+CUtensorMap chain_map(const void* matrix, std::uint32_t bytes, std::uint64_t row_bytes, std::uint64_t k,
                       std::uint64_t lanes, std::uint64_t batch, std::uint32_t rows) {
   return tensor_map_of(matrix, {.type = bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                                         : bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16

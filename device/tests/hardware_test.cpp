@@ -7,8 +7,9 @@
 #include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/generators/tiles.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "model/product.hpp"
 #include "run/cuda_check.hpp"
-#include "run/hardware_product.hpp"
+#include "run/hardware_gemm.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(HardwareProducts, HaveTheBitsOfThePlainCore) {
         poison(d.data(), bytes);
         set(a.data(), b.data(), of_c.data(), of_a.data<float>(), of_b.data<float>(), d.data());
         ASSERT_EQ(why_no_hardware(one.instruction, one.datapath, x), "");
-        const HardwareProduct product(one.instruction, x, factors);
+        const DeviceProduct product(one.instruction, one.datapath, x, factors, DeviceModel::hardware);
         const Buffer space(product.workspace());
         product.launch(space.data(), nullptr);
         copy_out(found.data(), d.data(), bytes);

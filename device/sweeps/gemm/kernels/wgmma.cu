@@ -18,7 +18,7 @@ extern __shared__ unsigned char memory[];
 
 __global__ void __launch_bounds__(device::kChainThreads, 1)
     gemm_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-               const __grid_constant__ device::ChainArgs args, const __grid_constant__ device::ChainWalk walk,
+               const __grid_constant__ device::GemmArgs args, const __grid_constant__ device::ChainWalk walk,
                Stamp* stamps) {
   if constexpr (!device::kTargetHasWgmma) {
     __trap();
@@ -37,7 +37,7 @@ unsigned blocks_of(int size, int multiprocessors) {
 
 void launch(const TimedGemm& problem) {
   const auto size = static_cast<std::uint64_t>(problem.args.size);
-  const device::ChainArgs args{.d = problem.args.d, .m = size, .n = size, .k = size};
+  const device::GemmArgs args{.d = problem.args.d, .m = size, .n = size, .k = size};
   gemm_wgmma<<<blocks_of(problem.args.size, problem.multiprocessors), device::kChainThreads,
                device::ChainShape<kWgmmaTileN>::kShared>>>(problem.map_a, problem.map_b, args,
                                                            device::ChainWalk::of<Chain, kWgmmaTileN>(args),

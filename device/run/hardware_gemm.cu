@@ -1,22 +1,19 @@
-#include "run/hardware_product.hpp"
+#include "run/hardware_gemm.hpp"
 
 #include "kernels/wgmma_chains.cuh"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/refusal.hpp"
-#include "model/arena.hpp"
-#include "model/epilogue.hpp"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
 namespace {
 
-constexpr std::uint64_t kRowAlign = 16;  ///< bytes, of what the copy engine reads
 extern __shared__ unsigned char memory[];
 
 template <typename Chain, int kColumns, End kEnd>
 __global__ void __launch_bounds__(kChainThreads, 1)
     chains(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-           const __grid_constant__ ChainArgs args, const __grid_constant__ ChainWalk walk) {
+           const __grid_constant__ GemmArgs args, const __grid_constant__ ChainWalk walk) {
   if constexpr (!kTargetHasWgmma)
     __trap();
   else
@@ -30,10 +27,10 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// `a` and `b` are rows along k of `row_bytes`.
 template <typename Chain, int kColumns, End kEnd>
-void start(void* a, void* b, std::uint64_t row_bytes, const ChainArgs& args, Stream stream) {
+void start(const void* a, const void* b, const GemmArgs& args) {
   const auto bytes = static_cast<std::uint32_t>(spec_of(Chain::kInstruction.a).storage_bytes());
+  const std::uint64_t line = line_bytes(Chain::kInstruction, args.k);
   const auto walk = ChainWalk::of<Chain, kColumns>(args);
   const auto kernel = chains<Chain, kColumns, kEnd>;
   constexpr int kShared = ChainShape<kColumns>::kShared;
@@ -41,9 +38,9 @@ void start(void* a, void* b, std::uint64_t row_bytes, const ChainArgs& args, Str
              "making room in shared memory");
   const auto blocks =
       std::min(walk.tiles, static_cast<std::uint64_t>(attribute(cudaDevAttrMultiProcessorCount)));
-  kernel<<<static_cast<unsigned>(blocks), kChainThreads, kShared, stream>>>(
-      chain_map(a, bytes, row_bytes, args.k, args.m, args.batch, kChainTileRows),
-      chain_map(b, bytes, row_bytes, args.k, args.n, args.batch, kColumns), args, walk);
+  kernel<<<static_cast<unsigned>(blocks), kChainThreads, kShared, args.stream>>>(
+      chain_map(a, bytes, line, args.k, args.m, args.batch, kChainTileRows),
+      chain_map(b, bytes, line, args.k, args.n, args.batch, kColumns), args, walk);
   cuda_check(cudaGetLastError(), "launching chains of wgmma");
 }
 
@@ -98,13 +95,13 @@ __global__ void __launch_bounds__(kCopyThreads)
 }
 
 template <typename Element>
-void start_transpose(const Matmul& x, void* to, std::uint64_t pitch, Stream stream) {
+void start_transpose(const void* from, void* to, const GemmArgs& args, std::uint64_t line) {
   const auto blocks = [](std::uint64_t count) {
     return static_cast<unsigned>(detail::quotient_up(count, std::uint64_t{kCopyTile}));
   };
-  const dim3 grid(blocks(x.n), blocks(x.k), static_cast<unsigned>(x.batch));
-  transpose<<<grid, kCopyThreads, 0, stream>>>(static_cast<const Element*>(x.b), static_cast<Element*>(to),
-                                               x.k, x.n, pitch);
+  const dim3 grid(blocks(args.n), blocks(args.k), static_cast<unsigned>(args.batch));
+  transpose<<<grid, kCopyThreads, 0, args.stream>>>(
+      static_cast<const Element*>(from), static_cast<Element*>(to), args.k, args.n, line / sizeof(Element));
   cuda_check(cudaGetLastError(), "transposing B");
 }
 
@@ -143,61 +140,30 @@ std::string why_no_hardware(const Instruction& instruction, const Datapath& data
   return {};
 }
 
-HardwareProduct::HardwareProduct(const Instruction& instruction, const Matmul& problem,
-                                 const ProductFactors& factors)
-    : instruction_(instruction),
-      problem_(problem),
-      factors_(factors),
-      bytes_(spec_of(instruction.a).storage_bytes()),
-      pitch_(padded(problem.k, kRowAlign / bytes_)) {}
-
-HardwareProduct::Layout HardwareProduct::layout(void* base) const {
-  Arena arena(base);
-  Layout out;
-  if (pitch_ != problem_.k) out.a = arena.take<void>(problem_.batch * problem_.m * pitch_ * bytes_);
-  out.b = arena.take<void>(problem_.batch * problem_.n * pitch_ * bytes_);
-  if (problem_.epilogue)
-    out.sums = arena.take<float>(problem_.batch * problem_.m * problem_.n * sizeof(float));
-  out.bytes = arena.used();
-  return out;
-}
-
-void HardwareProduct::launch(void* workspace, Stream stream) const {
-  const Matmul& x = problem_;
-  if (x.batch * x.m * x.n == 0) return;
-  const Layout spaces = layout(workspace);
-  const std::uint64_t row_bytes = pitch_ * bytes_;
-  void* a = const_cast<void*>(x.a);  // the copy engine's maps take no const
-  if (pitch_ != x.k) {
-    a = spaces.a;
-    cuda_check(cudaMemcpy2DAsync(a, row_bytes, x.a, x.k * bytes_, x.k * bytes_, x.batch * x.m,
-                                 cudaMemcpyDeviceToDevice, stream),
+void launch_chains(const Instruction& instruction, const RawProduct& product, void* lines_a, void* lines_b,
+                   const GemmArgs& args) {
+  const std::uint64_t bytes = spec_of(instruction.a).storage_bytes(), line = line_bytes(instruction, args.k);
+  const void* a = product.a;
+  if (lines_a != nullptr) {
+    a = lines_a;
+    cuda_check(cudaMemcpy2DAsync(lines_a, line, product.a, args.k * bytes, args.k * bytes,
+                                 args.batch * args.m, cudaMemcpyDeviceToDevice, args.stream),
                "copying A");
-  } else if (reinterpret_cast<std::uintptr_t>(a) % kRowAlign != 0) {
-    refuse("a: found an address that is no multiple of {} with hardware, allowed: one that is", kRowAlign);
+  } else if (reinterpret_cast<std::uintptr_t>(a) % kLineAlign != 0) {
+    refuse("a: found an address that is no multiple of {} with hardware, allowed: one that is", kLineAlign);
   }
-  if (bytes_ == 1)
-    start_transpose<std::uint8_t>(x, spaces.b, pitch_, stream);
-  else if (bytes_ == 2)
-    start_transpose<std::uint16_t>(x, spaces.b, pitch_, stream);
+  if (bytes == 1)
+    start_transpose<std::uint8_t>(product.b, lines_b, args, line);
+  else if (bytes == 2)
+    start_transpose<std::uint16_t>(product.b, lines_b, args, line);
   else
-    start_transpose<std::uint32_t>(x, spaces.b, pitch_, stream);
-  const ChainArgs args{.c = x.epilogue ? nullptr : static_cast<const float*>(x.c),
-                       .d = x.epilogue ? spaces.sums : static_cast<float*>(x.d),
-                       .batch = x.batch,
-                       .m = x.m,
-                       .n = x.n,
-                       .k = x.k,
-                       .promote = x.promote,
-                       .factors = factors_.block != 0 ? factors_ : ProductFactors{}};
-  with_chain(instruction_, [&]<typename Chain>(Chain) {
-    if (args.factors.block != 0)
-      return start<Chain, 128, End::scaled_total>(a, spaces.b, row_bytes, args, stream);
-    if (args.promote != 0) return start<Chain, 128, End::total>(a, spaces.b, row_bytes, args, stream);
-    if (args.n <= 128) return start<Chain, 128, End::sum>(a, spaces.b, row_bytes, args, stream);
-    start<Chain, 256, End::sum>(a, spaces.b, row_bytes, args, stream);
+    start_transpose<std::uint32_t>(product.b, lines_b, args, line);
+  with_chain(instruction, [&]<typename Chain>(Chain) {
+    if (args.factors.block != 0) return start<Chain, 128, End::scaled_total>(a, lines_b, args);
+    if (args.stride != 0) return start<Chain, 128, End::total>(a, lines_b, args);
+    if (args.n <= 128) return start<Chain, 128, End::sum>(a, lines_b, args);
+    start<Chain, 256, End::sum>(a, lines_b, args);
   });
-  if (x.epilogue) launch_epilogue(EpilogueArgs::of(x, factors_, Format::f32, spaces.sums), stream);
 }
 
 }  // namespace mmaudit::device
