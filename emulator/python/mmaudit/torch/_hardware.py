@@ -48,7 +48,7 @@ def _bits(x: Tensor) -> Tensor:
 class _Sample(NamedTuple):
     """Tiles of one product: operands and D of these, and their first elements: (matrix, row, column)."""
 
-    operands: Tuple[Optional[Tensor], ...]  #: A, B, C, factors of A and B, D
+    operands: Tuple[Any, ...]  #: A, B, C, factors of A and B, D
     layer: str
     at: List[Tuple[int, int, int]]
     sizes: Tuple[int, int]  #: m, n
@@ -111,8 +111,8 @@ class Hardware:
         self._by = HARDWARE
         batch, m, n, k = _sizes(a, b)
         blocks = -(-k // how["factor_block"]) if how["factor_block"] else 1
-        factor_a, factor_b = (one if one is None or one.numel() == 1 else one.reshape(batch, lanes, blocks)
-                              for one, lanes in ((factor_a, m), (factor_b, n)))
+        factor_a, factor_b = (None if one is None else one.expand(batch, lanes, blocks) if one.numel() == 1 else
+                              one.reshape(batch, lanes, blocks) for one, lanes in ((factor_a, m), (factor_b, n)))
         a, b, d = a.reshape(batch, m, k), b.reshape(batch, k, n), d.reshape(batch, m, n)
         c = None if c is None else c.reshape(batch, m, n)
         height, width = min(SIDE, m), min(SIDE, n)
@@ -136,13 +136,10 @@ class Hardware:
         tiles_a = _bits(a)[matrix, rows].view(a.dtype)
         depth = torch.arange(k, device=d.device)
         tiles_b = _bits(b)[matrix[..., None], depth[:, None], columns[:, None, :]].view(b.dtype)
-        factors = [one if one is None or one.numel() == 1 else one[matrix, lanes]
-                   for one, lanes in ((factor_a, rows), (factor_b, columns))]
+        factors = [None if one is None else one[matrix, lanes] for one, lanes in ((factor_a, rows), (factor_b, columns))]
         sample = _Sample((tiles_a, tiles_b, taken(c), factors[0], factors[1], taken(d)), self._layer, at, (m, n))
-        # A factor of a whole tensor is one number, so that products with others can't join these.
-        alone = tuple(id(one) for one in factors if one is not None and one.numel() == 1)
         stream = torch.cuda.current_stream(d.device) if d.is_cuda else None
-        key = (stream, height, width, k, a.dtype, b.dtype, c is None, alone, tuple(how.items()))
+        key = (stream, height, width, k, a.dtype, b.dtype, *(one is None for one in (c, *factors)), tuple(how.items()))
         self._waiting.setdefault(key, []).append(sample)
         self._bytes += sum(one.numel() * one.element_size() for one in (tiles_a, tiles_b))
         if self._bytes > MOST_BYTES:
@@ -161,18 +158,14 @@ class Hardware:
             _here.hardware = before
 
 
-def _joined(parts: List[Optional[Tensor]]) -> Optional[Tensor]:
-    some = [one for one in parts if one is not None]
-    if not some or some[0].numel() == 1 and some[0].dim() < 2:
-        return some[0] if some else None
-    return torch.cat([_bits(one) for one in some]).view(some[0].dtype)
+def _joined(parts: Tuple[Any, ...]) -> Any:
+    """Of all samples; as bytes, because torch does not join all of FP8."""
+    return None if parts[0] is None else torch.cat([_bits(one) for one in parts]).view(parts[0].dtype)
 
 
 def _compare(samples: List[_Sample], how: Dict[str, Any]) -> None:
-    x = [_joined(list(parts)) for parts in zip(*(one.operands for one in samples))]
-    a, b, d = x[0], x[1], x[5]
-    assert a is not None and b is not None and d is not None
-    by_model = torch.ops.mmaudit.matmul(a, b, x[2], None, None, x[3], x[4], None, scale_layout="rows", threads=0, **how)
+    a, b, c, factor_a, factor_b, d = (_joined(parts) for parts in zip(*(one.operands for one in samples)))
+    by_model = torch.ops.mmaudit.matmul(a, b, c, None, None, factor_a, factor_b, None, scale_layout="rows", threads=0, **how)
     model, found = _bits(by_model), _bits(d)
     different = model != found
     if not bool(different.any()):
