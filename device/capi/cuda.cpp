@@ -6,6 +6,7 @@
 #include "mmaudit/error.hpp"
 #include "model/product.hpp"
 #include "model/quantize.hpp"
+#include "run/hardware_gemm.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -17,9 +18,35 @@ Product on_device(const mmaudit_product& work) {
   return x;
 }
 
-device::DeviceProduct product_on_device(const Product& x) {
+device::DeviceProduct product_on_device(const Product& x, bool hardware) {
+  using device::DeviceModel;
+  if (hardware)
+    if (const std::string why = device::why_no_hardware(x.inst, x.datapath->datapath, x.problem);
+        !why.empty())
+      throw InputError(why);
   return {x.inst, x.datapath->datapath, x.problem, x.factors,
-          x.options.fast ? device::DeviceModel::fast : device::DeviceModel::plain};
+          hardware         ? DeviceModel::hardware
+          : x.options.fast ? DeviceModel::fast
+                           : DeviceModel::plain};
+}
+
+int workspace_of(const mmaudit_product* work, bool hardware, std::uint64_t* bytes) {
+  return guarded([&] {
+    if (bytes == nullptr) refuse("bytes: found null, allowed: where to put the number");
+    *bytes = product_on_device(on_device(taken(work)), hardware).workspace();
+  });
+}
+
+int start(const mmaudit_product* work, bool hardware, void* stream, mmaudit_out workspace) {
+  return guarded([&] {
+    const mmaudit_product given_one = taken(work);
+    Product x = on_device(given_one);
+    take_operands(given_one, x, true);
+    const auto product = product_on_device(x, hardware);
+    if (workspace.bytes < product.workspace() || (workspace.data == nullptr && product.workspace() != 0))
+      refuse("workspace: found {} bytes, allowed: {} or more", workspace.bytes, product.workspace());
+    product.launch(workspace.data, static_cast<device::Stream>(stream));
+  });
 }
 
 }  // namespace
@@ -33,22 +60,19 @@ extern "C" {
 const char* mmaudit_cuda_last_error(void) { return mmaudit_last_error(); }
 
 int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* bytes) {
-  return guarded([&] {
-    if (bytes == nullptr) refuse("bytes: found null, allowed: where to put the number");
-    *bytes = product_on_device(on_device(taken(work))).workspace();
-  });
+  return workspace_of(work, false, bytes);
 }
 
 int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
-  return guarded([&] {
-    const mmaudit_product given_one = taken(work);
-    Product x = on_device(given_one);
-    take_operands(given_one, x, true);
-    const auto product = product_on_device(x);
-    if (workspace.bytes < product.workspace() || (workspace.data == nullptr && product.workspace() != 0))
-      refuse("workspace: found {} bytes, allowed: {} or more", workspace.bytes, product.workspace());
-    product.launch(workspace.data, static_cast<mmaudit::device::Stream>(stream));
-  });
+  return start(work, false, stream, workspace);
+}
+
+int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uint64_t* bytes) {
+  return workspace_of(work, true, bytes);
+}
+
+int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
+  return start(work, true, stream, workspace);
 }
 
 int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream) {

@@ -29,6 +29,11 @@ __device__ std::uint32_t rounded(Format format, float x) {
 #endif
 }
 
+/// Much quicker where both have 32 bits.
+__device__ std::uint64_t quotient(std::uint64_t x, std::uint64_t y) {
+  return (x | y) >> 32 == 0 ? static_cast<std::uint32_t>(x) / static_cast<std::uint32_t>(y) : x / y;
+}
+
 __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs args, std::uint64_t count) {
   const Epilogue& epilogue = args.epilogue;
   const int bytes = epilogue.output == Format::f32 ? 4 : 2;
@@ -39,9 +44,10 @@ __global__ void __launch_bounds__(kThreads) epilogue_kernel(const EpilogueArgs a
     const float addend = args.c != nullptr ? number(epilogue.output, load(args.c, bytes, i)) : 0.0F;
     float alpha = epilogue.alpha;
     if (factors) {
-      const std::uint64_t matrix = i / args.n / args.m;
-      const ScaledSum scaled = scaled_sum(sum, args.factors.a.at(matrix, i / args.n % args.m, 0),
-                                          args.factors.b.at(matrix, i % args.n, 0), args.factors.order);
+      const std::uint64_t line = quotient(i, args.n), matrix = quotient(line, args.m);
+      const ScaledSum scaled =
+          scaled_sum(sum, args.factors.a.at(matrix, line - matrix * args.m, 0),
+                     args.factors.b.at(matrix, i - line * args.n, 0), args.factors.order);
       sum = scaled.sum, alpha = scaled.factor;
     }
     // The rule rounds nothing on the way, so that D's format may be left out.

@@ -3,6 +3,7 @@
 #include "mmaudit/detail/slices.hpp"
 #include "model/epilogue.hpp"
 #include "model/unpacked.hpp"
+#include "run/hardware_gemm.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -29,7 +30,11 @@ class Arena {
 
 DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
                              const ProductFactors& factors, DeviceModel model)
-    : spec_(make_dot_spec(instruction, datapath)), problem_(problem), factors_(factors) {
+    : instruction_(instruction),
+      spec_(make_dot_spec(instruction, datapath)),
+      problem_(problem),
+      factors_(factors),
+      model_(model) {
   raw_.a = problem.a;
   raw_.b = problem.b;
   raw_.metadata = problem.metadata;
@@ -42,7 +47,7 @@ DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& dat
   raw_.scale_a = {problem.scale_a, spec_.scale, block, problem.m * raw_.blocks, raw_.blocks, 1};
   raw_.scale_b = {problem.scale_b, spec_.scale, block, problem.n * raw_.blocks, 1, problem.n};
   if (problem.split_k > 1) slice_ = detail::slice_length(problem, static_cast<std::uint64_t>(instruction.k));
-  if (model == DeviceModel::plain || problem.k == 0) return;  // without a single step D is C as it is
+  if (model != DeviceModel::fast || problem.k == 0) return;  // without a single step D is C as it is
   if (!why_no_matmul_on_device(instruction, datapath, problem, model).empty()) return;
   groups_ = group_core(spec_);
   if (!groups_) core_ = core_rules(spec_);
@@ -98,6 +103,12 @@ DeviceProduct::Layout DeviceProduct::layout(void* base) const {
     };
     out.groups_a = groups(problem_.m), out.groups_b = groups(problem_.n);
   }
+  if (model_ == DeviceModel::hardware) {
+    const std::uint64_t line = line_bytes(instruction_, problem_.k);
+    if (line != problem_.k * spec_.a.storage_bytes())
+      out.lines_a = arena.take<void>(problem_.batch * problem_.m * line);
+    out.lines_b = arena.take<void>(problem_.batch * problem_.n * line);
+  }
   out.bytes = arena.used();
   return out;
 }
@@ -125,6 +136,8 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
     launch_unpack(*core_, core_->b, spaces.from_b, spaces.b, stream);
     args.a = spaces.a, args.b = spaces.b;
     launch_gemm(*core_, args);
+  } else if (model_ == DeviceModel::hardware) {
+    launch_chains(instruction_, raw_, spaces.lines_a, spaces.lines_b, args);
   } else {
     launch_plain_gemm(spec_, raw_, args);
   }

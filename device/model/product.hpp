@@ -12,7 +12,8 @@
 namespace mmaudit::device {
 
 /// `problem` and `factors` have device pointers; metadata has room for one instruction more, which is read
-/// and has no effect. What why_no_matmul_on_device() refuses is computed by the plain core.
+/// and has no effect. What why_no_matmul_on_device() refuses is computed by the plain core;
+/// what why_no_hardware() does is not for DeviceModel::hardware.
 class DeviceProduct {
  public:
   DeviceProduct(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
@@ -30,6 +31,7 @@ class DeviceProduct {
     UnpackSource from_a, from_b;
     std::uint32_t *a = nullptr, *b = nullptr;
     PackedGroups groups_a{}, groups_b{};
+    void *lines_a = nullptr, *lines_b = nullptr;  ///< for the hardware: see launch_chains()
     std::uint64_t bytes = 0;
   };
   [[nodiscard]] Layout layout(void* base) const;
@@ -38,9 +40,11 @@ class DeviceProduct {
   [[nodiscard]] UnpackSource from_a() const;
   [[nodiscard]] UnpackSource from_b() const;
 
+  Instruction instruction_;
   DotSpec spec_;
   Matmul problem_;
   ProductFactors factors_;
+  DeviceModel model_;
   std::uint64_t slice_ = 0;
   RawProduct raw_;
   std::optional<CoreRules> core_;

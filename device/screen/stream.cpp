@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "mmaudit/error.hpp"
-#include "sweeps/memory/tensor_map.hpp"
+#include "run/tensor_map.hpp"
 
 namespace mmaudit::screen {
 namespace {
@@ -46,11 +46,11 @@ Stream StreamMemory::fill(const FeedSpec& feed, const void* tiles, std::size_t b
   if (extra != 0) copy(to + copies * bytes, static_cast<const char*>(tiles) + bytes, extra);
   stream_ = {.tiles = to, .copies = static_cast<std::uint32_t>(copies)};
   if (feed.tensor) {
-    sweeps::TensorLayout layout;
+    device::TensorLayout layout;
     layout.extents = {kStreamLine / layout.element_bytes, (copies * bytes + extra) / kStreamLine};
     layout.box = {kStreamLine / layout.element_bytes,
                   static_cast<cuuint32_t>(bytes / static_cast<std::size_t>(kTiles) / kStreamLine)};
-    const CUtensorMap map = sweeps::tensor_map_of(to, layout);
+    const CUtensorMap map = device::tensor_map_of(to, layout);
     device::copy_in(map_.data(), &map, sizeof(map));
     stream_.map = map_.data();
   }

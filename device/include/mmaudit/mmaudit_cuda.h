@@ -22,6 +22,16 @@ MMAUDIT_API int mmaudit_cuda_workspace(const mmaudit_product* work, uint64_t* by
  * instructions, scales in rows. `workspace` must stay until the kernels are done. */
 MMAUDIT_API int mmaudit_cuda_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace);
 
+/* The same product by the GPU's own instructions instead of the model: chains of wgmma in the order of the
+ * plan, on compute capability 9.0, where `work` asks for that GPU's arithmetic: dense wgmma of floats with
+ * f32 sums, `promote` a multiple of four instructions' k, split_k 1. Anything else is refused with status 2
+ * and a line that says why. Nothing is checked here: mmaudit_cuda_matmul() has the bits that D must have. A,
+ * and rows of A that are a multiple of 16 bytes long, start at multiples of 16 bytes; the work space at a
+ * multiple of 256. */
+MMAUDIT_API int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uint64_t* bytes);
+MMAUDIT_API int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream,
+                                             mmaudit_out workspace);
+
 /* mmaudit_quantize() as kernels on `stream`. */
 MMAUDIT_API int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream);
 

@@ -9,10 +9,10 @@
 #include "mmaudit/sweeps/gemm.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
+#include "run/tensor_map.hpp"
 #include "sweeps/engine/readings.hpp"
 #include "sweeps/gemm/kernel.hpp"
 #include "sweeps/gemm/samples.hpp"
-#include "sweeps/memory/tensor_map.hpp"
 
 namespace mmaudit::sweeps {
 
@@ -35,17 +35,6 @@ std::vector<GemmKernel> gemm_kernels() {
 using device::Buffer;
 using device::cuda_check;
 using device::Event;
-
-/// Boxes of `rows` rows, 128 bytes of each, swizzled over 128 bytes.
-CUtensorMap map_of(std::uint16_t* matrix, int size, int rows) {
-  const auto extent = static_cast<cuuint64_t>(size);
-  return tensor_map_of(matrix, {.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-                                .element_bytes = sizeof(std::uint16_t),
-                                .extents = {extent, extent},
-                                .box = {kGemmDepth, static_cast<cuuint32_t>(rows)},
-                                .swizzle = CU_TENSOR_MAP_SWIZZLE_128B,
-                                .promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B});
-}
 
 /// The vendor's matrix product.
 class Cublas {
@@ -99,8 +88,9 @@ class Products {
     cuda_check(cudaDeviceSynchronize(), "making operands");
     problem_.multiprocessors = device.multiprocessors;
     if (device.compute_capability == 90) {
-      problem_.map_a = map_of(a_.data<std::uint16_t>(), size, kWgmmaTileM);
-      problem_.map_b = map_of(b_.data<std::uint16_t>(), size, kWgmmaTileN);
+      const auto side = static_cast<std::uint64_t>(size);
+      problem_.map_a = device::chain_map(a_.data(), 2, 2 * side, side, side, 1, kWgmmaTileM);
+      problem_.map_b = device::chain_map(b_.data(), 2, 2 * side, side, side, 1, kWgmmaTileN);
     }
   }
 

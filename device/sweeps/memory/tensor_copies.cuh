@@ -5,7 +5,7 @@
 #ifdef __CUDACC__
 #include "ptx/tensor_copy.cuh"
 #include "run/cuda_check.hpp"
-#include "sweeps/memory/tensor_map.hpp"
+#include "run/tensor_map.hpp"
 #endif
 
 namespace mmaudit::sweeps {
@@ -85,12 +85,12 @@ template <int kRank>
 static void make_tensor(const TimedArgs& args, const Box& copied) {
   fill_words(args);
   const Boxes tensor(kRank, args.memory_bytes, copied);
-  TensorLayout layout;
+  device::TensorLayout layout;
   if (kRank == 1) layout.type = CU_TENSOR_MAP_DATA_TYPE_INT64;
   layout.element_bytes = 4 * tensor.words;
   layout.extents.assign(tensor.extent, tensor.extent + kRank);
   layout.box.assign(copied.size, copied.size + kRank);
-  const CUtensorMap map = tensor_map_of(args.memory, layout);
+  const CUtensorMap map = device::tensor_map_of(args.memory, layout);
   device::cuda_check(cudaMemcpyToSymbol(tensor_map, &map, sizeof(map)), "handing over a tensor map");
 }
 

@@ -17,6 +17,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=2048)
     parser.add_argument("--shape", choices=SHAPES, default="7b")
     parser.add_argument("--recipe", nargs="*", default=["nvfp4", "mxfp8-ceil", "fp8-tensor", "fp8-1x128"])
+    parser.add_argument("--hardware", choices=("auto", "always", "never"), default="auto", help="as emulate() has it")
+    parser.add_argument("--check", type=float, default=0.01, help="the share that the model checks of the hardware's tiles")
     how = parser.parse_args()
     hidden, layers, heads, inner, vocabulary = SHAPES[how.shape]
     torch.manual_seed(1)
@@ -26,14 +28,17 @@ def main() -> None:
         model = nn.Sequential(*blocks, nn.Linear(hidden, vocabulary, bias=False))
         x = torch.randn(1, how.tokens, hidden)
     for recipe in how.recipe:
-        def forward(recipe: str = recipe) -> int:
-            with torch.no_grad(), mt.emulate(model, recipe) as emulation:
+        def forward(recipe: str = recipe) -> "tuple[int, int, int]":
+            with torch.no_grad(), mt.emulate(
+                    model, recipe, hardware=how.hardware, check=how.check) as emulation:
                 model(x)
-            return emulation.products["emulated"]
+            rows = [row for row in emulation.coverage.rows if row.by == "hardware"]
+            return emulation.products["emulated"], sum(row.products for row in rows), sum(row.checked for row in rows)
 
         forward()  # loads kernels
-        seconds, count = clocked(forward, x.device)
-        print(f"{how.shape}, {how.tokens} tokens, {recipe}: {seconds:.2f} s, {count} products")
+        seconds, (count, by_hardware, checked) = clocked(forward, x.device)
+        print(f"{how.shape}, {how.tokens} tokens, {recipe}: {seconds:.3f} s, {count} products, {by_hardware} by the hardware, "
+              f"{checked} elements checked by the model")
 
 
 if __name__ == "__main__":

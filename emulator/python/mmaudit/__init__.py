@@ -21,7 +21,7 @@ from ._views import Audit, Trace
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "explain", "function", "gemm",
-    "instructions", "law", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows", "reveal", "rsqrt", "sin",
-    "sqrt", "tanh", "tolerance", "within",
+    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
+    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows", "reveal",
+    "rsqrt", "sin", "sqrt", "tanh", "tolerance", "within",
 ]

@@ -9,6 +9,8 @@ from torch import nn
 
 import mmaudit.torch as mt
 from common import INSTRUCTIONS, as_numpy, bits, by_command, numbers, operands, same_bits
+from mmaudit.torch import _cuda, _operator
+from mmaudit.torch._hardware import Hardware
 from mmaudit.torch._operator import product
 
 
@@ -104,6 +106,100 @@ def test_fp8_layers_have_the_bits_of_the_tensor_core(fast, monkeypatch):
         assert not any(row.wrong for row in rows), example.text_of(rows)
         if all(row.plan and row.one_slice for row in rows):
             assert output == 0, network
+
+
+hopper = pytest.mark.skipif(torch.cuda.is_available() and torch.cuda.get_device_capability() != (9, 0),
+                            reason="the arithmetic is Hopper's")
+HOPPER = {name: recipe for name, recipe in mt.RECIPES.items() if recipe.arch == "hopper"}
+
+
+@hopper
+@pytest.mark.parametrize("draw", [numbers, bits])
+@pytest.mark.parametrize("kind,k", [("f16", 16), ("bf16", 16), ("tf32", 8), ("e4m3", 32), ("e5m2", 32)])
+def test_the_hardware_has_the_bits_of_the_model(kind, k, draw):
+    """Every element is checked by the model on the GPU, and compared with the CPU's."""
+    inst, ran = f"wgmma.m64n8k{k}.f32.{kind}.{kind}", 0
+    for m, n, depth, batch in ((1, 1, 1, 1), (150, 133, 224, 1), (33, 300, 7, 2), (129, 7, 513, 3), (260, 257, 1024, 1)):
+        for how in ({}, {"promote": 4 * k}, {"d_format": "bf16"}, {"factor_a": torch.rand(batch, m), "factor_b": torch.rand(
+                batch, n), "factor_order": "b-first"}, {"promote": 4 * k, "factor_block": 4 * k, "factor_a": torch.rand(
+                    batch, m, -(-depth // (4 * k))), "factor_b": torch.rand(batch, n, -(-depth // (4 * k)))}):
+            a, b, c = draw(1, kind, batch, m, depth), draw(2, kind, batch, depth, n), draw(3, "f32", batch, m, n)
+            c = None if how.keys() - {"promote"} else c
+            hardware = Hardware("always", 1)
+            with hardware.computing(""):
+                d = mt.matmul(a.cuda(), b.cuda(), None if c is None else c.cuda(), inst=inst, **{
+                    name: one.cuda() if isinstance(one, torch.Tensor) else one for name, one in how.items()})
+            assert hardware.taken() == ("hardware", batch * m * n)
+            hardware.check()
+            assert same_bits(d, mt.matmul(a, b, c, inst=inst, **how)), (m, n, depth, batch, how)
+            ran += d.numel()
+    assert ran > 500_000
+
+
+@hopper
+@pytest.mark.parametrize("recipe", HOPPER)
+def test_modules_by_the_hardware_forward_and_backward(recipe):
+    net = nn.Sequential(nn.Linear(96, 200), nn.GELU(), nn.Linear(200, 72)).cuda()
+    x, found = torch.randn(3, 50, 96, device="cuda"), {}
+    for switch in ("always", "never"):
+        net.zero_grad()
+        with mt.emulate(net, recipe, hardware=switch, check=1) as emulation:
+            y = net(x)
+            y.square().sum().backward()
+        found[switch] = [y, *(one.grad for one in net.parameters())]
+        assert {row.by for row in emulation.coverage.rows} == {"hardware" if switch == "always" else "model"}
+        assert all((row.checked > 0) == (switch == "always") for row in emulation.coverage.rows)
+    assert all(same_bits(*pair) for pair in zip(*found.values()))
+
+
+@hopper
+def test_views_that_start_anywhere():
+    a, b = (torch.randn(size, device="cuda").to(torch.float8_e4m3fn) for size in (64 * 64 + 1, 64 * 64))
+    with Hardware("always", 1).computing(""):
+        d = mt.matmul(a[1:].reshape(64, 64), b.reshape(64, 64), inst="wgmma.m64n8k32.f32.e4m3.e4m3")
+    assert same_bits(d, mt.matmul(a[1:].reshape(64, 64), b.reshape(64, 64), inst="wgmma.m64n8k32.f32.e4m3.e4m3"))
+
+
+@hopper
+def test_a_wrong_bit_of_the_hardware_is_found(monkeypatch):
+    kept = _cuda.matmul
+
+    def wrong(work, place, hardware=False):
+        kept(work, place, hardware)
+        if hardware:
+            results.pop().view(torch.int32)[3, 5] ^= 1
+
+    results = []
+    empty = torch.empty
+
+    def remembered(*size, **how):
+        made = empty(*size, **how)
+        if how.get("dtype") is torch.float32 and made.shape == (200, 120):
+            results.append(made)
+        return made
+
+    monkeypatch.setattr(_cuda, "matmul", wrong)
+    monkeypatch.setattr(_operator.torch, "empty", remembered)
+    hardware = Hardware("always", 1)
+    with hardware.computing("up"):
+        mt.matmul(torch.randn(200, 64, device="cuda").half(), torch.randn(64, 120, device="cuda").half(),
+                  inst="wgmma.m64n8k16.f32.f16.f16")
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match=r"^hardware in layer 'up': found D 0x[0-9a-f]{8} at matrix 0, row 3, column 5 "
+                       r"\(tile of rows 0 to 127, columns 0 to 119; 1 element differs; K 64, wgmma\.m64n8k16\.f32\.f16\.f16"):
+        hardware.check()
+
+
+@hopper
+def test_what_the_hardware_can_not_is_refused_or_left_to_the_model():
+    net, x = nn.Linear(64, 64).cuda(), torch.randn(8, 64, device="cuda")
+    lines = {"nvfp4": "^inst: found tcgen05", "bf16-ampere": "^inst: found mma", "tf32": "^inst: found mma"}
+    for recipe, line in lines.items():
+        with pytest.raises(ValueError, match=line), mt.emulate(net, recipe, hardware="always"):
+            net(x)
+        with mt.emulate(net, recipe) as emulation:
+            net(x)
+        assert [row.by for row in emulation.coverage.rows] == ["model"]
 
 
 def test_operands_on_two_devices_are_refused():

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+HARDWARE, MODEL = "hardware", "model"  #: what computed an emulated product
 EMULATED, KEPT, MISSED = "emulated", "kept", "not emulated"
 
 
@@ -22,6 +23,8 @@ class CoverageRow:
     products: int  #: calls of an operator without a rule
     backward: bool  #: of the backward pass
     estimate: bool  #: multiply_adds follows from the shapes of an operator that nothing is known about
+    by: str = ""  #: of emulated products: "hardware", the GPU's own instructions, or "model"
+    checked: int = 0  #: elements of D by the hardware that the model checks
 
 
 class Coverage:
@@ -32,19 +35,19 @@ class Coverage:
     """
 
     def __init__(self) -> None:
-        self._all: Dict[Tuple[str, str, str, bool, bool], List[int]] = {}
+        self._all: Dict[Tuple[str, str, str, bool, bool, str], List[int]] = {}
 
     def add(self, operator: str, layer: str, state: str, multiply_adds: int, backward: bool = False,
-            estimate: bool = False, products: int = 1) -> None:
-        of = self._all.setdefault((operator, layer, state, backward, estimate), [0, 0])
-        of[0] += multiply_adds
-        of[1] += products
+            estimate: bool = False, products: int = 1, by: str = "", checked: int = 0) -> None:
+        of = self._all.setdefault((operator, layer, state, backward, estimate, by), [0, 0, 0])
+        for at, more in enumerate((multiply_adds, products, checked)):
+            of[at] += more
 
     @property
     def rows(self) -> List[CoverageRow]:
         """In the order in which they were seen first."""
-        return [CoverageRow(operator, layer, state, of[0], of[1], backward, estimate)
-                for (operator, layer, state, backward, estimate), of in self._all.items()]
+        return [CoverageRow(operator, layer, state, of[0], of[1], backward, estimate, by, of[2])
+                for (operator, layer, state, backward, estimate, by), of in self._all.items()]
 
     def multiply_adds(self, state: Optional[str] = None, backward: bool = False) -> int:
         """Of a state, or of all."""
@@ -97,7 +100,8 @@ class Coverage:
     def __str__(self) -> str:
         lines = [f"{'multiply-adds':>15}  {'products':>8}  {'what became':<12}  operator, layer"]
         for one in sorted(self.rows, key=lambda row: (row.backward, -row.multiply_adds)):
-            note = " (backward)" * one.backward + " (estimate)" * one.estimate
+            note = " (backward)" * one.backward + " (estimate)" * one.estimate + f" (by the {one.by})" * bool(one.by)
+            note += f" ({one.checked:,} elements checked by the model)" * (one.by == HARDWARE)
             lines.append(f"{one.multiply_adds:>15,}  {one.products:>8}  {one.state:<12}  {one.operator}, "
                          f"{one.layer or 'module'}{note}")
         total = max(1, self.multiply_adds())

@@ -30,7 +30,9 @@ def _lib() -> ctypes.CDLL:
             lib.mmaudit_cuda_workspace.argtypes = [POINTER(_library.Product), POINTER(c_uint64)]
             lib.mmaudit_cuda_matmul.argtypes = [POINTER(_library.Product), c_void_p, _library.Out]
             lib.mmaudit_cuda_quantize.argtypes = [POINTER(_library.Quantization), c_void_p]
-            for name in ("workspace", "matmul", "quantize"):
+            lib.mmaudit_cuda_hardware_workspace.argtypes = lib.mmaudit_cuda_workspace.argtypes
+            lib.mmaudit_cuda_hardware_matmul.argtypes = lib.mmaudit_cuda_matmul.argtypes
+            for name in ("workspace", "matmul", "hardware_workspace", "hardware_matmul", "quantize"):
                 getattr(lib, "mmaudit_cuda_" + name).restype = c_int
             return lib
         except (OSError, AttributeError) as error:  # no file, no library, or another library
@@ -47,14 +49,26 @@ def _check(status: int) -> None:
     raise ValueError(line) if status == 2 else RuntimeError(line or "cuda: found a failure without a reason")
 
 
-def matmul(work: _library.Product, place: torch.device) -> None:
-    """mmaudit_matmul() on device pointers, on the current stream; work space from torch's allocator."""
+def matmul(work: _library.Product, place: torch.device, hardware: bool = False) -> None:
+    """mmaudit_matmul() on device pointers, on the current stream, by the model or by the GPU's own instructions; work
+    space from torch's allocator."""
+    what = "mmaudit_cuda_hardware_" if hardware else "mmaudit_cuda_"
     with torch.cuda.device(place):
         needed = c_uint64()
-        _check(_lib().mmaudit_cuda_workspace(byref(work), byref(needed)))
+        _check(getattr(_lib(), what + "workspace")(byref(work), byref(needed)))
         space = torch.empty(needed.value, dtype=torch.uint8, device=place)
         out = _library.Out(space.data_ptr(), needed.value)
-        _check(_lib().mmaudit_cuda_matmul(byref(work), torch.cuda.current_stream(place).cuda_stream, out))
+        _check(getattr(_lib(), what + "matmul")(byref(work), torch.cuda.current_stream(place).cuda_stream, out))
+
+
+def why_no_hardware(work: _library.Product, place: torch.device) -> str:
+    """Why the GPU's own instructions can't compute this product, whose pointers are not read; "" when they can."""
+    with torch.cuda.device(place):
+        status = _lib().mmaudit_cuda_hardware_workspace(byref(work), byref(c_uint64()))
+    if status == 2:
+        return str(_lib().mmaudit_cuda_last_error().decode())
+    _check(status)
+    return ""
 
 
 def quantize(work: _library.Quantization, place: torch.device) -> None:

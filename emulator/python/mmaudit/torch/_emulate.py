@@ -18,11 +18,12 @@ from torch.utils._python_dispatch import (
 )
 from torch.utils._pytree import tree_leaves
 
-from .._refuse import refused
+from .._refuse import listed, refused
 from . import _checked, _settings, _sharded
 from ._cached import Products
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
+from ._hardware import SWITCHES, Hardware
 from ._operator import find_path, largest_finite, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe
 from ._rules import flex_attention, rule_of
@@ -130,10 +131,10 @@ class Emulation:
     of these, and of what there is no rule for."""
 
     def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
-                 tell: bool = True) -> None:
+                 tell: bool = True, hardware: str = "auto", check: float = 0.01) -> None:
         if any(is_lazy(one) for one in module.parameters()):
             raise refused("module", "lazy parameters without a shape", "a module that was called once")
-        self.plan, self.module, self._watch = plan, module, watch
+        self.plan, self.module, self._watch, self.hardware = plan, module, watch, Hardware(hardware, check)
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self.mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
@@ -155,7 +156,7 @@ class Emulation:
 
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
-        return Emulation, (self.module, self.plan, self._watch, self._tell)
+        return Emulation, (self.module, self.plan, self._watch, self._tell, self.hardware.switch, self.hardware.share)
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -199,6 +200,7 @@ class Emulation:
         done, self._exit = self._exit, None
         try:
             done.close()
+            self.hardware.check(compare=what[0] is None)
         finally:
             for one in self._stack:
                 one.settings.close()
@@ -264,7 +266,8 @@ class Emulation:
 
     def counted(self, func: Any, site: Site, state: str, multiply_adds: int, decides: bool = True) -> None:
         """Adds a product to what was seen; `products` has those alone that the plan decides on."""
-        self.coverage.add(operator_name(func), site.layer, state, multiply_adds, site.backward)
+        by, checked = self.hardware.taken() if state == EMULATED else ("", 0)
+        self.coverage.add(operator_name(func), site.layer, state, multiply_adds, site.backward, by=by, checked=checked)
         if decides and state in self.products:
             self.products[state] += 1
 
@@ -304,7 +307,8 @@ class Emulation:
         else:
             out = torch.promote_types(a.dtype, b.dtype)
             weight = of[1] in self._parameters or self._put(of[1], [one for one, *_ in self._names.values()], site.layer)
-            d = self._product(site, gradient, recipe, a, b, torch.promote_types(out, torch.float32) if wide else out, weight)
+            with self.hardware.computing(site.layer):
+                d = self._product(site, gradient, recipe, a, b, torch.promote_types(out, torch.float32) if wide else out, weight)
         self.counted(func, site, KEPT if recipe is None else EMULATED, count)
         if self._watch is not None:
             self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0))
@@ -316,7 +320,8 @@ class Emulation:
         site, kept, _ = self._where((a, b))
         decides, recipe = self._chosen(site)
         recipe = None if kept else recipe
-        d = native() if recipe is None else emulated(recipe)
+        with self.hardware.computing(site.layer):
+            d = native() if recipe is None else emulated(recipe)
         self.counted(func, site, KEPT if recipe is None else EMULATED, a.shape[0] * a.shape[1] * b.shape[1], decides or kept)
         if self._watch is None or not (decides or kept) or any(one.dtype != torch.float32 for one in scales):
             return d
@@ -375,7 +380,8 @@ def told(operator: str, a: Tensor, b: Tensor, multiply_adds: int) -> None:
         owner.counted(operator, owner._where((a, b))[0], EMULATED, multiply_adds, decides=False)
 
 
-def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None) -> Emulation:
+def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None,
+            hardware: str = "auto", check: float = 0.01) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
 
     Products come from nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
@@ -387,11 +393,16 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
         plan: the name of a recipe (RECIPES), a Recipe, a Plan, or the JSON of a plan (docs/torch.md) as an object or
             the name of a file. Plans nest: what the inner one does not name is left to the outer one.
         watch: called with every product.
+        hardware: "auto": products in the arithmetic of the GPU that the tensors are on are computed by its own instructions
+            in the order of the plan, others by the model; "always" refuses others, "never" takes the model.
+        check: the share of D's tiles by the hardware that the model checks, 0 to 1; at least one per product, unless 0.
     Warns: on leaving, of keys of the plan's layers that decided on no product (`unmatched` has them), and of operators
         that compute products and are not emulated (`coverage` has them).
-    Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has.
+    Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has;
+        RuntimeError, at the latest on leaving, where hardware and model differ: the tile, the element and both bits.
     """
     _checked.module(module)
     if watch is not None and not callable(watch):
         raise refused("watch", f"a {type(watch).__name__}", "a function")
-    return Emulation(module, LayerRecipes.of(plan, module), watch)
+    _checked.of_kind("hardware", hardware, str, listed(SWITCHES))
+    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check)

@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _arrays, _library
 from .._library import Instruction, lib
 from .._refuse import listed, refused
-from . import _checked, _cuda
+from . import _checked, _cuda, _hardware
 from ._checked import whole
 from ._tensors import NUMBERS, dtype_of, formats_of, require_dtype, require_place, taken, written
 
@@ -113,7 +113,7 @@ def _matmul(
     a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
     factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
-    factor_block: int, threads: int, factor_order: str = "product",
+    factor_block: int, threads: int, factor_order: str = "product", hardware: bool = False,
 ) -> Tensor:
     spec = formats_of(arch, inst)
     d = _result(spec, d_format, scale_layout, factor_block, a, b, c=c, scale_a=scale_a, scale_b=scale_b, factor_a=factor_a,
@@ -136,6 +136,8 @@ def _matmul(
     for field, factor in (("factor_a", factor_a), ("factor_b", factor_b)):
         if factor is not None and factor.dtype != torch.float32:
             raise refused(f"{field} dtype", factor.dtype, "torch.float32")
+    if hardware and a.is_contiguous() and a.data_ptr() % 16:  # a view, of which the copy engine can't read
+        a = a.clone()
     kept = [None if x is None else x.contiguous() for x in (a, b, c, scale_a, scale_b, factor_a, factor_b, metadata)]
     work.a, work.b, work.c, work.scale_a, work.scale_b, work.factor_a, work.factor_b, work.metadata = map(taken, kept)
     work.d = written(d)
@@ -145,7 +147,7 @@ def _matmul(
     work.scale_layout, work.factor_block = _library.encoded(scale_layout), factor_block
     work.factor_order = _library.encoded(factor_order)
     if d.is_cuda:
-        _cuda.matmul(work, d.device)
+        _cuda.matmul(work, d.device, hardware)
     else:
         _library.check(lib.mmaudit_matmul(byref(work)))
     return d
@@ -156,7 +158,7 @@ def _(
     a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
     factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
-    factor_block: int, threads: int, factor_order: str = "product",
+    factor_block: int, threads: int, factor_order: str = "product", hardware: bool = False,
 ) -> Tensor:
     return _result(formats_of(arch, inst), d_format, scale_layout, factor_block, a, b, c=c, scale_a=scale_a, scale_b=scale_b,
                    factor_a=factor_a, factor_b=factor_b, metadata=metadata)
@@ -213,11 +215,15 @@ def matmul(
     for field, value, least in counts:
         whole(field, value, least, 2**63 - 1)
     threads = whole("threads", threads, 0, MOST_THREADS)
-    result: Tensor = _matmul(
-        a, b, c, scale_a, scale_b, of_a, of_b, metadata, inst, arch, promote or 0, split_k, epilogue,
-        1.0 if alpha is None else alpha, 0.0 if beta is None else beta, (d_format or "f32") if epilogue else None,
-        scale_layout, factor_block, threads, factor_order,
-    )
+    how = {"inst": inst, "arch": arch, "promote": promote or 0, "split_k": split_k, "epilogue": epilogue,
+           "alpha": 1.0 if alpha is None else alpha, "beta": 0.0 if beta is None else beta,
+           "d_format": (d_format or "f32") if epilogue else None, "factor_block": factor_block, "factor_order": factor_order}
+    by = _hardware.current()
+    hardware = by is not None and by.takes(a, b, how, dense=scale_a is None and scale_b is None and metadata is None)
+    result: Tensor = _matmul(a, b, c, scale_a, scale_b, of_a, of_b, metadata, scale_layout=scale_layout, threads=threads,
+                             hardware=hardware, **how)
+    if by is not None and hardware:
+        by.sample(a, b, c, of_a, of_b, result, how)
     return result
 
 

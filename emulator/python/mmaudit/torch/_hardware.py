@@ -1,0 +1,183 @@
+"""Products by the GPU that is here instead of its model, which checks a sample of them."""
+import random
+import threading
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from .. import _library
+from .._refuse import listed, refused
+from . import _checked, _cuda
+from ._coverage import HARDWARE, MODEL
+
+SWITCHES = ("auto", "always", "never")
+SIDE = 128  #: rows and columns of a tile, at most
+MOST_BYTES = 1 << 28  #: of operands that wait for the model, which is quick with many tiles at once
+
+_here = threading.local()
+
+
+def current() -> "Optional[Hardware]":
+    """Of the product that this thread computes."""
+    found: Optional[Hardware] = getattr(_here, "hardware", None)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _why_not(place: torch.device, arch: str, inst: str, sizes: Tuple[int, int, int, int], promote: int, split_k: int) -> str:
+    work = _library.Product()
+    work.arch, work.inst = _library.encoded(arch), _library.encoded(inst)
+    work.batch, work.m, work.n, work.k = sizes
+    work.promote, work.split_k = promote, split_k
+    return _cuda.why_no_hardware(work, place)
+
+
+def _sizes(a: Tensor, b: Tensor) -> Tuple[int, int, int, int]:
+    """Matrices, m, n, k."""
+    batch = 1 if b.dim() == 2 else a.shape[:-2].numel()
+    return batch, (a.shape[:-1] if b.dim() == 2 else a.shape[-2:-1]).numel(), b.shape[-1], b.shape[-2]
+
+
+def _bits(x: Tensor) -> Tensor:
+    return x.view({1: torch.uint8, 2: torch.int16, 4: torch.int32}[x.element_size()])
+
+
+class _Sample(NamedTuple):
+    """Tiles of one product: operands and D of these, and their first elements: (matrix, row, column)."""
+
+    operands: Tuple[Any, ...]  #: A, B, C, factors of A and B, D
+    layer: str
+    at: List[Tuple[int, int, int]]
+    sizes: Tuple[int, int]  #: m, n
+
+
+class Hardware:
+    """Which products of an emulation the GPU's own instructions compute, and what became of the tiles that the model
+    checks: `share` of every product's, at least one, drawn at random."""
+
+    def __init__(self, switch: str = "auto", share: float = 0.01) -> None:
+        if switch not in SWITCHES:
+            raise refused("hardware", repr(switch), listed(SWITCHES))
+        self.switch, self.share = switch, _checked.number("check", share)
+        if not 0 <= self.share <= 1:
+            raise refused("check", share, "from 0 to 1")
+        self._random = random.Random(0)
+        self._waiting: Dict[Any, List[_Sample]] = {}
+        self._bytes = 0
+        self._layer, self._by, self._checked = "", "", 0
+
+    @contextmanager
+    def computing(self, layer: str) -> Iterator[None]:
+        """Products of this thread inside are of this layer. Afterwards taken() says what computed them."""
+        before, _here.hardware = current(), self
+        self._layer, self._by, self._checked = layer, MODEL, 0
+        try:
+            yield
+        finally:
+            _here.hardware = before
+
+    def taken(self) -> Tuple[str, int]:
+        """What computed the last product, and how many of its elements the model checks; "" where nothing did since."""
+        found, self._by, self._checked = (self._by, self._checked), "", 0
+        return found
+
+    def takes(self, a: Tensor, b: Tensor, how: Dict[str, Any], dense: bool) -> bool:
+        """Whether the GPU's own instructions are to compute A * B; `dense`: without block scales and metadata. ValueError
+        where they have to and can't."""
+        why = ""
+        if self.switch == "never":
+            return False
+        if not a.is_cuda or type(a) is not Tensor:
+            why = f"hardware: found always with tensors on {a.device}, allowed: tensors on a GPU, or auto, never"
+        elif torch.cuda.is_current_stream_capturing():
+            why = "hardware: found always while a graph is captured, allowed: auto, never"
+        elif not dense:
+            why = f"inst: found {how['inst']} with hardware, allowed: dense ones without block scales"
+        else:
+            sizes = _sizes(a, b)
+            if sizes[0] * sizes[1] * sizes[2] == 0:
+                return False  # D has no elements, so that nobody computes it
+            why = _why_not(a.device, how["arch"], how["inst"], sizes, how["promote"], how["split_k"])
+        if why and self.switch == "always":
+            raise ValueError(why)
+        return not why
+
+    def sample(self, a: Tensor, b: Tensor, c: Optional[Tensor], factor_a: Optional[Tensor], factor_b: Optional[Tensor],
+               d: Tensor, how: Dict[str, Any]) -> None:
+        """Takes tiles of the product D that the GPU computed, for check()."""
+        self._by = HARDWARE
+        batch, m, n, k = _sizes(a, b)
+        blocks = -(-k // how["factor_block"]) if how["factor_block"] else 1
+        factor_a, factor_b = (None if one is None else one.expand(batch, lanes, blocks) if one.numel() == 1 else
+                              one.reshape(batch, lanes, blocks) for one, lanes in ((factor_a, m), (factor_b, n)))
+        a, b, d = a.reshape(batch, m, k), b.reshape(batch, k, n), d.reshape(batch, m, n)
+        c = None if c is None else c.reshape(batch, m, n)
+        height, width = min(SIDE, m), min(SIDE, n)
+        down, across = -(-m // SIDE), -(-n // SIDE)
+        tiles = batch * down * across
+        count = 0 if self.share == 0 else max(1, round(self.share * tiles))
+        if not count:
+            return
+        at = [(one // (down * across), one // across % down * SIDE, one % across * SIDE)
+              for one in sorted(self._random.sample(range(tiles), count))]
+        self._checked += sum(min(height, m - row) * min(width, n - column) for _, row, column in at)
+        first = torch.tensor(at, device=d.device)
+        matrix = first[:, 0, None]
+        # What is beyond the edge is the last row or column again.
+        rows = (first[:, 1, None] + torch.arange(height, device=d.device)).clamp_(max=m - 1)
+        columns = (first[:, 2, None] + torch.arange(width, device=d.device)).clamp_(max=n - 1)
+
+        def taken(of: Optional[Tensor]) -> Optional[Tensor]:
+            return None if of is None else _bits(of)[matrix[..., None], rows[..., None], columns[:, None, :]].view(of.dtype)
+
+        tiles_a = _bits(a)[matrix, rows].view(a.dtype)
+        depth = torch.arange(k, device=d.device)
+        tiles_b = _bits(b)[matrix[..., None], depth[:, None], columns[:, None, :]].view(b.dtype)
+        factors = [None if one is None else one[matrix, lanes] for one, lanes in ((factor_a, rows), (factor_b, columns))]
+        sample = _Sample((tiles_a, tiles_b, taken(c), factors[0], factors[1], taken(d)), self._layer, at, (m, n))
+        stream = torch.cuda.current_stream(d.device) if d.is_cuda else None
+        key = (stream, height, width, k, a.dtype, b.dtype, *(one is None for one in (c, *factors)), tuple(how.items()))
+        self._waiting.setdefault(key, []).append(sample)
+        self._bytes += sum(one.numel() * one.element_size() for one in (tiles_a, tiles_b))
+        if self._bytes > MOST_BYTES:
+            self.check()
+
+    def check(self, compare: bool = True) -> None:
+        """Compares what waits, or forgets it. RuntimeError, which names the first tile and element, where the model has
+        other bits."""
+        waiting, self._waiting, self._bytes = self._waiting if compare else {}, {}, 0
+        before, _here.hardware = current(), None  # the model alone
+        try:
+            for (stream, *_, how), samples in waiting.items():
+                with torch.cuda.stream(stream):
+                    _compare(samples, dict(how))
+        finally:
+            _here.hardware = before
+
+
+def _joined(parts: Tuple[Any, ...]) -> Any:
+    """Of all samples; as bytes, because torch does not join all of FP8."""
+    return None if parts[0] is None else torch.cat([_bits(one) for one in parts]).view(parts[0].dtype)
+
+
+def _compare(samples: List[_Sample], how: Dict[str, Any]) -> None:
+    a, b, c, factor_a, factor_b, d = (_joined(parts) for parts in zip(*(one.operands for one in samples)))
+    by_model = torch.ops.mmaudit.matmul(a, b, c, None, None, factor_a, factor_b, None, scale_layout="rows", threads=0, **how)
+    model, found = _bits(by_model), _bits(d)
+    different = model != found
+    if not bool(different.any()):
+        return
+    tile, row, column = (int(one) for one in different.nonzero()[0])
+    layer, (matrix, top, left), (rows, columns) = [(one.layer, at, one.sizes) for one in samples for at in one.at][tile]
+    mask, digits = (1 << 8 * d.element_size()) - 1, 2 * d.element_size()
+    bits = [f"0x{int(one[tile, row, column]) & mask:0{digits}x}" for one in (found, model)]
+    bottom, right = (min(first + SIDE, size) - 1 for first, size in ((top, rows), (left, columns)))
+    wrong = int(different[tile, :bottom - top + 1, :right - left + 1].sum())
+    raise refused(
+        f"hardware in layer {layer!r}",
+        f"D {bits[0]} at matrix {matrix}, row {top + row}, column {left + column} (tile of rows {top} to {bottom}, columns "
+        f"{left} to {right}; {wrong} element{' differs' if wrong == 1 else 's differ'}; K {a.shape[-1]}, {how['inst']}, "
+        f"promote {how['promote']})", f"{bits[1]}, as the model has it", RuntimeError)
