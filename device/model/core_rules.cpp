@@ -110,11 +110,13 @@ std::optional<GroupCore> group_core(const DotSpec& spec) {
   constexpr int kLeastFraction = 10, kMostFraction = 38;  // beyond, sums are no exact binary64
   constexpr int kMostSpread = 16;                         // beyond, sums times scales are no 32-bit integers
   constexpr int kLeastUnit = -149;                        // of C and of two sides and two elements
+  constexpr int kLeastFloor = -250;                       // above a group that takes no part
   if (!detail::groups_plainly(spec) || !detail::has_small_integers(spec.a) ||
       !detail::has_small_integers(spec.b) || spec.sparsity != Sparsity{} || spec.k != kGroupDepth ||
       spec.segments != 1 || datapath.products_per_step < spec.k || datapath.group != 16 ||
       (spec.scale_block != 16 && spec.scale_block != 32) || spec.scale.fraction_bits > 3 ||
       datapath.fraction_bits < kLeastFraction || datapath.fraction_bits > kMostFraction ||
+      datapath.min_alignment_exponent < kLeastFloor ||
       datapath.min_alignment_exponent - datapath.fraction_bits > kLeastUnit)
     return std::nullopt;
   GroupCore core;

@@ -119,7 +119,7 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
                 .stream = stream};
   if (groups_) {
     launch_group_packing(*groups_, raw_, args.batch, spaces.groups_a, spaces.groups_b, stream);
-    launch_grouped_gemm(*groups_, raw_, spaces.groups_a, spaces.groups_b, args);
+    launch_grouped_gemm(*groups_, spaces.groups_a, spaces.groups_b, args);
   } else if (core_) {
     launch_unpack(*core_, core_->a, spaces.from_a, spaces.a, stream);
     launch_unpack(*core_, core_->b, spaces.from_b, spaces.b, stream);
