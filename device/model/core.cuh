@@ -193,39 +193,36 @@ __device__ inline bool all_tame(const CoreRules& rules, const Maxima& maxima) {
 /// One step: positions [first, first + step) of the chunk.
 template <Kind Of>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                Sums<>& sums) {
-  const bool special = masked || sums.special;
-  Before before;
-  if (special) {
-#pragma unroll
-    for (int i = 0; i < kRows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
-  }
+                                Sums<>& sums, Codes& codes) {
   Maxima maxima;
   find_maxima<Of>(rules, panels, first, maxima);
-  bool tame = all_tame(rules, maxima) && !sums.special;
+  bool tame = all_tame(rules, maxima);
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
   add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
   tame =
       tame && above < (rules.most_tame + start_bias(rules)) << 20 && !(rules.may_carry && has_carried(sums));
+  if (masked) operand_codes(rules, panels, first, codes);
   if (tame) {
     finish<Of, true>(rules, sums);
   } else {
     finish<Of, false>(rules, sums);
-    sums.look();
+    sums.look(codes);
   }
-  if (special) special_elements(rules, panels, masked, first, before, sums);
 }
 
 /// Positions [first, end) of the chunk, whatever stands in them. Functions of their own, so that the
 /// registers that they want don't slow down the tame steps. Called by whole warps.
 template <Kind Of>
 __device__ __noinline__ void any_steps(const CoreRules& rules, const Panels panels, bool masked, int first,
-                                       int end, Sums<>& sums) {
+                                       int end, Sums<>& sums, Codes& codes) {
   Sums<> own = sums;
-  for (; first < end; first += step_of<Of>(rules)) one_step<Of>(rules, panels, masked, first, own);
+  Codes own_codes = codes;
+  for (; first < end; first += step_of<Of>(rules))
+    one_step<Of>(rules, panels, masked, first, own, own_codes);
   own.look();
   sums = own;
+  codes = own_codes;
 }
 template <Kind Of>
 __device__ __noinline__ void finish_carried(const CoreRules& rules, Sums<>& sums) {
@@ -248,13 +245,13 @@ __device__ inline bool stays_small(const CoreRules& rules, const ChunkFacts& fac
     bound = __fadd_ru(sums.bound, more);
   }
   sums.bound = bound;
-  return !sums.special && bound < rules.limit;
+  return bound < rules.limit;
 }
 
 /// Positions [first, end) of the chunk.
 template <Kind Of>
 __device__ inline void steps(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int first,
-                             int end, Sums<>& sums) {
+                             int end, Sums<>& sums, Codes& codes) {
   constexpr unsigned kAllLanes = 0xFFFFFFFFU;
   constexpr bool kNeverCarries = spec(Of).step == 4;  // 4 * 2^(F + 2) units at most, and F is at most 26
   if (__all_sync(kAllLanes, !facts.masked && stays_small<Of>(rules, facts, sums))) {
@@ -276,7 +273,7 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
   }
   if (first < end) {
     Sums<> copy = sums;
-    any_steps<Of>(rules, panels, facts.masked, first, end, copy);
+    any_steps<Of>(rules, panels, facts.masked, first, end, copy, codes);
     sums = copy;
   }
 }
@@ -289,13 +286,14 @@ __device__ inline float narrowed(float sum) { return sum; }
 /// Positions [from, end) of the chunk, whole instructions.
 template <Kind Of>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int from,
-                           int end, Held<spec(Of).addend_last>& sums) {
+                           int end, Held<spec(Of).addend_last>& sums, Codes& codes) {
   if constexpr (!spec(Of).addend_last) {
-    steps<Of>(rules, panels, facts, from, end, sums);
+    steps<Of>(rules, panels, facts, from, end, sums, codes);
   } else {
     for (int first = from; first < end; first += rules.depth) {
       Sums<> fresh;
-      steps<Of>(rules, panels, facts, first, first + rules.depth, fresh);
+      steps<Of>(rules, panels, facts, first, first + rules.depth, fresh, codes);
+      fresh.settle(codes);
 #pragma unroll
       for (int r = 0; r < kRows; ++r)
 #pragma unroll
