@@ -8,6 +8,7 @@
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/refusal.hpp"
 #include "model/groups.hpp"
+#include "model/trees.hpp"
 #include "model/unpacked.hpp"
 
 namespace mmaudit::device {
@@ -128,15 +129,37 @@ std::optional<GroupCore> group_core(const DotSpec& spec) {
   return core;
 }
 
+std::optional<TreeRules> tree_rules(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  Datapath like;
+  like.arithmetic = Arithmetic::rounded_tree;
+  like.products_per_step = datapath.products_per_step;
+  like.subnormal_operand = like.subnormal_addend = SubnormalRule::flushed_to_plus;
+  like.output.rounding = Rounding::nearest_even;
+  like.output.zero_sign = ZeroSign::ieee;
+  like.output.flush_subnormals = true;
+  like.output.nan = datapath.output.nan;
+  // Rules that a tree does not read.
+  like.fraction_bits = datapath.fraction_bits;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;
+  const bool half = spec.a.id == Format::f16, brain = spec.a.id == Format::bf16;
+  const int step = datapath.products_per_step;
+  if (!(datapath == like) || !(half || brain) || spec.b.id != spec.a.id ||
+      spec.step.addend.id != Format::f32 || spec.d.id != Format::f32 || spec.sparsity != Sparsity{} ||
+      spec.block_scaled() || (step != 2 && step != 4) || spec.k % step != 0)
+    return std::nullopt;
+  return TreeRules{half, step, spec.k, static_cast<std::uint32_t>(nan_bits(datapath.output, spec.d))};
+}
+
 std::string why_no_matmul_on_device(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, DeviceModel model) {
   const DotSpec spec = make_dot_spec(instruction, datapath);
   const auto rules = core_rules(spec);
   const bool one_format = rules && rules->c_half == rules->half && rules->d_half == rules->half;
-  if (model == DeviceModel::fast && !one_format && !group_core(spec))
+  if (model == DeviceModel::fast && !one_format && !group_core(spec) && !tree_rules(spec))
     return refusal(
         "instruction: found {} on a GPU, allowed: floating-point operands of at most 19 bits on datapaths "
-        "that truncate",
+        "that truncate, of 16 bits on trees of binary32",
         name_of(instruction));
   // The limits of a grid: blocks of 64 rows, and of 32 positions.
   constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,

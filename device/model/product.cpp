@@ -46,6 +46,7 @@ DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& dat
   if (!why_no_matmul_on_device(instruction, datapath, problem, model).empty()) return;
   groups_ = group_core(spec_);
   if (!groups_) core_ = core_rules(spec_);
+  if (!groups_ && !core_ && problem.promote == 0 && slice_ == 0) trees_ = tree_rules(spec_);
 }
 
 std::uint64_t DeviceProduct::sum_bytes() const {
@@ -125,6 +126,8 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
     launch_unpack(*core_, core_->b, spaces.from_b, spaces.b, stream);
     args.a = spaces.a, args.b = spaces.b;
     launch_gemm(*core_, args);
+  } else if (trees_) {
+    launch_trees(*trees_, raw_, args);
   } else {
     launch_plain_gemm(spec_, raw_, args);
   }
