@@ -37,7 +37,8 @@ enum class Kind : std::uint8_t {
   half,
   half_4,
   half_16,
-  half_addend_last
+  half_addend_last,
+  two_stages
 };
 struct KindSpec {
   bool half = false;         ///< sums are binary16
@@ -45,6 +46,7 @@ struct KindSpec {
   int step = 0;              ///< products of a step; 0: not known before
   bool whole = false;        ///< no place of the sums' format is cut off
   bool nested = false;       ///< alignment of C cuts off whatever rounding the sum would have cut off
+  bool two_stages = false;   ///< products are aligned by themselves, and their sum with C
   int blocks = 4;            ///< of a multiprocessor at once
 };
 MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
@@ -71,6 +73,8 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
       return {.half = true, .step = 16, .whole = true};
     case Kind::half_addend_last:
       return {.half = true, .addend_last = true};
+    case Kind::two_stages:
+      return {.addend_last = true, .step = kStagedStep, .two_stages = true};
     case Kind::any_step:
       break;
   }
@@ -78,8 +82,6 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
 }
 
 inline constexpr int kBinary32Fraction = 23;
-
-inline constexpr std::int32_t kField = 0x7FF00000;
 
 using Maxima =
     std::uint32_t[kRows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
@@ -278,6 +280,45 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
   }
 }
 
+/// Positions [first, end) of the chunk of a datapath of two stages.
+template <Kind Of>
+__device__ inline void staged_steps(const CoreRules& rules, const Panels& panels, bool masked, int first,
+                                    int end, Sums<float>& sums) {
+  for (; first < end; first += spec(Of).step) {
+    if (masked) {  // what is infinite or a NaN before a step stays
+      Codes codes;
+      operand_codes(rules, panels, first, codes);
+      Sums<float> copy = sums;
+      if (codes.any() != 0)
+        for (int i = 0; i < kRows * kColumns; ++i) {
+          float& c = copy.of[i / kColumns][i % kColumns];
+          const auto code = static_cast<float>(codes.of(i, 0));
+          if (code != 0) c = code + (isfinite(c) ? 0 : c);
+        }
+      sums = copy;
+    }
+    Maxima maxima;
+    find_maxima<Of>(rules, panels, first, maxima);
+    double x[kRows][kColumns];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::uint32_t both = maxima[r][c / 2];
+        x[r][c] = __hiloint2double(static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both), kMiddle);
+      }
+    add_products<spec(Of).step>(panels, first, spec(Of).step, x);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::int32_t high = __double2hiint(x[r][c]);
+        sums.of[r][c] = second_stage(x[r][c] - __hiloint2double(high, kMiddle),
+                                     (high & kField) - ((52 - kStagedFraction) << 20), sums.of[r][c]);
+      }
+  }
+}
+
 /// A sum as binary32: exact, but for one of a nested kind, which is cut off toward zero as its rounding would
 /// have.
 __device__ inline float narrowed(double sum) { return __double2float_rz(sum); }
@@ -287,7 +328,9 @@ __device__ inline float narrowed(float sum) { return sum; }
 template <Kind Of>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int from,
                            int end, Held<spec(Of).addend_last>& sums, Codes& codes) {
-  if constexpr (!spec(Of).addend_last) {
+  if constexpr (spec(Of).two_stages) {
+    staged_steps<Of>(rules, panels, facts.masked, from, end, sums);
+  } else if constexpr (!spec(Of).addend_last) {
     steps<Of>(rules, panels, facts, from, end, sums, codes);
   } else {
     for (int first = from; first < end; first += rules.depth) {
@@ -317,6 +360,7 @@ __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules&
 /// Calls call.template operator()<Of>() for the kind of kernel that serves the rules.
 template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
+  if (rules.two_stages) return call.template operator()<Kind::two_stages>();
   if (rules.half && rules.addend_last) return call.template operator()<Kind::half_addend_last>();
   if (rules.half)
     return rules.step == 4    ? call.template operator()<Kind::half_4>()

@@ -30,6 +30,26 @@ bool serves(const Datapath& datapath) {
           datapath.addend == AddendPlace::after_last_nearest);
 }
 
+/// Two stages of operands whose products can't leave binary32's normal numbers.
+bool serves_two_stages(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  const FormatSpec sums = spec_of(Format::f32);
+  Datapath like;
+  like.arithmetic = Arithmetic::two_stage_dot_add;
+  like.products_per_step = kStagedStep;
+  like.fraction_bits = kStagedFraction;
+  like.sum_fraction_bits = kStagedSumFraction;
+  like.product_overflow = ProductOverflow::infinity;
+  like.output.rounding = Rounding::nearest_even;
+  like.output.zero_sign = ZeroSign::of_sum;
+  like.output.nan = datapath.output.nan;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;  // not read
+  return datapath == like && spec.step.addend.id == sums.id && spec.d.id == sums.id &&
+         !spec.block_scaled() && spec.sparsity == Sparsity{} && spec.k % kStagedStep == 0 &&
+         spec.a.max_exponent() + spec.b.max_exponent() < sums.max_exponent() &&
+         spec.a.min_exponent() + spec.b.min_exponent() >= sums.min_exponent();
+}
+
 /// The most units of 2^(E - F) that a step's products have.
 std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) {
   const int product_bits = a.fraction_bits + b.fraction_bits;
@@ -49,7 +69,8 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   spec.scale_block = 0;  // scales change operands, not rules
   const Datapath& datapath = spec.datapath;
   const bool widened = spec.wide.id != Format::none;
-  if (!serves(datapath) || !detail::sums_in_output_format(spec) || !detail::ends_in_binary16_or_sums(spec) ||
+  const bool staged = serves_two_stages(spec);
+  if ((!staged && (!serves(datapath) || !detail::sums_in_output_format(spec))) || !detail::ends_in_binary16_or_sums(spec) ||
       !detail::widens_exactly(spec) || !detail::decodes_by_shifts(spec.a) ||
       !detail::decodes_by_shifts(spec.b)) {
     return std::nullopt;
@@ -60,7 +81,9 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   rules.a = core_decode(spec.a, seen_a.min_exponent());
   rules.b = core_decode(spec.b, seen_b.min_exponent());
   rules.fraction_bits = datapath.fraction_bits;
-  rules.floor = datapath.min_alignment_exponent;
+  constexpr int kBelowBinary32 = -133;  // where no product takes part, C's exponent counts
+  rules.two_stages = staged;
+  rules.floor = staged ? kBelowBinary32 : datapath.min_alignment_exponent;
   rules.addend_min_exponent = spec.step.output.min_exponent();
   rules.half = datapath.output.format == Format::f16;
   rules.c_half = spec.step.addend.id == Format::f16;
@@ -93,7 +116,7 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
-      datapath.min_alignment_exponent < kLeastFloor || datapath.min_alignment_exponent > kMostFloor ||
+      rules.floor < kLeastFloor || rules.floor > kMostFloor ||
       with_c > std::int64_t{1} << 32) {
     return std::nullopt;
   }

@@ -158,7 +158,9 @@ void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
   for_rules(rules, [&]<Kind Of>() {
     if constexpr (!spec(Of).half) {
-      constexpr Kind kAnyStep = spec(Of).addend_last ? Kind::addend_last : Kind::any_step;
+      constexpr Kind kAnyStep = spec(Of).two_stages    ? Of
+                                : spec(Of).addend_last ? Kind::addend_last
+                                                       : Kind::any_step;
       if (totals)
         return args.factors.block != 0 ? start<kAnyStep, Into::scaled_totals>(rules, args)
                                        : start<Of, Into::totals>(rules, args);

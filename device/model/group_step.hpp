@@ -4,7 +4,6 @@
 // E is the largest exponent of the groups that take part and of C. Adding 2^(52 + E - F) with the sign of a
 // number, rounding toward zero, and taking it away again cuts the number off at 2^(E - F). What is left of
 // groups and C are multiples of that below 2^(E + 14), so binary64 adds them exactly.
-#include <bit>
 #include <cfenv>
 #include <cstdint>
 
@@ -16,10 +15,10 @@ namespace mmaudit::device::groups {
 inline constexpr int kDoubleBias = 1023;
 
 MMAUDIT_HD constexpr double double_of(std::uint32_t high) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(high) << 32);
+  return __builtin_bit_cast(double, static_cast<std::uint64_t>(high) << 32);
 }
 MMAUDIT_HD constexpr std::uint32_t high_of(double x) {
-  return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32);
+  return static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, x) >> 32);
 }
 /// High word of 2^exponent.
 MMAUDIT_HD constexpr std::uint32_t power_of_two(int exponent) {

@@ -10,6 +10,8 @@
 
 namespace mmaudit::device::core {
 
+inline constexpr std::int32_t kField = 0x7FF00000;
+
 /// What infinities and NaNs made of the elements of a thread, a bit each. Such an element stays what it is, so
 /// its running sum counts from 0 on for nothing. Kept in memory: rarely read.
 struct Codes {
@@ -92,7 +94,7 @@ __device__ inline double to_half_and_back(double x) {
 /// A sum that is far below the largest binary16, to nearest even in it; every zero is +0. The sum of it
 /// and 1.5 times 2^(42 + its exponent) ends where binary16 does.
 __device__ inline double round_tame_half(double sum) {
-  constexpr std::int32_t kField = 0x7FF00000, kHalf = 0x80000, kAbove = 52 - 10, kLeast = -14;
+  constexpr std::int32_t kHalf = 0x80000, kAbove = 52 - 10, kLeast = -14;
   const std::int32_t high = __viaddmax_s32(__double2hiint(sum) & kField, (kAbove << 20) + kHalf,
                                            ((kLeast + kAbove + 1023) << 20) + kHalf);
   const double large = __hiloint2double(high, 0);
@@ -115,6 +117,26 @@ __device__ inline float add_nearest(float x, float y, std::uint32_t nan) {
   // binary32 holds twice the digits of binary16 and two: rounding again is harmless.
   if constexpr (Half) sum = static_cast<float>(to_half_and_back(static_cast<double>(sum)));
   return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : nan) : sum;
+}
+
+/// `x` rounded down to a multiple of 2^(E - bits), |x| below 2^(E + 50 - bits); `field`: of E, in its place.
+__device__ inline double rounded_down(double x, std::int32_t field, int bits) {
+  constexpr std::int32_t kOneAndAHalf = 0x80000;
+  const double start = __hiloint2double((field + ((52 - bits) << 20)) | kOneAndAHalf, 0);
+  return __dadd_rd(x, start) - start;
+}
+
+/// C plus the sum of a step's products, which is a multiple of 2^(E - F), E their largest exponent: both are
+/// rounded down below the larger exponent, their sum after 31 bits, and then to nearest even. An infinite or
+/// NaN C stays.
+__device__ inline float second_stage(double products, std::int32_t field, float c) {
+  constexpr std::int32_t kLeast = (-126 + 1023) << 20;  // of a zero C, too
+  const auto addend = static_cast<double>(c);
+  const std::int32_t top = max(field, max(__double2hiint(addend) & kField, kLeast));
+  const double sum = rounded_down(addend, top, kStagedFraction) +
+                     rounded_down(products, top, kStagedSumFraction + 1);
+  return __double2float_rn(
+      rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));
 }
 
 /// Adds to the codes what infinities and NaNs among the operands of a step make of its elements. There are
