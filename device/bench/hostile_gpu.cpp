@@ -32,7 +32,7 @@ constexpr std::uint64_t kDrawn = 256;  ///< lines; the others are these, turned 
 constexpr std::uint64_t kTurn = 64;    ///< elements of K that a turn is a multiple of: whole steps
 
 struct Wanted {
-  std::uint64_t size = 4096;
+  std::uint64_t size = 4096, rows = 0;  ///< rows of D; 0: as many as `size`
   std::string_view only, data;
   double check = 0;  ///< dot products to compare
   int rounds = 5;
@@ -218,7 +218,7 @@ struct Measured {
 Measured measure(const Plan& plan, const DataSet& set, Case& one, const Wanted& wanted) {
   constexpr double kSeconds = 0.05;
   Measured out{set.name};
-  out.rows = one.rows_within(kSeconds);
+  out.rows = wanted.rows != 0 ? std::min(wanted.rows, wanted.size) : one.rows_within(kSeconds);
   one.seconds(out.rows, plan.model);
   std::vector<double> rates(static_cast<std::size_t>(wanted.rounds));
   for (double& rate : rates)
@@ -297,16 +297,17 @@ int main(int count, char** arguments) {
       wanted.csv = true;
       continue;
     }
-    constexpr std::string_view kWithValue[] = {"--size", "--only", "--data-set", "--check", "--rounds", "--dump"};
+    constexpr std::string_view kWithValue[] = {"--size", "--only", "--data-set", "--check", "--rounds", "--rows", "--dump"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue) || i + 1 == count)
       return refuse("bench --data --gpu: found '" + std::string(name) +
-                    "', allowed: --size N, --only TEXT, --data-set TEXT, --check DOTS, --rounds N, --dump FILE, "
-                    "--csv");
+                    "', allowed: --size N, --only TEXT, --data-set TEXT, --check DOTS, --rounds N, --rows N, "
+                    "--dump FILE, --csv");
     const char* value = arguments[++i];
     if (name == "--only") wanted.only = value;
     if (name == "--data-set") wanted.data = value;
     if (name == "--dump") wanted.dump = value;
     if (name == "--check") wanted.check = std::atof(value);
+    if (name == "--rows") wanted.rows = std::strtoull(value, nullptr, 10);
     if (name == "--rounds") wanted.rounds = std::atoi(value);
     if (name == "--size") wanted.size = std::strtoull(value, nullptr, 10);
   }
