@@ -1,7 +1,7 @@
-// Multiply-adds per second of the model on a GPU: every datapath on data that is kind and data that is not, the
-// data sets of the host's benchmark. Rates are medians of several launches, unpacking of A and B included, by
-// CUDA events. ./run bench --data --gpu prints the table; --csv a line per case; --check D compares D dot
-// products of instructions per case with the plain core's kernel, bit by bit.
+// Multiply-adds per second of the model on a GPU: every datapath on data that is kind and data that is not,
+// the data sets of the host's benchmark. Rates are medians of several launches, unpacking of A and B
+// included, by CUDA events. ./run bench --data --gpu prints the table; --csv a line per case; --check D
+// compares D dot products of instructions per case with the plain core's kernel, bit by bit.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -86,8 +86,8 @@ struct Plan {
   [[nodiscard]] bool scaled() const { return instruction.scale != Format::none; }
   [[nodiscard]] std::uint64_t drawn_lines() const { return std::min(kDrawn, problem.m); }
   [[nodiscard]] DrawnOperand draw(const DataSet& set, bool of_b) const {
-    return bench::drawn(set, spec_of(of_b ? instruction.b : instruction.a), scaled() ? &scale : nullptr, block,
-                        drawn_lines(), of_b ? problem.k : stored, of_b, of_b ? 2 : 1);
+    return bench::drawn(set, spec_of(of_b ? instruction.b : instruction.a), scaled() ? &scale : nullptr,
+                        block, drawn_lines(), of_b ? problem.k : stored, of_b, of_b ? 2 : 1);
   }
 };
 
@@ -116,7 +116,9 @@ class Case {
       write_pattern(sparsity, static_cast<int>(i / 2 % static_cast<std::size_t>(patterns(sparsity))),
                     &metadata[i]);
     std::size_t at = 0;
-    const auto put = [&](const auto& from) { return (buffers_[at++] = uploaded(from)).template data<void>(); };
+    const auto put = [&](const auto& from) {
+      return (buffers_[at++] = uploaded(from)).template data<void>();
+    };
     problem_.a = put(a_);
     problem_.b = put(b_);
     if (plan.scaled()) {
@@ -148,7 +150,8 @@ class Case {
     const std::uint64_t first = std::min<std::uint64_t>(size, 64);
     seconds(first, plan_.model);  // the first launch loads the kernels
     const double rows = most / seconds(first, plan_.model) * static_cast<double>(first);
-    return rows >= static_cast<double>(size) ? size : std::max(first, static_cast<std::uint64_t>(rows) / 64 * 64);
+    return rows >= static_cast<double>(size) ? size
+                                             : std::max(first, static_cast<std::uint64_t>(rows) / 64 * 64);
   }
   /// D of the first rows.
   std::vector<std::byte> result(std::uint64_t rows, DeviceModel model) {
@@ -297,8 +300,10 @@ int main(int count, char** arguments) {
       wanted.csv = true;
       continue;
     }
-    constexpr std::string_view kWithValue[] = {"--size", "--only", "--data-set", "--check", "--rounds", "--rows", "--dump"};
-    if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue) || i + 1 == count)
+    constexpr std::string_view kWithValue[] = {"--size",   "--only", "--data-set", "--check",
+                                               "--rounds", "--rows", "--dump"};
+    if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue) ||
+        i + 1 == count)
       return refuse("bench --data --gpu: found '" + std::string(name) +
                     "', allowed: --size N, --only TEXT, --data-set TEXT, --check DOTS, --rounds N, --rows N, "
                     "--dump FILE, --csv");

@@ -220,8 +220,7 @@ __device__ __noinline__ void any_steps(const CoreRules& rules, const Panels pane
                                        int end, Sums<>& sums, Codes& codes) {
   Sums<> own = sums;
   Codes own_codes = codes;
-  for (; first < end; first += step_of<Of>(rules))
-    one_step<Of>(rules, panels, masked, first, own, own_codes);
+  for (; first < end; first += step_of<Of>(rules)) one_step<Of>(rules, panels, masked, first, own, own_codes);
   own.look();
   sums = own;
   codes = own_codes;

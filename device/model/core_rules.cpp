@@ -44,8 +44,8 @@ bool serves_two_stages(const DotSpec& spec) {
   like.output.zero_sign = ZeroSign::of_sum;
   like.output.nan = datapath.output.nan;
   like.min_alignment_exponent = datapath.min_alignment_exponent;  // not read
-  return datapath == like && spec.step.addend.id == sums.id && spec.d.id == sums.id &&
-         !spec.block_scaled() && spec.sparsity == Sparsity{} && spec.k % kStagedStep == 0 &&
+  return datapath == like && spec.step.addend.id == sums.id && spec.d.id == sums.id && !spec.block_scaled() &&
+         spec.sparsity == Sparsity{} && spec.k % kStagedStep == 0 &&
          spec.a.max_exponent() + spec.b.max_exponent() < sums.max_exponent() &&
          spec.a.min_exponent() + spec.b.min_exponent() >= sums.min_exponent();
 }
@@ -70,9 +70,9 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   const Datapath& datapath = spec.datapath;
   const bool widened = spec.wide.id != Format::none;
   const bool staged = serves_two_stages(spec);
-  if ((!staged && (!serves(datapath) || !detail::sums_in_output_format(spec))) || !detail::ends_in_binary16_or_sums(spec) ||
-      !detail::widens_exactly(spec) || !detail::decodes_by_shifts(spec.a) ||
-      !detail::decodes_by_shifts(spec.b)) {
+  if ((!staged && (!serves(datapath) || !detail::sums_in_output_format(spec))) ||
+      !detail::ends_in_binary16_or_sums(spec) || !detail::widens_exactly(spec) ||
+      !detail::decodes_by_shifts(spec.a) || !detail::decodes_by_shifts(spec.b)) {
     return std::nullopt;
   }
   const FormatSpec& seen_a = widened ? spec.wide : spec.a;
@@ -116,8 +116,7 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
-      rules.floor < kLeastFloor || rules.floor > kMostFloor ||
-      with_c > std::int64_t{1} << 32) {
+      rules.floor < kLeastFloor || rules.floor > kMostFloor || with_c > std::int64_t{1} << 32) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {

@@ -88,8 +88,8 @@ struct AnyScales {
 inline constexpr int kGroups = kGroupDepth / 16;
 
 /// `sums` of the products of each group in units of the least product, `some`: not 0 where one of them is not
-/// 0. `row` and `column`: ScaleCode of the group's scales. `c` and the result are binary32 values; a C that is
-/// infinite or a NaN stays.
+/// 0. `row` and `column`: ScaleCode of the group's scales. `c` and the result are binary32 values; a C that
+/// is infinite or a NaN stays.
 MMAUDIT_HD inline double add_any_groups(const AnyScales& rules, const std::int32_t (&sums)[kGroups],
                                         const std::int32_t (&some)[kGroups],
                                         const std::uint32_t (&row)[kGroups],
@@ -99,7 +99,6 @@ MMAUDIT_HD inline double add_any_groups(const AnyScales& rules, const std::int32
   const std::uint32_t own = high_of(c) & kField;
   std::uint32_t top = own == 0 ? rules.floor : larger(rules.floor, larger(own, power_of_two(-126)));
   std::uint32_t field[kGroups];
-#pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     field[g] = ScaleCode::field(row[g]) + ScaleCode::field(column[g]);
     if (some[g] != 0) top = larger(top, field[g]);
@@ -110,10 +109,8 @@ MMAUDIT_HD inline double add_any_groups(const AnyScales& rules, const std::int32
     return fma_toward_zero(x, y, start) - start;
   };
   double total = cut_off(c, 1.0, high_of(c));
-#pragma unroll
   for (int g = 0; g < kGroups; ++g) {
-    const std::int32_t number =
-        sums[g] * ScaleCode::significand(row[g]) * ScaleCode::significand(column[g]);
+    const std::int32_t number = sums[g] * ScaleCode::significand(row[g]) * ScaleCode::significand(column[g]);
     total += cut_off(static_cast<double>(number), double_of(field[g] + rules.unit),
                      static_cast<std::uint32_t>(number));
   }

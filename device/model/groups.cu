@@ -5,7 +5,8 @@
 //
 // That is right while alignment cuts nothing off: no unit lies below the last place that the largest scales
 // leave (the packing sees to that), C is a multiple of that place, which adding and subtracting 1.5 * 2^52 of
-// it shows, and C is not so large that it cuts groups off. Elements that fail take the step of group_step.hpp.
+// it shows, and C is not so large that it cuts groups off. Elements that fail take the step of
+// group_step.hpp.
 #include "model/core.cuh"
 #include "model/group_step.hpp"
 #include "model/groups.hpp"
@@ -220,8 +221,7 @@ __device__ __noinline__ void any_groups(const AnyScales rules, const Stage& stag
         some_of_group[g] = static_cast<std::int32_t>(some[g][i]);
       }
       double& sum = sums[4 * tile + i];
-      const double next =
-          add_any_groups(rules, of_group, some_of_group, codes_a[i / 2], codes_b[i % 2], sum);
+      const double next = add_any_groups(rules, of_group, some_of_group, codes_a[i / 2], codes_b[i % 2], sum);
       if ((here >> i & 1) != 0) sum = nan_row[i / 2] || nan_column[i % 2] ? nan : next;
     }
   }
@@ -260,8 +260,8 @@ __device__ std::uint32_t one_step(const Stage& stage, double limit, double (&sum
 
 template <int Scales, bool Totals>
 __global__ void __launch_bounds__(kThreads, kBlocksOnMultiprocessor)
-    grouped_kernel(const AnyScales any, const GroupNumbers numbers, const PackedGroups a, const PackedGroups b,
-                   const GemmArgs args) {
+    grouped_kernel(const AnyScales any, const GroupNumbers numbers, const PackedGroups a,
+                   const PackedGroups b, const GemmArgs args) {
   __shared__ Stage stages[2];
   const std::uint64_t steps = padded(args.k, kGroupDepth) / kGroupDepth;
   const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
@@ -350,7 +350,8 @@ void start(const GroupCore& core, const PackedGroups& a, const PackedGroups& b, 
                   static_cast<unsigned>(args.batch < kMostMatrices ? args.batch : kMostMatrices));
   const GroupNumbers numbers{static_cast<std::uint32_t>(nan_bits(core.spec.datapath.output, core.spec.d)),
                              power_of_two(core.spec.datapath.fraction_bits + 1)};
-  grouped_kernel<Scales, Totals><<<grid, kThreads, 0, args.stream>>>(AnyScales::of(core), numbers, a, b, args);
+  grouped_kernel<Scales, Totals>
+      <<<grid, kThreads, 0, args.stream>>>(AnyScales::of(core), numbers, a, b, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 

@@ -12,8 +12,8 @@ namespace mmaudit::device::core {
 
 inline constexpr std::int32_t kField = 0x7FF00000;
 
-/// What infinities and NaNs made of the elements of a thread, a bit each. Such an element stays what it is, so
-/// its running sum counts from 0 on for nothing. Kept in memory: rarely read.
+/// What infinities and NaNs made of the elements of a thread, a bit each. Such an element stays what it is,
+/// so its running sum counts from 0 on for nothing. Kept in memory: rarely read.
 struct Codes {
   std::uint32_t nan = 0, plus = 0, minus = 0;
 
@@ -133,10 +133,9 @@ __device__ inline float second_stage(double products, std::int32_t field, float 
   constexpr std::int32_t kLeast = (-126 + 1023) << 20;  // of a zero C, too
   const auto addend = static_cast<double>(c);
   const std::int32_t top = max(field, max(__double2hiint(addend) & kField, kLeast));
-  const double sum = rounded_down(addend, top, kStagedFraction) +
-                     rounded_down(products, top, kStagedSumFraction + 1);
-  return __double2float_rn(
-      rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));
+  const double sum =
+      rounded_down(addend, top, kStagedFraction) + rounded_down(products, top, kStagedSumFraction + 1);
+  return __double2float_rn(rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));
 }
 
 /// Adds to the codes what infinities and NaNs among the operands of a step make of its elements. There are

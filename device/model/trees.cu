@@ -1,5 +1,5 @@
-// A block of threads computes kTile x kTile elements, a thread kOwn x kOwn of them, by the binary32 operations
-// that the datapath names: subnormals are flushed on the way in and by every operation.
+// A block of threads computes kTile x kTile elements, a thread kOwn x kOwn of them, by the binary32
+// operations that the datapath names: subnormals are flushed on the way in and by every operation.
 #include "model/trees.hpp"
 #include "model/words.cuh"
 #include "run/cuda_check.hpp"
@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kOwn = 8, kTile = 128, kAcross = kTile / kOwn, kThreads = kAcross * kAcross;
 constexpr int kSlab = 16;  ///< positions in shared memory at once, a multiple of every step
-constexpr int kHalf = kOwn / 2, kSecond = kTile / 2;  ///< a thread's other four rows (columns) lie so far away
+constexpr int kHalf = kOwn / 2,
+              kSecond = kTile / 2;  ///< a thread's other four rows (columns) lie so far away
 
 /// Positions of A and B. A's come along k, so those of one line stand in different banks.
 struct Slab {
@@ -62,7 +63,8 @@ __global__ void __launch_bounds__(kThreads)
     const auto for_each = [&](const auto& call) {
 #pragma unroll
       for (int i = 0; i < kOwn * kOwn; ++i) {
-        const std::uint64_t m = first_row + line_of(row, i / kOwn), n = first_column + line_of(column, i % kOwn);
+        const std::uint64_t m = first_row + line_of(row, i / kOwn),
+                            n = first_column + line_of(column, i % kOwn);
         if (m < args.m && n < args.n) call(i, (matrix * args.m + m) * args.n + n);
       }
     };

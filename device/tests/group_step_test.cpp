@@ -1,6 +1,7 @@
 // The step of groups that takes any scales and sums, against the plain core, on the host. Needs no GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <random>
 
@@ -56,7 +57,8 @@ std::uint32_t by_step(const GroupCore& core, const Inputs& in) {
 Inputs drawn(std::mt19937& random, const FormatSpec& scale) {
   Inputs in;
   const auto below = [&](unsigned limit) { return static_cast<unsigned>(random()) % limit; };
-  const unsigned zeros = below(5), spread = 1U << below(9), codes = scale.max_finite_bits() + 1;
+  const unsigned zeros = below(5), spread = 1U << below(9),
+                 codes = static_cast<unsigned>(scale.max_finite_bits()) + 1;
   const unsigned least = below(codes);
   for (int k = 0; k < kGroupDepth; ++k) {
     in.a[k] = static_cast<std::uint8_t>(below(4) < zeros ? below(2) * 8 : below(16));
@@ -68,7 +70,8 @@ Inputs drawn(std::mt19937& random, const FormatSpec& scale) {
     in.scale_b[i] = static_cast<std::uint8_t>((least + below(spread)) % codes);
   }
   const Operand x = unpack_scale(scale, {}, in.scale_a[0]), y = unpack_scale(scale, {}, in.scale_b[0]);
-  const int field = std::clamp(static_cast<int>(x.exponent + y.exponent + 127) + static_cast<int>(below(80)) - 40, 0, 254);
+  const int field =
+      std::clamp(static_cast<int>(x.exponent + y.exponent + 127) + static_cast<int>(below(80)) - 40, 0, 254);
   const unsigned fields[] = {static_cast<unsigned>(field), below(256), 0, 254};
   in.c = below(8) == 0 ? 0 : (static_cast<std::uint32_t>(random()) & 0x807FFFFFU) | fields[below(4)] << 23;
   if (below(16) == 0) in.c &= 0xFF800000U;
@@ -96,7 +99,9 @@ TEST(GroupStep, GivesThePlainCoresBits) {
       ASSERT_EQ(expected, by_step(*core, in)) << name << " dot " << i;
     }
     EXPECT_GT(zero, 100) << name;
-    if (core->scales == 2) EXPECT_GT(infinite, 100) << name;
+    if (core->scales == 2) {
+      EXPECT_GT(infinite, 100) << name;
+    }
   }
 }
 

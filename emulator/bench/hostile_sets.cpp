@@ -60,7 +60,7 @@ std::span<const Path> paths() { return kPaths; }
 std::span<const DataSet> data_sets() { return kSets; }
 
 DrawnOperand drawn(const DataSet& set, const FormatSpec& format, const FormatSpec* scale, std::uint64_t block,
-              std::uint64_t lines, std::uint64_t depth, bool of_b, std::uint64_t seed) {
+                   std::uint64_t lines, std::uint64_t depth, bool of_b, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   DrawnOperand out;
   const std::size_t bytes = format.storage_bytes();

@@ -8,7 +8,7 @@
 
 namespace mmaudit::device {
 
-/// What computes a product on a GPU: kernels for datapaths that truncate, or the plain core for any.
+/// What computes a product on a GPU: kernels for many datapaths, or the plain core for any.
 enum class DeviceModel : std::uint8_t { fast, plain };
 
 /// Why matmul_on_device() can't do what matmul() can, as "field: found X, allowed: Y"; empty when it can.
