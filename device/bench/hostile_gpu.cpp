@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <future>
 #include <string>
 #include <string_view>
@@ -37,7 +36,6 @@ struct Wanted {
   double check = 0;  ///< dot products to compare
   int rounds = 5;
   bool csv = false;
-  const char* dump = nullptr;  ///< file for the operands of the first difference
 };
 
 /// `lines` of the drawn ones, each copy of them turned by `turn` elements more.
@@ -98,34 +96,30 @@ class Case {
     const std::uint64_t size = problem_.m, drawn = plan.drawn_lines(), turns = size / drawn;
     const std::size_t of_a = spec_of(plan.instruction.a).storage_bytes(),
                       of_b = spec_of(plan.instruction.b).storage_bytes();
+    std::size_t at = 0;
+    const auto put = [&](const auto& from) {
+      return (buffers_[at++] = uploaded(from)).template data<std::uint8_t>();
+    };
     // Every pair of copies is turned by a distance of its own.
     const std::uint64_t sparse = problem_.k / plan.stored, turn_a = turns * kTurn;
-    a_ = turned(a.elements.data(), of_a, drawn, size, plan.stored, turn_a / sparse, false);
-    b_ = turned(b.elements.data(), of_b, drawn, size, problem_.k, kTurn, true);
+    problem_.a = put(turned(a.elements.data(), of_a, drawn, size, plan.stored, turn_a / sparse, false));
+    problem_.b = put(turned(b.elements.data(), of_b, drawn, size, problem_.k, kTurn, true));
     if (plan.scaled()) {
       const auto bytes = [](const std::vector<std::uint8_t>& x) {
         return reinterpret_cast<const std::byte*>(x.data());
       };
       const std::uint64_t blocks = problem_.k / plan.block;
-      scale_a_ = turned(bytes(a.scales), 1, drawn, size, blocks, turn_a / plan.block, false);
-      scale_b_ = turned(bytes(b.scales), 1, drawn, size, blocks, kTurn / plan.block, true);
+      problem_.scale_a = put(turned(bytes(a.scales), 1, drawn, size, blocks, turn_a / plan.block, false));
+      problem_.scale_b = put(turned(bytes(b.scales), 1, drawn, size, blocks, kTurn / plan.block, true));
     }
-    std::vector<std::uint8_t> metadata(is_sparse(plan.instruction.op) ? size * plan.stored + kMaxK : 0);
-    const Sparsity sparsity = sparsity_of(plan.instruction);
-    for (std::size_t i = 0; i + kMaxK < metadata.size(); i += static_cast<std::size_t>(sparsity.kept))
-      write_pattern(sparsity, static_cast<int>(i / 2 % static_cast<std::size_t>(patterns(sparsity))),
-                    &metadata[i]);
-    std::size_t at = 0;
-    const auto put = [&](const auto& from) {
-      return (buffers_[at++] = uploaded(from)).template data<void>();
-    };
-    problem_.a = put(a_);
-    problem_.b = put(b_);
-    if (plan.scaled()) {
-      problem_.scale_a = static_cast<const std::uint8_t*>(put(scale_a_));
-      problem_.scale_b = static_cast<const std::uint8_t*>(put(scale_b_));
+    if (is_sparse(plan.instruction.op)) {
+      std::vector<std::uint8_t> metadata(size * plan.stored + kMaxK);
+      const Sparsity sparsity = sparsity_of(plan.instruction);
+      for (std::size_t i = 0; i + kMaxK < metadata.size(); i += static_cast<std::size_t>(sparsity.kept))
+        write_pattern(sparsity, static_cast<int>(i / 2 % static_cast<std::size_t>(patterns(sparsity))),
+                      &metadata[i]);
+      problem_.metadata = put(metadata);
     }
-    if (!metadata.empty()) problem_.metadata = static_cast<const std::uint8_t*>(put(metadata));
     d_bytes_ = spec_of(plan.instruction.d).storage_bytes();
     buffers_[at] = Buffer(size * size * d_bytes_);
     problem_.d = buffers_[at].data();
@@ -162,27 +156,10 @@ class Case {
     return d;
   }
   [[nodiscard]] std::size_t d_bytes() const { return d_bytes_; }
-  /// A row, its scales, a column and its scales.
-  void dump(const char* path, std::uint64_t row, std::uint64_t column) const {
-    std::ofstream out(path, std::ios::binary);
-    const auto write = [&](const std::vector<std::byte>& from, std::uint64_t depth, std::uint64_t line,
-                           bool of_b) {
-      const std::uint64_t size = plan_.problem.m, width = depth == 0 ? 0 : from.size() / size / depth;
-      for (std::uint64_t k = 0; k < depth && width != 0; ++k)
-        out.write(reinterpret_cast<const char*>(&from[(of_b ? k * size + line : line * depth + k) * width]),
-                  static_cast<std::streamsize>(width));
-    };
-    const std::uint64_t blocks = plan_.scaled() ? problem_.k / plan_.block : 0;
-    write(a_, plan_.stored, row, false);
-    write(scale_a_, blocks, row, false);
-    write(b_, problem_.k, column, true);
-    write(scale_b_, blocks, column, true);
-  }
 
  private:
   const Plan& plan_;
   Matmul problem_;
-  std::vector<std::byte> a_, b_, scale_a_, scale_b_;
   Buffer buffers_[6], space_;
   std::uint64_t space_bytes_ = 0;
   std::size_t d_bytes_ = 0;
@@ -208,7 +185,6 @@ bool check(const Plan& plan, const DataSet& set, Case& one, const Wanted& wanted
   std::memcpy(&x, &fast[first * bytes], bytes);
   std::memcpy(&y, &plain[first * bytes], bytes);
   std::printf("  row %zu, column %zu: fast 0x%x, plain 0x%x\n", first / size, first % size, x, y);
-  if (wanted.dump != nullptr) one.dump(wanted.dump, first / size, first % size);
   return false;
 }
 
@@ -300,17 +276,16 @@ int main(int count, char** arguments) {
       wanted.csv = true;
       continue;
     }
-    constexpr std::string_view kWithValue[] = {"--size",   "--only", "--data-set", "--check",
-                                               "--rounds", "--rows", "--dump"};
+    constexpr std::string_view kWithValue[] = {"--size",  "--only",   "--data-set",
+                                               "--check", "--rounds", "--rows"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), name) == std::end(kWithValue) ||
         i + 1 == count)
       return refuse("bench --data --gpu: found '" + std::string(name) +
                     "', allowed: --size N, --only TEXT, --data-set TEXT, --check DOTS, --rounds N, --rows N, "
-                    "--dump FILE, --csv");
+                    "--csv");
     const char* value = arguments[++i];
     if (name == "--only") wanted.only = value;
     if (name == "--data-set") wanted.data = value;
-    if (name == "--dump") wanted.dump = value;
     if (name == "--check") wanted.check = std::atof(value);
     if (name == "--rows") wanted.rows = std::strtoull(value, nullptr, 10);
     if (name == "--rounds") wanted.rounds = std::atoi(value);
