@@ -53,6 +53,13 @@ run_site() {
 run_bench() {
   set_up "${audit_packages[@]}" "${bench_packages[@]}"
   stage "build"
+  if [[ ${1:-} == --data && ${2:-} == --gpu ]]; then
+    build bench-gpu || die 3 "the build failed"
+    stage "rates by data on a GPU"
+    build/bench-gpu/bench/hostile_gpu "${@:3}"
+    end_stage
+    return
+  fi
   build bench || die 3 "the build failed"
   local program
   if [[ ${1:-} == --data ]]; then

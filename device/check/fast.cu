@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
     const auto n = static_cast<unsigned>(args.n);
     std::uint32_t bits[kColumns];
     Held<spec(Of).addend_last> sums;
+    Codes codes;
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.c, rules.c_half, at.c + r * n, bits);
@@ -63,13 +64,14 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
         sums.of[r][c] =
             static_cast<std::remove_reference_t<decltype(sums.of[r][c])>>(to_sum(rules.c_half, bits[c]));
     }
-    sums.look();
+    if constexpr (!spec(Of).addend_last) sums.look(codes);
     for (int k = 0; k < rules.depth; k += chunk) {
       const ChunkFacts facts = panels.stage(a, b, copy);
       a += shape_a.words();
       b += shape_b.words();
-      run<Of>(rules, panels, facts, 0, min(chunk, rules.depth - k), sums);
+      run<Of>(rules, panels, facts, 0, min(chunk, rules.depth - k), sums, codes);
     }
+    sums.settle(codes);
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       load_neighbours(args.hardware, rules.d_half, at.d + r * n, bits);

@@ -37,7 +37,8 @@ enum class Kind : std::uint8_t {
   half,
   half_4,
   half_16,
-  half_addend_last
+  half_addend_last,
+  two_stages
 };
 struct KindSpec {
   bool half = false;         ///< sums are binary16
@@ -45,6 +46,7 @@ struct KindSpec {
   int step = 0;              ///< products of a step; 0: not known before
   bool whole = false;        ///< no place of the sums' format is cut off
   bool nested = false;       ///< alignment of C cuts off whatever rounding the sum would have cut off
+  bool two_stages = false;   ///< products are aligned by themselves, and their sum with C
   int blocks = 4;            ///< of a multiprocessor at once
 };
 MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
@@ -71,6 +73,8 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
       return {.half = true, .step = 16, .whole = true};
     case Kind::half_addend_last:
       return {.half = true, .addend_last = true};
+    case Kind::two_stages:
+      return {.addend_last = true, .step = kStagedStep, .two_stages = true};
     case Kind::any_step:
       break;
   }
@@ -78,8 +82,6 @@ MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
 }
 
 inline constexpr int kBinary32Fraction = 23;
-
-inline constexpr std::int32_t kField = 0x7FF00000;
 
 using Maxima =
     std::uint32_t[kRows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
@@ -193,39 +195,35 @@ __device__ inline bool all_tame(const CoreRules& rules, const Maxima& maxima) {
 /// One step: positions [first, first + step) of the chunk.
 template <Kind Of>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                Sums<>& sums) {
-  const bool special = masked || sums.special;
-  Before before;
-  if (special) {
-#pragma unroll
-    for (int i = 0; i < kRows * kColumns; ++i) before[i] = sums.of[i / kColumns][i % kColumns];
-  }
+                                Sums<>& sums, Codes& codes) {
   Maxima maxima;
   find_maxima<Of>(rules, panels, first, maxima);
-  bool tame = all_tame(rules, maxima) && !sums.special;
+  bool tame = all_tame(rules, maxima);
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
   add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
   tame =
       tame && above < (rules.most_tame + start_bias(rules)) << 20 && !(rules.may_carry && has_carried(sums));
+  if (masked) operand_codes(rules, panels, first, codes);
   if (tame) {
     finish<Of, true>(rules, sums);
   } else {
     finish<Of, false>(rules, sums);
-    sums.look();
+    sums.look(codes);
   }
-  if (special) special_elements(rules, panels, masked, first, before, sums);
 }
 
 /// Positions [first, end) of the chunk, whatever stands in them. Functions of their own, so that the
 /// registers that they want don't slow down the tame steps. Called by whole warps.
 template <Kind Of>
 __device__ __noinline__ void any_steps(const CoreRules& rules, const Panels panels, bool masked, int first,
-                                       int end, Sums<>& sums) {
+                                       int end, Sums<>& sums, Codes& codes) {
   Sums<> own = sums;
-  for (; first < end; first += step_of<Of>(rules)) one_step<Of>(rules, panels, masked, first, own);
+  Codes own_codes = codes;
+  for (; first < end; first += step_of<Of>(rules)) one_step<Of>(rules, panels, masked, first, own, own_codes);
   own.look();
   sums = own;
+  codes = own_codes;
 }
 template <Kind Of>
 __device__ __noinline__ void finish_carried(const CoreRules& rules, Sums<>& sums) {
@@ -248,13 +246,13 @@ __device__ inline bool stays_small(const CoreRules& rules, const ChunkFacts& fac
     bound = __fadd_ru(sums.bound, more);
   }
   sums.bound = bound;
-  return !sums.special && bound < rules.limit;
+  return bound < rules.limit;
 }
 
 /// Positions [first, end) of the chunk.
 template <Kind Of>
 __device__ inline void steps(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int first,
-                             int end, Sums<>& sums) {
+                             int end, Sums<>& sums, Codes& codes) {
   constexpr unsigned kAllLanes = 0xFFFFFFFFU;
   constexpr bool kNeverCarries = spec(Of).step == 4;  // 4 * 2^(F + 2) units at most, and F is at most 26
   if (__all_sync(kAllLanes, !facts.masked && stays_small<Of>(rules, facts, sums))) {
@@ -276,8 +274,47 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
   }
   if (first < end) {
     Sums<> copy = sums;
-    any_steps<Of>(rules, panels, facts.masked, first, end, copy);
+    any_steps<Of>(rules, panels, facts.masked, first, end, copy, codes);
     sums = copy;
+  }
+}
+
+/// Positions [first, end) of the chunk of a datapath of two stages.
+template <Kind Of>
+__device__ inline void staged_steps(const CoreRules& rules, const Panels& panels, bool masked, int first,
+                                    int end, Sums<float>& sums) {
+  for (; first < end; first += spec(Of).step) {
+    if (masked) {  // what is infinite or a NaN before a step stays
+      Codes codes;
+      operand_codes(rules, panels, first, codes);
+      Sums<float> copy = sums;
+      if (codes.any() != 0)
+        for (int i = 0; i < kRows * kColumns; ++i) {
+          float& c = copy.of[i / kColumns][i % kColumns];
+          const auto code = static_cast<float>(codes.of(i, 0));
+          if (code != 0) c = code + (isfinite(c) ? 0 : c);
+        }
+      sums = copy;
+    }
+    Maxima maxima;
+    find_maxima<Of>(rules, panels, first, maxima);
+    double x[kRows][kColumns];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::uint32_t both = maxima[r][c / 2];
+        x[r][c] = __hiloint2double(static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both), kMiddle);
+      }
+    add_products<spec(Of).step>(panels, first, spec(Of).step, x);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c) {
+        const std::int32_t high = __double2hiint(x[r][c]);
+        sums.of[r][c] = second_stage(x[r][c] - __hiloint2double(high, kMiddle),
+                                     (high & kField) - ((52 - kStagedFraction) << 20), sums.of[r][c]);
+      }
   }
 }
 
@@ -289,13 +326,16 @@ __device__ inline float narrowed(float sum) { return sum; }
 /// Positions [from, end) of the chunk, whole instructions.
 template <Kind Of>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int from,
-                           int end, Held<spec(Of).addend_last>& sums) {
-  if constexpr (!spec(Of).addend_last) {
-    steps<Of>(rules, panels, facts, from, end, sums);
+                           int end, Held<spec(Of).addend_last>& sums, Codes& codes) {
+  if constexpr (spec(Of).two_stages) {
+    staged_steps<Of>(rules, panels, facts.masked, from, end, sums);
+  } else if constexpr (!spec(Of).addend_last) {
+    steps<Of>(rules, panels, facts, from, end, sums, codes);
   } else {
     for (int first = from; first < end; first += rules.depth) {
       Sums<> fresh;
-      steps<Of>(rules, panels, facts, first, first + rules.depth, fresh);
+      steps<Of>(rules, panels, facts, first, first + rules.depth, fresh, codes);
+      fresh.settle(codes);
 #pragma unroll
       for (int r = 0; r < kRows; ++r)
 #pragma unroll
@@ -319,6 +359,7 @@ __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules&
 /// Calls call.template operator()<Of>() for the kind of kernel that serves the rules.
 template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
+  if (rules.two_stages) return call.template operator()<Kind::two_stages>();
   if (rules.half && rules.addend_last) return call.template operator()<Kind::half_addend_last>();
   if (rules.half)
     return rules.step == 4    ? call.template operator()<Kind::half_4>()

@@ -8,6 +8,7 @@
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/refusal.hpp"
 #include "model/groups.hpp"
+#include "model/trees.hpp"
 #include "model/unpacked.hpp"
 
 namespace mmaudit::device {
@@ -29,6 +30,26 @@ bool serves(const Datapath& datapath) {
           datapath.addend == AddendPlace::after_last_nearest);
 }
 
+/// Two stages of operands whose products can't leave binary32's normal numbers.
+bool serves_two_stages(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  const FormatSpec sums = spec_of(Format::f32);
+  Datapath like;
+  like.arithmetic = Arithmetic::two_stage_dot_add;
+  like.products_per_step = kStagedStep;
+  like.fraction_bits = kStagedFraction;
+  like.sum_fraction_bits = kStagedSumFraction;
+  like.product_overflow = ProductOverflow::infinity;
+  like.output.rounding = Rounding::nearest_even;
+  like.output.zero_sign = ZeroSign::of_sum;
+  like.output.nan = datapath.output.nan;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;  // not read
+  return datapath == like && spec.step.addend.id == sums.id && spec.d.id == sums.id && !spec.block_scaled() &&
+         spec.sparsity == Sparsity{} && spec.k % kStagedStep == 0 &&
+         spec.a.max_exponent() + spec.b.max_exponent() < sums.max_exponent() &&
+         spec.a.min_exponent() + spec.b.min_exponent() >= sums.min_exponent();
+}
+
 /// The most units of 2^(E - F) that a step's products have.
 std::int64_t most_units(const CoreRules& rules, const FormatSpec& a, const FormatSpec& b) {
   const int product_bits = a.fraction_bits + b.fraction_bits;
@@ -48,9 +69,10 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   spec.scale_block = 0;  // scales change operands, not rules
   const Datapath& datapath = spec.datapath;
   const bool widened = spec.wide.id != Format::none;
-  if (!serves(datapath) || !detail::sums_in_output_format(spec) || !detail::ends_in_binary16_or_sums(spec) ||
-      !detail::widens_exactly(spec) || !detail::decodes_by_shifts(spec.a) ||
-      !detail::decodes_by_shifts(spec.b)) {
+  const bool staged = serves_two_stages(spec);
+  if ((!staged && (!serves(datapath) || !detail::sums_in_output_format(spec))) ||
+      !detail::ends_in_binary16_or_sums(spec) || !detail::widens_exactly(spec) ||
+      !detail::decodes_by_shifts(spec.a) || !detail::decodes_by_shifts(spec.b)) {
     return std::nullopt;
   }
   const FormatSpec& seen_a = widened ? spec.wide : spec.a;
@@ -59,7 +81,9 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   rules.a = core_decode(spec.a, seen_a.min_exponent());
   rules.b = core_decode(spec.b, seen_b.min_exponent());
   rules.fraction_bits = datapath.fraction_bits;
-  rules.floor = datapath.min_alignment_exponent;
+  constexpr int kBelowBinary32 = -133;  // where no product takes part, C's exponent counts
+  rules.two_stages = staged;
+  rules.floor = staged ? kBelowBinary32 : datapath.min_alignment_exponent;
   rules.addend_min_exponent = spec.step.output.min_exponent();
   rules.half = datapath.output.format == Format::f16;
   rules.c_half = spec.step.addend.id == Format::f16;
@@ -92,8 +116,7 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
-      datapath.min_alignment_exponent < kLeastFloor || datapath.min_alignment_exponent > kMostFloor ||
-      with_c > std::int64_t{1} << 32) {
+      rules.floor < kLeastFloor || rules.floor > kMostFloor || with_c > std::int64_t{1} << 32) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {
@@ -110,11 +133,13 @@ std::optional<GroupCore> group_core(const DotSpec& spec) {
   constexpr int kLeastFraction = 10, kMostFraction = 38;  // beyond, sums are no exact binary64
   constexpr int kMostSpread = 16;                         // beyond, sums times scales are no 32-bit integers
   constexpr int kLeastUnit = -149;                        // of C and of two sides and two elements
+  constexpr int kLeastFloor = -250;                       // above a group that takes no part
   if (!detail::groups_plainly(spec) || !detail::has_small_integers(spec.a) ||
       !detail::has_small_integers(spec.b) || spec.sparsity != Sparsity{} || spec.k != kGroupDepth ||
       spec.segments != 1 || datapath.products_per_step < spec.k || datapath.group != 16 ||
       (spec.scale_block != 16 && spec.scale_block != 32) || spec.scale.fraction_bits > 3 ||
       datapath.fraction_bits < kLeastFraction || datapath.fraction_bits > kMostFraction ||
+      datapath.min_alignment_exponent < kLeastFloor ||
       datapath.min_alignment_exponent - datapath.fraction_bits > kLeastUnit)
     return std::nullopt;
   GroupCore core;
@@ -126,15 +151,37 @@ std::optional<GroupCore> group_core(const DotSpec& spec) {
   return core;
 }
 
+std::optional<TreeRules> tree_rules(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  Datapath like;
+  like.arithmetic = Arithmetic::rounded_tree;
+  like.products_per_step = datapath.products_per_step;
+  like.subnormal_operand = like.subnormal_addend = SubnormalRule::flushed_to_plus;
+  like.output.rounding = Rounding::nearest_even;
+  like.output.zero_sign = ZeroSign::ieee;
+  like.output.flush_subnormals = true;
+  like.output.nan = datapath.output.nan;
+  // Rules that a tree does not read.
+  like.fraction_bits = datapath.fraction_bits;
+  like.min_alignment_exponent = datapath.min_alignment_exponent;
+  const bool half = spec.a.id == Format::f16, brain = spec.a.id == Format::bf16;
+  const int step = datapath.products_per_step;
+  if (!(datapath == like) || !(half || brain) || spec.b.id != spec.a.id ||
+      spec.step.addend.id != Format::f32 || spec.d.id != Format::f32 || spec.sparsity != Sparsity{} ||
+      spec.block_scaled() || (step != 2 && step != 4) || spec.k % step != 0)
+    return std::nullopt;
+  return TreeRules{half, step, spec.k, static_cast<std::uint32_t>(nan_bits(datapath.output, spec.d))};
+}
+
 std::string why_no_matmul_on_device(const Instruction& instruction, const Datapath& datapath,
                                     const Matmul& problem, DeviceModel model) {
   const DotSpec spec = make_dot_spec(instruction, datapath);
   const auto rules = core_rules(spec);
   const bool one_format = rules && rules->c_half == rules->half && rules->d_half == rules->half;
-  if (model == DeviceModel::fast && !one_format && !group_core(spec))
+  if (model == DeviceModel::fast && !one_format && !group_core(spec) && !tree_rules(spec))
     return refusal(
         "instruction: found {} on a GPU, allowed: floating-point operands of at most 19 bits on datapaths "
-        "that truncate",
+        "that truncate, of 16 bits on trees of binary32",
         name_of(instruction));
   // The limits of a grid: blocks of 64 rows, and of 32 positions.
   constexpr std::uint64_t kMostBlocks = 65535, kMostRows = kMostBlocks * 64,

@@ -17,6 +17,9 @@ struct CoreDecode : detail::StoredBits {  // with at most 12 fraction bits
 
 inline constexpr int kCoreDepth = 64;  ///< most positions of one instruction
 
+/// Datapaths of two stages, as AMD's CDNA3 has them: products of a step, F, and bits of their sum with C.
+inline constexpr int kStagedStep = 8, kStagedFraction = 24, kStagedSumFraction = 31;
+
 struct CoreRules {
   CoreDecode a, b;
   std::int32_t fraction_bits = 0;  ///< F
@@ -37,6 +40,7 @@ struct CoreRules {
   bool c_half = false;         ///< C is binary16; its values are exact in the sums' format
   bool d_half = false;         ///< D is binary16: the last sum rounded to nearest even
   std::uint32_t d_nan = 0;     ///< of D's format
+  bool two_stages = false;     ///< products are aligned by themselves, then their sum with C
   bool addend_last = false;    ///< C is added after the steps of an instruction, by an ordinary add
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };

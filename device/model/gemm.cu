@@ -54,6 +54,7 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
       return d0 + (row + static_cast<unsigned>(r)) * args.n + column + static_cast<unsigned>(c);
     };
     Held<spec(Of).addend_last> sums;
+    Codes codes;
     using Sum = std::remove_reference_t<decltype(sums.of[0][0])>;
     [[maybe_unused]] float total[kTotals ? 2 : 1][kRows][kColumns] = {};
     if (args.c != nullptr) {
@@ -64,15 +65,17 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
         else
           sums.of[r][c] = static_cast<Sum>(x);
       });
-      sums.look();
+      if constexpr (!spec(Of).addend_last) sums.look(codes);
     }
     const auto fold_sums = [&](float(&into)[kRows][kColumns]) {
+      sums.settle(codes);
       for_each([&](int r, int c) {
         into[r][c] = add_nearest<false>(into[r][c], narrowed(sums.of[r][c]), rules.nan);
       });
       sums = {};
     };
     const auto fold_scaled = [&](float(&into)[kRows][kColumns], std::uint64_t block) {
+      sums.settle(codes);
       for_each([&](int r, int c) {
         if (!there(r, c)) return;
         const float factor = __fmul_rn(args.factors.a.at(matrix, row + static_cast<unsigned>(r), block),
@@ -97,11 +100,11 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
       b += shape_b.words();
       const std::uint64_t count = min(end - k0, std::uint64_t{chunk});
       if constexpr (!kTotals) {
-        run<Of>(rules, panels, facts, 0, static_cast<int>(count), sums);
+        run<Of>(rules, panels, facts, 0, static_cast<int>(count), sums, codes);
       } else {
         for (std::uint64_t from = 0; from < count;) {
           const std::uint64_t some = cuts.before(count - from);
-          run<Of>(rules, panels, facts, static_cast<int>(from), static_cast<int>(from + some), sums);
+          run<Of>(rules, panels, facts, static_cast<int>(from), static_cast<int>(from + some), sums, codes);
           from += some;
           cuts.advance(
               some, k0 + from >= end,
@@ -120,6 +123,7 @@ __global__ void __launch_bounds__(kThreads, spec(Of).blocks)
         }
       }
     }
+    sums.settle(codes);
     for_each([&](int r, int c) {
       if (!there(r, c)) return;
       auto x = static_cast<double>(sums.of[r][c]);
@@ -154,7 +158,9 @@ void launch_gemm(const CoreRules& rules, const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
   for_rules(rules, [&]<Kind Of>() {
     if constexpr (!spec(Of).half) {
-      constexpr Kind kAnyStep = spec(Of).addend_last ? Kind::addend_last : Kind::any_step;
+      constexpr Kind kAnyStep = spec(Of).two_stages    ? Of
+                                : spec(Of).addend_last ? Kind::addend_last
+                                                       : Kind::any_step;
       if (totals)
         return args.factors.block != 0 ? start<kAnyStep, Into::scaled_totals>(rules, args)
                                        : start<Of, Into::totals>(rules, args);

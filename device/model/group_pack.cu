@@ -1,4 +1,5 @@
 #include "check/load.cuh"
+#include "model/group_step.hpp"
 #include "model/groups.hpp"
 #include "run/cuda_check.hpp"
 
@@ -16,7 +17,7 @@ struct Lines {
   bool of_b;
 };
 
-__device__ double power_of_two(int exponent) { return __hiloint2double((exponent + 1023) << 20, 0); }
+using groups::power_of_two;
 
 /// The scales of one step: which matter, and how far they lie apart.
 struct StepScales {
@@ -40,18 +41,23 @@ __device__ GroupSide side_of(const GroupCore& core, const Operand (&scale)[kMost
   for (int i = 0; i < kMostScales; ++i)
     if (i < core.scales) all.add(scale[i], elements[i]);
   GroupSide side = {};
+#pragma unroll
+  for (int i = 0; i < kMostScales; ++i)
+    if (i < core.scales) side.code[i] = groups::ScaleCode::of(scale[i], elements[i], of_b);
   if (all.low > all.high && !all.nan) {
     side.unit = power_of_two(kBeyondAll);
     return side;
   }
   const int unit = all.low - core.spec.scale.fraction_bits;
+  if (all.nan) side.top = kDoubleNan;
   if (all.nan || all.high - unit > core.spread || unit < kLeastUnit || all.high > kMostScale) return side;
 #pragma unroll
   for (int i = 0; i < kMostScales; ++i)
     if (i < core.scales && elements[i])
       side.scale[i] = scale[i].significand << max(scale[i].exponent - all.low, 0);
   side.unit = power_of_two(unit + (of_b ? core.element : 0));
-  side.top = power_of_two(all.high) * (of_b ? 1.5 * power_of_two(52 + core.quantum) : 1.0);
+  constexpr std::uint32_t kOneAndAHalf = 0x80000U;
+  side.top = of_b ? power_of_two(all.high + 52 + core.quantum) | kOneAndAHalf : power_of_two(all.high);
   return side;
 }
 

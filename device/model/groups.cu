@@ -5,10 +5,11 @@
 //
 // That is right while alignment cuts nothing off: no unit lies below the last place that the largest scales
 // leave (the packing sees to that), C is a multiple of that place, which adding and subtracting 1.5 * 2^52 of
-// it shows, and C is not so large that it cuts groups off. An element that fails is the plain core's.
+// it shows, and C is not so large that it cuts groups off. Elements that fail take the step of
+// group_step.hpp.
 #include "model/core.cuh"
+#include "model/group_step.hpp"
 #include "model/groups.hpp"
-#include "model/plain_dot.cuh"
 #include "model/totals.cuh"
 #include "ptx/async_copy.cuh"
 #include "ptx/mma_int.cuh"
@@ -24,12 +25,21 @@ MMAUDIT_MMA_INT_LINE(16, 8, 32, wrapping, s8, s8)
 
 namespace {
 
+using namespace groups;
+
 constexpr int kRowTiles = 1, kColumnTiles = 4;  ///< of 16 x 8 elements, that a warp owns
 constexpr int kWarpRows = 16 * kRowTiles, kWarpColumns = 8 * kColumnTiles;
 constexpr int kTileRows = 2 * kWarpRows, kTileColumns = 2 * kWarpColumns;
 constexpr int kOwn = 4 * kRowTiles * kColumnTiles;
 constexpr int kThreads = 128, kBlocksOnMultiprocessor = 4;
 constexpr unsigned kDepthBytes = kGroupDepth;
+constexpr unsigned kAllLanes = 0xFFFFFFFFU;
+
+/// What a kernel needs of its datapath besides AnyScales.
+struct GroupNumbers {
+  std::uint32_t nan;    ///< bits of D
+  std::uint32_t limit;  ///< high word: C below this many units leaves them all
+};
 
 /// What a step reads, in shared memory.
 struct Stage {
@@ -111,9 +121,10 @@ __device__ bool add_groups(double& sum, const std::uint32_t (&of_group)[Scales][
 #pragma unroll
   for (int i = 0; i < Scales; ++i)
     total = add_product(static_cast<std::int32_t>(of_group[i][which]) * row.scale[i], column.scale[i], total);
-  const double unit = row.unit * column.unit;
-  const double lifted = __fma_rn(row.top, column.top, sum);
-  const bool whole = (__fma_rn(-row.top, column.top, lifted) == sum) & (fabs(sum) < unit * limit);
+  const double unit = double_of(row.unit) * double_of(column.unit), top = double_of(row.top),
+               top_of_column = double_of(column.top);
+  const double lifted = __fma_rn(top, top_of_column, sum);
+  const bool whole = (__fma_rn(-top, top_of_column, lifted) == sum) & (fabs(sum) < unit * limit);
   const double exact = __fma_rn(static_cast<double>(total), unit, sum);
   const std::int32_t high = __double2hiint(exact), low = __double2loint(exact) & -(1 << 29);
   sum = __hiloint2double(whole ? high : __double2hiint(sum), whole ? low : __double2loint(sum));
@@ -132,24 +143,87 @@ __device__ Owned owned(int i) {
           warp % 2 * kWarpColumns + index / 4 % kColumnTiles * 8 + lane % 4 * 2 + index % 2};
 }
 
-struct Tile {
-  std::uint64_t matrix, row, column;
-  __device__ plain::Element at(int i) const {
-    const Owned own = owned(i);
-    return {matrix, row + own.row, column + own.column};
-  }
+/// The same in D.
+struct Place {
+  std::uint64_t row, column;
 };
 
-/// The elements whose bits are set in `which`, by the plain core.
-__device__ __noinline__ void plain_steps(const GroupCore& core, const RawProduct& product, const Tile& tile,
-                                         std::uint64_t first, std::uint32_t which, double* sums) {
-  for (; which != 0; which &= which - 1) {
-    const int i = __ffs(static_cast<int>(which)) - 1;
-    const plain::Element at = tile.at(i);
-    if (at.row >= product.m || at.column >= product.n) continue;
-    const float c = static_cast<float>(sums[i]);
-    sums[i] = static_cast<double>(__uint_as_float(
-        static_cast<std::uint32_t>(plain::instruction(core.spec, product, at, first, __float_as_uint(c)))));
+/// Groups of rows g and g + 8: words of a thread as a product of 16 x 8 wants them.
+__device__ void load_rows(std::uint32_t (&a)[8], const Stage& stage, int row_tile) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, matrix = lane / 8;
+  for (unsigned half = 0; half < 2; ++half) {
+    std::uint32_t part[4];
+    load_groups(part, stage.a,
+                warp / 2 * kWarpRows + static_cast<unsigned>(row_tile) * 16 + matrix % 2 * 8 + lane % 8,
+                2 * half + matrix / 2);
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) a[4 * half + i] = part[i];
+  }
+}
+
+/// Of an element that is not 0 some of the last four bits is set. Numbers without a sign.
+template <int Count>
+__device__ void make_marks(std::uint32_t (&marks)[Count], const std::uint32_t (&of)[Count]) {
+#pragma unroll
+  for (int i = 0; i < Count; ++i) marks[i] = of[i] & 0x0F0F0F0FU;
+}
+
+__device__ void load_codes(std::uint32_t (&to)[kGroups], const GroupSide& from, int scales) {
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) to[g] = from.code[g * scales / kGroups];
+}
+
+/// The elements whose bits are set in `which`, whatever scales and sums are. Called by whole warps; products
+/// of 16 x 8 in which no bit is set are left out.
+template <int Scales>
+__device__ __noinline__ void any_groups(const AnyScales rules, const Stage& stage, std::uint32_t which,
+                                        double* sums) {
+  static_assert(kRowTiles == 1);
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const double nan = double_of(kDoubleNan);
+  for (int i = 0; i < kOwn; ++i)
+    if (sums[i] != sums[i]) which &= ~(1U << i);
+  const unsigned row = owned(0).row;
+  std::uint32_t a[8], marks_a[8], codes_a[2][kGroups];
+  load_rows(a, stage, 0);
+  make_marks(marks_a, a);
+  bool nan_row[2];
+#pragma unroll
+  for (unsigned i = 0; i < 2; ++i) {
+    const GroupSide& side = stage.a_side[row + 8 * i];
+    load_codes(codes_a[i], side, Scales);
+    nan_row[i] = side.top == kDoubleNan;
+  }
+#pragma unroll 1
+  for (unsigned tile = 0; tile < kColumnTiles; ++tile) {
+    const std::uint32_t here = which >> (4 * tile) & 0xFU;
+    if (__any_sync(kAllLanes, here != 0) == 0) continue;
+    std::uint32_t b[4], marks_b[4], groups[kGroups][4] = {}, some[kGroups][4] = {};
+    const unsigned column = warp % 2 * kWarpColumns + tile * 8;
+    load_groups(b, stage.b, column + lane % 8, lane / 8);
+    make_marks(marks_b, b);
+    group_sums<kGroups>(groups, a, b);
+    group_sums<kGroups>(some, marks_a, marks_b);
+    std::uint32_t codes_b[2][kGroups];
+    bool nan_column[2];
+#pragma unroll
+    for (unsigned i = 0; i < 2; ++i) {
+      const GroupSide& side = stage.b_side[column + lane % 4 * 2 + i];
+      load_codes(codes_b[i], side, Scales);
+      nan_column[i] = side.top == kDoubleNan;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      std::int32_t of_group[kGroups], some_of_group[kGroups];
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        of_group[g] = static_cast<std::int32_t>(groups[g][i]);
+        some_of_group[g] = static_cast<std::int32_t>(some[g][i]);
+      }
+      double& sum = sums[4 * tile + i];
+      const double next = add_any_groups(rules, of_group, some_of_group, codes_a[i / 2], codes_b[i % 2], sum);
+      if ((here >> i & 1) != 0) sum = nan_row[i / 2] || nan_column[i % 2] ? nan : next;
+    }
   }
 }
 
@@ -163,14 +237,7 @@ __device__ std::uint32_t one_step(const Stage& stage, double limit, double (&sum
   for (int r = 0; r < kRowTiles; ++r) {
     const Owned first = owned(4 * kColumnTiles * r);
     std::uint32_t a[8];
-    for (unsigned half = 0; half < 2; ++half) {
-      std::uint32_t part[4];
-      load_groups(part, stage.a,
-                  warp / 2 * kWarpRows + static_cast<unsigned>(r) * 16 + matrix % 2 * 8 + lane % 8,
-                  2 * half + matrix / 2);
-#pragma unroll
-      for (unsigned i = 0; i < 4; ++i) a[4 * half + i] = part[i];
-    }
+    load_rows(a, stage, r);
     const GroupSide rows[2] = {stage.a_side[first.row], stage.a_side[first.row + 8]};
 #pragma unroll
     for (int c = 0; c < kColumnTiles; ++c) {
@@ -193,28 +260,29 @@ __device__ std::uint32_t one_step(const Stage& stage, double limit, double (&sum
 
 template <int Scales, bool Totals>
 __global__ void __launch_bounds__(kThreads, kBlocksOnMultiprocessor)
-    grouped_kernel(const GroupCore core, const RawProduct product, const PackedGroups a, const PackedGroups b,
-                   const GemmArgs args) {
+    grouped_kernel(const AnyScales any, const GroupNumbers numbers, const PackedGroups a,
+                   const PackedGroups b, const GemmArgs args) {
   __shared__ Stage stages[2];
   const std::uint64_t steps = padded(args.k, kGroupDepth) / kGroupDepth;
   const std::uint64_t a_pitch = padded(args.m, kUnpackedPad), b_pitch = padded(args.n, kUnpackedPad);
-  const auto nan = static_cast<std::uint32_t>(nan_bits(core.spec.datapath.output, core.spec.d));
-  // C below this many units leaves them all.
-  const double limit = __hiloint2double((core.spec.datapath.fraction_bits + 1 + 1023) << 20, 0);
+  const std::uint32_t nan = numbers.nan;
+  const double limit = double_of(numbers.limit);
   for (std::uint64_t matrix = blockIdx.z; matrix < args.batch; matrix += gridDim.z) {
-    const Tile tile{matrix, std::uint64_t{blockIdx.x} * kTileRows, std::uint64_t{blockIdx.y} * kTileColumns};
+    const std::uint64_t tile_row = std::uint64_t{blockIdx.x} * kTileRows,
+                        tile_column = std::uint64_t{blockIdx.y} * kTileColumns;
     const auto for_each = [&](const auto& element) {
 #pragma unroll
       for (int i = 0; i < kOwn; ++i) {
-        const plain::Element at = tile.at(i);
+        const Owned own = owned(i);
+        const Place at{tile_row + own.row, tile_column + own.column};
         if (at.row < args.m && at.column < args.n)
           element(i, (matrix * args.m + at.row) * args.n + at.column);
       }
     };
     const auto copy_step = [&](std::uint64_t step) {
       Stage& to = stages[step % 2];
-      copy_side(to.a, to.a_side, a, (matrix * steps + step) * a_pitch + tile.row);
-      copy_side(to.b, to.b_side, b, (matrix * steps + step) * b_pitch + tile.column);
+      copy_side(to.a, to.a_side, a, (matrix * steps + step) * a_pitch + tile_row);
+      copy_side(to.b, to.b_side, b, (matrix * steps + step) * b_pitch + tile_column);
       commit_copies();
     };
     double sums[kOwn] = {};
@@ -239,11 +307,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksOnMultiprocessor)
       }
       __syncthreads();
       const std::uint32_t failed = one_step<Scales>(stages[step % 2], limit, sums);
-      if (failed != 0) {
+      if (__any_sync(kAllLanes, failed != 0) != 0) {
         double copy[kOwn];
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) copy[i] = sums[i];
-        plain_steps(core, product, tile, step * kGroupDepth, failed, copy);
+        any_groups<Scales>(any, stages[step % 2], failed, copy);
 #pragma unroll
         for (int i = 0; i < kOwn; ++i) sums[i] = copy[i];
       }
@@ -275,24 +343,26 @@ __global__ void __launch_bounds__(kThreads, kBlocksOnMultiprocessor)
 }
 
 template <int Scales, bool Totals>
-void start(const GroupCore& core, const RawProduct& product, const PackedGroups& a, const PackedGroups& b,
-           const GemmArgs& args) {
+void start(const GroupCore& core, const PackedGroups& a, const PackedGroups& b, const GemmArgs& args) {
   constexpr std::uint64_t kMostMatrices = 65535;
   const dim3 grid(static_cast<unsigned>((args.m + kTileRows - 1) / kTileRows),
                   static_cast<unsigned>((args.n + kTileColumns - 1) / kTileColumns),
                   static_cast<unsigned>(args.batch < kMostMatrices ? args.batch : kMostMatrices));
-  grouped_kernel<Scales, Totals><<<grid, kThreads, 0, args.stream>>>(core, product, a, b, args);
+  const GroupNumbers numbers{static_cast<std::uint32_t>(nan_bits(core.spec.datapath.output, core.spec.d)),
+                             power_of_two(core.spec.datapath.fraction_bits + 1)};
+  grouped_kernel<Scales, Totals>
+      <<<grid, kThreads, 0, args.stream>>>(AnyScales::of(core), numbers, a, b, args);
   cuda_check(cudaGetLastError(), "launching the model");
 }
 
 }  // namespace
 
-void launch_grouped_gemm(const GroupCore& core, const RawProduct& product, const PackedGroups& a,
-                         const PackedGroups& b, const GemmArgs& args) {
+void launch_grouped_gemm(const GroupCore& core, const PackedGroups& a, const PackedGroups& b,
+                         const GemmArgs& args) {
   const bool totals = args.stride != 0 || args.slice != 0;
   const auto kernel = core.scales == 4 ? (totals ? start<4, true> : start<4, false>)
                                        : (totals ? start<2, true> : start<2, false>);
-  kernel(core, product, a, b, args);
+  kernel(core, a, b, args);
 }
 
 }  // namespace mmaudit::device

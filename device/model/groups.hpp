@@ -23,11 +23,12 @@ struct GroupCore {
 };
 
 /// A row of A or a column of B in one step. Zeros and scales that no alignment can be right for are marked:
-/// the former with a unit that no sum reaches, the latter with none.
+/// the former with a unit that no sum reaches, the latter with none; a NaN scale with a `top` that is one.
 struct alignas(16) GroupSide {
   std::int32_t scale[kMostScales];  ///< in units; 0 where it scales zeros
-  double unit;
-  double top;  ///< 2^(largest exponent of the scales); of B times 1.5 * 2^(52 - F)
+  std::uint32_t unit;               ///< high word of a binary64 whose low word is 0, as the next one
+  std::uint32_t top;                ///< 2^(largest exponent of the scales); of B times 1.5 * 2^(52 - F)
+  std::uint16_t code[kMostScales];  ///< ScaleCode
 };
 
 /// Packed operands: (matrices, steps, elements) sides, and the same of kGroupDepth signed bytes in units of
@@ -51,7 +52,7 @@ std::optional<GroupCore> group_core(const DotSpec& spec);
 /// Start the packing of A and B, and the product.
 void launch_group_packing(const GroupCore& core, const RawProduct& product, std::uint64_t matrices,
                           const PackedGroups& a, const PackedGroups& b, Stream stream = nullptr);
-void launch_grouped_gemm(const GroupCore& core, const RawProduct& product, const PackedGroups& a,
-                         const PackedGroups& b, const GemmArgs& args);
+void launch_grouped_gemm(const GroupCore& core, const PackedGroups& a, const PackedGroups& b,
+                         const GemmArgs& args);
 
 }  // namespace mmaudit::device

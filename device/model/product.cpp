@@ -51,6 +51,7 @@ DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& dat
   if (!why_no_matmul_on_device(instruction, datapath, problem, model).empty()) return;
   groups_ = group_core(spec_);
   if (!groups_) core_ = core_rules(spec_);
+  if (!groups_ && !core_ && problem.promote == 0 && slice_ == 0) trees_ = tree_rules(spec_);
 }
 
 std::uint64_t DeviceProduct::sum_bytes() const {
@@ -130,7 +131,7 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
                 .stream = stream};
   if (groups_) {
     launch_group_packing(*groups_, raw_, args.batch, spaces.groups_a, spaces.groups_b, stream);
-    launch_grouped_gemm(*groups_, raw_, spaces.groups_a, spaces.groups_b, args);
+    launch_grouped_gemm(*groups_, spaces.groups_a, spaces.groups_b, args);
   } else if (core_) {
     launch_unpack(*core_, core_->a, spaces.from_a, spaces.a, stream);
     launch_unpack(*core_, core_->b, spaces.from_b, spaces.b, stream);
@@ -138,6 +139,8 @@ void DeviceProduct::launch(void* workspace, Stream stream) const {
     launch_gemm(*core_, args);
   } else if (model_ == DeviceModel::hardware) {
     launch_chains(instruction_, raw_, spaces.lines_a, spaces.lines_b, args);
+  } else if (trees_) {
+    launch_trees(*trees_, raw_, args);
   } else {
     launch_plain_gemm(spec_, raw_, args);
   }

@@ -8,6 +8,7 @@
 #include "mmaudit/scaled_matmul.hpp"
 #include "model/groups.hpp"
 #include "model/raw_product.hpp"
+#include "model/trees.hpp"
 
 namespace mmaudit::device {
 
@@ -49,6 +50,7 @@ class DeviceProduct {
   RawProduct raw_;
   std::optional<CoreRules> core_;
   std::optional<GroupCore> groups_;
+  std::optional<TreeRules> trees_;
 };
 
 }  // namespace mmaudit::device

@@ -10,34 +10,80 @@
 
 namespace mmaudit::device::core {
 
+inline constexpr std::int32_t kField = 0x7FF00000;
+
+/// What infinities and NaNs made of the elements of a thread, a bit each. Such an element stays what it is,
+/// so its running sum counts from 0 on for nothing. Kept in memory: rarely read.
+struct Codes {
+  std::uint32_t nan = 0, plus = 0, minus = 0;
+
+  [[nodiscard]] __device__ std::uint32_t any() const { return nan | plus | minus; }
+  /// Element i, whose running sum is `sum`.
+  [[nodiscard]] __device__ double of(int i, double sum) const {
+    const std::uint32_t bit = 1U << i;
+    if (((nan | (plus & minus)) & bit) != 0) return __longlong_as_double(0x7FF8000000000000);
+    const double infinity = __longlong_as_double(0x7FF0000000000000);
+    if ((plus & bit) != 0) return infinity;
+    return (minus & bit) != 0 ? -infinity : sum;
+  }
+  /// Element i became `sum`, which is infinite or a NaN, when it had no code yet.
+  __device__ void add(int i, double sum) {
+    const std::uint32_t bit = 1U << i & ~any();
+    if (sum != sum)
+      nan |= bit;
+    else
+      (sum > 0 ? plus : minus) |= bit;
+  }
+};
+
 /// The running sums of a thread, values of the sums' format as binary64; during a step, its intermediate
 /// results.
 template <typename T = double>
 struct Sums {
   T of[kRows][kColumns] = {};
-  bool special = false;  ///< some sum is infinite or a NaN
-  float bound = 0;       ///< no sum is larger
+  float bound = 0;  ///< no sum is larger
 
-  /// Sets `special` and `bound`.
+  /// High word of the largest magnitude.
+  [[nodiscard]] __device__ std::uint32_t largest() const {
+    std::uint32_t largest = 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c)
+        largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
+    return largest;
+  }
+  /// Sets `bound`. No sum is special.
   __device__ void look() {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      std::uint32_t largest = 0;
+    bound = __double2float_ru(__hiloint2double(static_cast<std::int32_t>(largest()), -1));
+  }
+  /// The same, and special sums become codes.
+  __device__ void look(Codes& codes) {
+    if (largest() >= kDoubleInfinity) {
 #pragma unroll
-      for (int r = 0; r < kRows; ++r)
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c)
-          largest = max(largest, static_cast<std::uint32_t>(__double2hiint(of[r][c])) & 0x7FFFFFFFU);
-      special = largest >= kDoubleInfinity;
-      bound = __double2float_ru(__hiloint2double(static_cast<std::int32_t>(largest), -1));
+      for (int i = 0; i < kRows * kColumns; ++i) {
+        T& sum = of[i / kColumns][i % kColumns];
+        if (fabs(sum) < static_cast<T>(__longlong_as_double(0x7FF0000000000000))) continue;
+        codes.add(i, sum);
+        sum = 0;
+      }
     }
+    look();
+  }
+  /// Codes become special sums again, and no element has one.
+  __device__ void settle(Codes& codes) {
+    if (codes.any() == 0) return;
+#pragma unroll
+    for (int i = 0; i < kRows * kColumns; ++i) {
+      T& sum = of[i / kColumns][i % kColumns];
+      sum = static_cast<T>(codes.of(i, static_cast<double>(sum)));
+    }
+    codes = {};
   }
 };
 /// Sums between instructions: where C is added last they are its addends, binary32.
 template <bool AddendLast>
 using Held = Sums<std::conditional_t<AddendLast, float, double>>;
-
-/// Sums before a step that may meet infinities or NaNs: rarely needed, so not in registers.
-using Before = double[kRows * kColumns];
 
 __device__ inline double to_half_and_back(double x) {
   std::uint16_t bits = 0;
@@ -48,7 +94,7 @@ __device__ inline double to_half_and_back(double x) {
 /// A sum that is far below the largest binary16, to nearest even in it; every zero is +0. The sum of it
 /// and 1.5 times 2^(42 + its exponent) ends where binary16 does.
 __device__ inline double round_tame_half(double sum) {
-  constexpr std::int32_t kField = 0x7FF00000, kHalf = 0x80000, kAbove = 52 - 10, kLeast = -14;
+  constexpr std::int32_t kHalf = 0x80000, kAbove = 52 - 10, kLeast = -14;
   const std::int32_t high = __viaddmax_s32(__double2hiint(sum) & kField, (kAbove << 20) + kHalf,
                                            ((kLeast + kAbove + 1023) << 20) + kHalf);
   const double large = __hiloint2double(high, 0);
@@ -73,46 +119,54 @@ __device__ inline float add_nearest(float x, float y, std::uint32_t nan) {
   return sum != sum ? __uint_as_float(Half ? 0x7FFFFFFFU : nan) : sum;
 }
 
-/// `masked`: some operand of the chunk is infinite or a NaN, so that there are masks. An infinity or a NaN
-/// among the operands of a step or in the sum before it decides the element; without one the element is
-/// `sum`.
-__device__ inline double special_element(const CoreRules& rules, const Panels& panels, bool masked, int row,
-                                         int column, int first, double before, double sum) {
-  std::uint32_t nan = 0, plus = 0, minus = 0;
-  const int end = masked ? first + rules.step : 0;
-  for (int word = first & ~(kMaskBits - 1); word < end; word += kMaskBits) {
-    const auto a = [&](Mask which) { return panels.mask(false, which, word, row); };
-    const auto b = [&](Mask which) { return panels.mask(true, which, word, column); };
-    std::uint32_t of_step = ~a(kMaskAbsent);
-    if (rules.step < kMaskBits) of_step &= ((1U << rules.step) - 1) << (first - word);
-    const std::uint32_t infinite = (a(kMaskInfinity) | b(kMaskInfinity)) & of_step;
-    const std::uint32_t negative = a(kMaskNegative) ^ b(kMaskNegative);
-    nan |= (a(kMaskNan) | b(kMaskNan) | (infinite & (a(kMaskZero) | b(kMaskZero)))) & of_step;
-    plus |= infinite & ~negative;
-    minus |= infinite & negative;
-  }
-  const double infinity = __longlong_as_double(0x7FF0000000000000);
-  if (before == infinity) plus |= 1;
-  if (before == -infinity) minus |= 1;
-  if (before != before || nan != 0 || (plus != 0 && minus != 0))
-    return __longlong_as_double(0x7FF8000000000000);
-  if (plus != 0) return infinity;
-  return minus != 0 ? -infinity : sum;
+/// `x` rounded down to a multiple of 2^(E - bits), |x| below 2^(E + 50 - bits); `field`: of E, in its place.
+__device__ inline double rounded_down(double x, std::int32_t field, int bits) {
+  constexpr std::int32_t kOneAndAHalf = 0x80000;
+  const double start = __hiloint2double((field + ((52 - bits) << 20)) | kOneAndAHalf, 0);
+  return __dadd_rd(x, start) - start;
 }
 
-/// All elements of a step for which operands or sums have infinities or NaNs.
-__device__ inline void special_elements(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                        const Before& before, Sums<>& sums) {
-  Before now;
+/// C plus the sum of a step's products, which is a multiple of 2^(E - F), E their largest exponent: both are
+/// rounded down below the larger exponent, their sum after 31 bits, and then to nearest even. An infinite or
+/// NaN C stays.
+__device__ inline float second_stage(double products, std::int32_t field, float c) {
+  constexpr std::int32_t kLeast = (-126 + 1023) << 20;  // of a zero C, too
+  const auto addend = static_cast<double>(c);
+  const std::int32_t top = max(field, max(__double2hiint(addend) & kField, kLeast));
+  const double sum =
+      rounded_down(addend, top, kStagedFraction) + rounded_down(products, top, kStagedSumFraction + 1);
+  return __double2float_rn(rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));
+}
+
+/// Adds to the codes what infinities and NaNs among the operands of a step make of its elements. There are
+/// masks.
+__device__ inline void operand_codes(const CoreRules& rules, const Panels& panels, int first, Codes& codes) {
+  for (int word = first & ~(kMaskBits - 1); word < first + rules.step; word += kMaskBits) {
+    const auto a = [&](Mask which, int row) { return panels.mask(false, which, word, thread_row() + row); };
+    const auto b = [&](Mask which, int column) {
+      return panels.mask(true, which, word, thread_column() + column);
+    };
+    std::uint32_t of_step = ~0U;
+    if (rules.step < kMaskBits) of_step = ((1U << rules.step) - 1) << (first - word);
+    std::uint32_t some = 0;
 #pragma unroll
-  for (int i = 0; i < kRows * kColumns; ++i) now[i] = sums.of[i / kColumns][i % kColumns];
+    for (int r = 0; r < kRows; ++r) some |= a(kMaskNan, r) | a(kMaskInfinity, r);
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) some |= b(kMaskNan, c) | b(kMaskInfinity, c);
+    if ((some & of_step) == 0) continue;
 #pragma unroll 1
-  for (int i = 0; i < kRows * kColumns; ++i)
-    now[i] = special_element(rules, panels, masked, thread_row() + i / kColumns,
-                             thread_column() + i % kColumns, first, before[i], now[i]);
-#pragma unroll
-  for (int i = 0; i < kRows * kColumns; ++i) sums.of[i / kColumns][i % kColumns] = now[i];
-  sums.look();
+    for (int i = 0; i < kRows * kColumns; ++i) {
+      const int r = i / kColumns, c = i % kColumns;
+      const std::uint32_t here = of_step & ~a(kMaskAbsent, r);
+      const std::uint32_t infinite = (a(kMaskInfinity, r) | b(kMaskInfinity, c)) & here;
+      const std::uint32_t negative = a(kMaskNegative, r) ^ b(kMaskNegative, c);
+      const std::uint32_t nan =
+          ((a(kMaskNan, r) | b(kMaskNan, c)) & here) | (infinite & (a(kMaskZero, r) | b(kMaskZero, c)));
+      codes.nan |= (nan != 0 ? 1U : 0U) << i;
+      codes.plus |= ((infinite & ~negative) != 0 ? 1U : 0U) << i;
+      codes.minus |= ((infinite & negative) != 0 ? 1U : 0U) << i;
+    }
+  }
 }
 
 }  // namespace mmaudit::device::core

@@ -5,6 +5,7 @@
 #include "mmaudit/model/instruction.hpp"
 #include "model/core_rules.hpp"
 #include "model/groups.hpp"
+#include "model/trees.hpp"
 
 namespace mmaudit::device {
 namespace {
@@ -47,6 +48,26 @@ TEST(CoreRules, TakeScaledAndSparseOperands) {
       *plan_on("blackwell_rtx", "mma.m16n8k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.f32.ue8m0");
   scaled.datapath.scale_nan = ScaleNan::beside_nonzero;
   EXPECT_FALSE(core_rules(scaled));
+}
+
+TEST(CoreRules, TakeSumsOfTwoStages) {
+  DotSpec spec = *plan_on("cdna3", "v_mfma_f32_32x32x8f16");
+  const auto rules = core_rules(spec);
+  ASSERT_TRUE(rules);
+  EXPECT_TRUE(rules->two_stages);
+  EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8bf16_1k")));  // products overflow
+  spec.datapath.sum_fraction_bits = 30;
+  EXPECT_FALSE(core_rules(spec));
+}
+
+TEST(TreeRules, TakeCdna2) {
+  for (const char* name : {"v_mfma_f32_32x32x8f16", "v_mfma_f32_32x32x4bf16", "v_mfma_f32_32x32x8bf16_1k"}) {
+    DotSpec spec = *plan_on("cdna2", name);
+    EXPECT_TRUE(tree_rules(spec)) << name;
+    spec.datapath.output.flush_subnormals = false;
+    EXPECT_FALSE(tree_rules(spec)) << name;
+  }
+  EXPECT_FALSE(tree_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8f16")));
 }
 
 TEST(GroupCore, TakesTheKindsOfFourBits) {

@@ -237,7 +237,7 @@ double compare_many(const DeviceInfo& info, const Served& one, double wanted, st
   const auto k = static_cast<std::uint64_t>(one.instruction.k);
   // What is slow shows at full depth alone: there sums leave the range that vectors take.
   constexpr std::uint64_t kShort = 2, kLong = 32;
-  // Both leave scales far apart and a C of many digits to the plain core, which is too slow for many.
+  // The plain core on the GPU is too slow for many.
   const bool groups = one.datapath.arithmetic == Arithmetic::grouped_dot_add;
   double done = 0, seconds[gen::kInputClasses] = {};
   const auto compare = [&](int f, std::uint64_t seed, std::uint64_t edge, std::uint64_t length, bool host,

@@ -8,8 +8,8 @@
 
 namespace mmaudit::device {
 
-/// What computes a product on a GPU: kernels for datapaths that truncate, the plain core for any, or the
-/// GPU's own instructions for its own datapaths.
+/// What computes a product on a GPU: kernels for many datapaths, the plain core for any, or the GPU's own
+/// instructions for its own datapaths.
 enum class DeviceModel : std::uint8_t { fast, plain, hardware };
 
 /// Why matmul_on_device() can't do what matmul() can, as "field: found X, allowed: Y"; empty when it can.
