@@ -8,6 +8,7 @@
 from ._arrays import load
 from ._audit import audit
 from ._callable import probe, reveal
+from ._exact import ProductCheck, WrongProduct, check_gemm
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
 from ._library import lib as _lib
@@ -17,7 +18,7 @@ from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cvt", "emulate", "explain", "gemm", "instructions", "law", "list",
-    "load", "matmul", "probe", "reveal", "tolerance", "within",
+    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "ProductCheck", "Result", "Tolerance", "Trace",
+    "WrongProduct", "architectures", "assert_gemm_close", "audit", "check_gemm", "close", "convert", "cvt", "emulate",
+    "explain", "gemm", "instructions", "law", "list", "load", "matmul", "probe", "reveal", "tolerance", "within",
 ]
