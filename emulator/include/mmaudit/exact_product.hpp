@@ -36,7 +36,7 @@ struct Product {
   std::uint64_t batch = 1, m = 0, n = 0, k = 0;
   bool one_a = false, one_b = false;  ///< the matrices of a batch share one A, one B
   double alpha = 1, beta = 0;
-  Scale scale_a, scale_b;
+  Scale scale_a = {}, scale_b = {};
   bool bias = false, relu = false;
   double limit = 256;  ///< integers up to it are numbers of D and of whatever holds a part of a sum
 

@@ -374,7 +374,7 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
   constexpr std::size_t kMostRanges = 8;
   if (out.faults.empty() && out.wrong_k.size() <= kMostRanges)
     for (const KRange& each : out.wrong_k) {
-      out.faults.push_back(text_of(each, x) + where);
+      out.faults.push_back(text_of(each, x));  // which elements see a k is the code's choice
       if (each.last + 1 == x.k && each.times == 0) out.tail = each.last - each.first + 1;
     }
   if (out.faults.empty())

@@ -20,9 +20,9 @@ struct GemmFault {
   GemmProblem problem;
   LibraryCall call;
   exact::Finding finding;
-  std::optional<std::uint64_t> right;       ///< the first algorithm of the list that is right
+  std::optional<std::uint64_t> right = {};       ///< the first algorithm of the list that is right
   double first_seconds = 0, right_seconds = 0;  ///< of the list's first algorithm; of the right one
-  std::string condition;                    ///< over shapes round this one, with the same place in the list
+  std::string condition = {};                    ///< over shapes round this one, with the same place in the list
   std::uint64_t trials = 0, failing = 0;    ///< of those shapes; 0: not searched, its kind has been
 };
 
@@ -31,8 +31,8 @@ struct GemmTypeCount {
 };
 
 struct GemmCheck {
-  std::vector<GemmFault> faults;
-  std::map<std::string, GemmTypeCount> types;
+  std::vector<GemmFault> faults = {};
+  std::map<std::string, GemmTypeCount> types = {};
   std::uint64_t repeat = 2, seed = 1;
   std::string library = {}, gpu = {}, why_refused = {};
   double seconds = 0;
