@@ -15,8 +15,9 @@ LibraryAnswer LibrarySession::run(const GemmProblem& /*problem*/, const void* /*
                                   const LibraryRun& /*how*/) {
   throw EnvironmentError(why_no_library());
 }
-ExactAnswer run_exact(LibrarySession& /*session*/, const GemmProblem& /*problem*/, const exact::Product& /*product*/,
-                      const exact::Words& /*words*/, bool /*with_d*/, int /*timed*/) {
+ExactAnswer run_exact(LibrarySession& /*session*/, const GemmProblem& /*problem*/,
+                      const exact::Product& /*product*/, const exact::Words& /*words*/, bool /*with_d*/,
+                      int /*timed*/) {
   throw EnvironmentError(why_no_library());
 }
 void LibrarySession::hold(const void* /*a*/, std::size_t /*a_bytes*/, const void* /*b*/,

@@ -10,8 +10,8 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kPoison = 0xA5A5A5A5A5A5A5A5U;
 
-/// Matrices in memory: `count` of them, `stride` apart, rows `ld` apart; the first element is at `first`, with
-/// the guard. Stored rows: of a transposed matrix its columns.
+/// Matrices in memory: `count` of them, `stride` apart, rows `ld` apart; the first element is at `first`,
+/// with the guard. Stored rows: of a transposed matrix its columns.
 struct Lie {
   std::uint64_t rows, columns, ld, first, count, stride;
   int bytes;
@@ -38,24 +38,27 @@ Codes codes_of(const FormatSpec& format) {
     const std::uint64_t fraction = (static_cast<std::uint64_t>(size) << format.fraction_bits >> exponent) &
                                    ((std::uint64_t{1} << format.fraction_bits) - 1);
     const auto field = static_cast<std::uint64_t>(exponent + format.bias);
-    bits = (((field << format.fraction_bits) | fraction) << format.ignored_low_bits) | (x < 0 ? format.sign_bit() : 0);
+    bits = (((field << format.fraction_bits) | fraction) << format.ignored_low_bits) |
+           (x < 0 ? format.sign_bit() : 0);
   }
   return out;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    fill_kernel(void* base, const Lie lie, const exact::Words words, Side side, bool transposed, const Codes codes) {
+__global__ void __launch_bounds__(kThreads) fill_kernel(void* base, const Lie lie, const exact::Words words,
+                                                        Side side, bool transposed, const Codes codes) {
   const std::uint64_t all = lie.count * lie.rows * lie.columns;
   for (std::uint64_t e = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; e < all;
        e += std::uint64_t{gridDim.x} * kThreads) {
-    const std::uint64_t column = e % lie.columns, row = e / lie.columns % lie.rows, matrix = e / lie.columns / lie.rows;
+    const std::uint64_t column = e % lie.columns, row = e / lie.columns % lie.rows,
+                        matrix = e / lie.columns / lie.rows;
     const std::uint64_t i = transposed ? column : row, j = transposed ? row : column;
     int word = 0;
     if (side == Side::a) word = word_of_a(words, matrix * (transposed ? lie.columns : lie.rows) + i, j);
     if (side == Side::b) word = word_of_b(words, i, matrix * (transposed ? lie.rows : lie.columns) + j);
     if (side == Side::c) word = word_of_c(words, e);
     if (side == Side::bias) word = word_of_bias(words, column);
-    store(base, lie.bytes, lie.first + matrix * lie.stride + row * lie.ld + column, codes.bits[word + kMostWord]);
+    store(base, lie.bytes, lie.first + matrix * lie.stride + row * lie.ld + column,
+          codes.bits[word + kMostWord]);
   }
 }
 
@@ -63,11 +66,13 @@ MMAUDIT_HD double number_of(const FormatSpec& format, std::uint64_t bits) {
   if (format.integer()) return static_cast<std::int32_t>(bits);
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << format.fraction_bits) - 1);
   const int field = static_cast<int>(bits >> format.fraction_bits & ((1U << format.exponent_bits) - 1));
-  const bool special = format.specials == Specials::ieee ? field == (1 << format.exponent_bits) - 1
-                                                         : (bits & format.magnitude_mask()) == format.magnitude_mask();
+  const bool special = format.specials == Specials::ieee
+                           ? field == (1 << format.exponent_bits) - 1
+                           : (bits & format.magnitude_mask()) == format.magnitude_mask();
   if (special) return NAN;  // an infinity is as wrong
   const std::uint64_t whole = field == 0 ? fraction : fraction | std::uint64_t{1} << format.fraction_bits;
-  const double size = ldexp(static_cast<double>(whole), (field == 0 ? 1 : field) - format.bias - format.fraction_bits);
+  const double size =
+      ldexp(static_cast<double>(whole), (field == 0 ? 1 : field) - format.bias - format.fraction_bits);
   return (bits & format.sign_bit()) != 0 ? -size : size;
 }
 
@@ -102,13 +107,13 @@ __global__ void __launch_bounds__(kThreads)
 Lie lie_of(std::uint64_t rows, std::uint64_t columns, bool transposed, std::uint64_t ld, std::uint64_t offset,
            std::uint64_t count, std::uint64_t stride, std::size_t bytes) {
   const std::uint64_t stored_rows = transposed ? columns : rows, stored_columns = transposed ? rows : columns;
-  return {stored_rows, stored_columns,         ld == 0 ? stored_columns : ld, offset + kLibraryGuard / bytes,
-          count,       stride, static_cast<int>(bytes)};
+  return {stored_rows, stored_columns, ld == 0 ? stored_columns : ld, offset + kLibraryGuard / bytes,
+          count,       stride,         static_cast<int>(bytes)};
 }
 
 void fill(void* base, const Lie& lie, const exact::Words& words, Side side, bool transposed, Format format) {
-  fill_kernel<<<blocks_for(lie.count * lie.rows * lie.columns, kThreads), kThreads>>>(base, lie, words, side, transposed,
-                                                                                     codes_of(spec_of(format)));
+  fill_kernel<<<blocks_for(lie.count * lie.rows * lie.columns, kThreads), kThreads>>>(
+      base, lie, words, side, transposed, codes_of(spec_of(format)));
   cuda_check(cudaGetLastError(), "making an operand");
 }
 
@@ -140,8 +145,8 @@ ExactAnswer run_exact(LibrarySession& session, const GemmProblem& x, const exact
   how.judge = [&](const LibraryMemory& memory) {
     const std::uint64_t places = memory.d_bytes / of_d.storage_bytes();
     const Counter wrong, outside;
-    judge_kernel<<<blocks_for(places, kThreads), kThreads>>>(memory.d, d, places, of_d, product, words, wrong.place(),
-                                                             outside.place());
+    judge_kernel<<<blocks_for(places, kThreads), kThreads>>>(memory.d, d, places, of_d, product, words,
+                                                             wrong.place(), outside.place());
     out.verdict = {wrong.read(), outside.read() != 0};
     if (!with_d) return;
     std::vector<std::byte> whole(memory.d_bytes);

@@ -296,19 +296,20 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   Buffer buffer_a(given ? 0 : a_bytes + 2 * guard), buffer_b(given ? 0 : b_bytes + 2 * guard);
   const Buffer on_d(d_bytes + 2 * guard);
   poison(on_d.data(), d_bytes + 2 * guard);  // an element that is not written shows
-  const LibraryMemory memory{buffer_a.data(),     buffer_b.data(),     on_d.data(), bias.data(),
+  const LibraryMemory memory{buffer_a.data(),     buffer_b.data(),     on_d.data(),        bias.data(),
                              a_bytes + 2 * guard, b_bytes + 2 * guard, d_bytes + 2 * guard};
   if (!given) how.prepare(memory);
-  const char* const first_a = (given ? State::on_gpu(state_->held_a, a, a_bytes, buffer_a)
-                                     : buffer_a.data<char>() + guard) +
-                              problem.offset_a * spec_of(problem.type).storage_bytes();
-  const char* const first_b = (given ? State::on_gpu(state_->held_b, b, b_bytes, buffer_b)
-                                     : buffer_b.data<char>() + guard) +
-                              problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
+  const char* const first_a =
+      (given ? State::on_gpu(state_->held_a, a, a_bytes, buffer_a) : buffer_a.data<char>() + guard) +
+      problem.offset_a * spec_of(problem.type).storage_bytes();
+  const char* const first_b =
+      (given ? State::on_gpu(state_->held_b, b, b_bytes, buffer_b) : buffer_b.data<char>() + guard) +
+      problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
   char* const first_d = on_d.data<char>() + guard + problem.offset_d * element;
   const std::uint64_t stride_d = strides_of(problem).d * element;
   const auto matrix_d = [&](std::uint64_t matrix) { return first_d + matrix * stride_d; };
-  for (std::uint64_t matrix = 0; matrix < problem.batch && given && problem.beta != 0; ++matrix)  // C and D are one
+  for (std::uint64_t matrix = 0; matrix < problem.batch && given && problem.beta != 0;
+       ++matrix)  // C and D are one
     cuda_check(cudaMemcpy2D(matrix_d(matrix), request.ld_d * element,
                             static_cast<const char*>(how.c) + matrix * problem.m * problem.n * element,
                             problem.n * element, problem.n * element, problem.m, cudaMemcpyHostToDevice),

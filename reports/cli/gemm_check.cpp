@@ -27,7 +27,8 @@ struct CheckOptions {
 double seconds_of(const std::string& text) {
   const std::string_view units = "smh";
   const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-  const auto number = whole_number<std::uint64_t>(text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
+  const auto number =
+      whole_number<std::uint64_t>(text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
   if (!number || *number == 0) refuse("--budget: found {}, allowed: a time, 60s, 10m, 2h", text);
   constexpr double kUnits[] = {1, 60, 3600};
   return static_cast<double>(*number) * (unit == std::string_view::npos ? 1 : kUnits[unit]);
@@ -69,7 +70,9 @@ int check(const CheckOptions& options, const Context& context) {
   if (!options.reproducer.empty()) make_folder(options.reproducer);
   const Interruptible interruptible;
   const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   Progress progress(context.quiet, "gemm check", listed.size());
   Endless endless(options);
   std::size_t taken = 0;
@@ -82,21 +85,22 @@ int check(const CheckOptions& options, const Context& context) {
     progress.advance(1);
     return listed[taken++];
   };
-  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool with_d, int timed) {
-    return device::run_exact(session, x, product, words, with_d, timed);
-  };
+  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool with_d,
+                int timed) { return device::run_exact(session, x, product, words, with_d, timed); };
   checks::GemmCheck found = checks::check_gemms(run);
   found.library = device::library_version();
   found.gpu = gpu.name;
   report::Report report = report_of(found);
-  if (taken < listed.size()) report.lead.push_back(fmt::format("Stopped after {} of {} products.", taken, listed.size()));
+  if (taken < listed.size())
+    report.lead.push_back(fmt::format("Stopped after {} of {} products.", taken, listed.size()));
   std::vector<corpus::TextFile> programs;
   constexpr std::size_t kMostPrograms = 4;
   for (const checks::GemmFault& fault : found.faults) {
     if (options.reproducer.empty() || programs.size() >= kMostPrograms) break;
     if (fault.trials == 0) continue;  // one of its kind has a program
     for (const auto& [suffix, text] : reproducers_of(fault, found.library))
-      programs.push_back({fmt::format("{}/fault{}{}", options.reproducer, programs.size() / 2 + 1, suffix), text});
+      programs.push_back(
+          {fmt::format("{}/fault{}{}", options.reproducer, programs.size() / 2 + 1, suffix), text});
   }
   const int code = options.outputs.publish(std::move(report), context, std::move(programs));
   return Interruptible::stopped() ? kInterrupted : code;
@@ -106,21 +110,27 @@ int check(const CheckOptions& options, const Context& context) {
 
 void add_gemm_check(Command& gemm) {
   auto options = std::make_shared<CheckOptions>();
-  Command command = gemm.command("check", "Run products whose every element is known: does the library do what is asked?",
-                                 {"mmaudit gemm check --budget 10m --junit gemm.xml",
-                                  "mmaudit gemm check --problems layers.jsonl --repeat 20 --reproducer faults"});
+  Command command =
+      gemm.command("check", "Run products whose every element is known: does the library do what is asked?",
+                   {"mmaudit gemm check --budget 10m --junit gemm.xml",
+                    "mmaudit gemm check --problems layers.jsonl --repeat 20 --reproducer faults"});
   command.section("Which products");
-  command.option("--problems FILE", options->file,
-                 "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5; else random ones");
-  command.option("--type NAMES", options->types, "types of random products, as gemm compare has them").comma_separated();
+  command.option(
+      "--problems FILE", options->file,
+      "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5; else random ones");
+  command.option("--type NAMES", options->types, "types of random products, as gemm compare has them")
+      .comma_separated();
   command.option("--seed", options->seed, "of the random products and of the words");
   command.section("How long");
   command.option("--budget TIME", options->budget, "no product is begun later: 60s, 10m, 2h");
-  command.option("--repeat COUNT", options->repeat, "runs of each round: more find rarer races").range(1, 1e6);
-  command.option("--algorithms COUNT", options->algorithms, "cublaslt: so many of the heuristic's list").range(1, 1000);
+  command.option("--repeat COUNT", options->repeat, "runs of each round: more find rarer races")
+      .range(1, 1e6);
+  command.option("--algorithms COUNT", options->algorithms, "cublaslt: so many of the heuristic's list")
+      .range(1, 1000);
   command.section("Output");
-  command.option("--reproducer DIR", options->reproducer,
-                 "write a fault of each kind as a program that needs nothing of ours: .py of torch, .cu of cublasLt");
+  command.option(
+      "--reproducer DIR", options->reproducer,
+      "write a fault of each kind as a program that needs nothing of ours: .py of torch, .cu of cublasLt");
   options->outputs.add_to(command);
   command.runs([options](const Context& context) { return check(*options, context); });
 }

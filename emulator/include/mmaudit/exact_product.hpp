@@ -1,6 +1,6 @@
 #pragma once
-// Products whose every element is known whatever the order of the sums: A and B are 0, 1 and -1 in a code over
-// rows, columns and k, every other number is a small power of two or a small integer, so nothing rounds.
+// Products whose every element is known whatever the order of the sums: A and B are 0, 1 and -1 in a code
+// over rows, columns and k, every other number is a small power of two or a small integer, so nothing rounds.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -45,19 +45,20 @@ struct Product {
 /// The limit of a product of A and B in `of_a` with D in `of_d`.
 double limit_of(const FormatSpec& of_a, const FormatSpec& of_d);
 
-/// The code of one round. K is cut into windows; row r has ones in the windows of its class, column c too, and
-/// each window is one pair of classes. So an element is the number of k that its window has in the sum, with
-/// the signs of its row and column. In the other kinds one k, `first`, is not 0. `lanes`: D is a number of the
-/// row times one of the column, both drawn; `rows`, `columns`: a digit of the row's or the column's number.
+/// The code of one round. K is cut into windows; row r has ones in the windows of its class, column c too,
+/// and each window is one pair of classes. So an element is the number of k that its window has in the sum,
+/// with the signs of its row and column. In the other kinds one k, `first`, is not 0. `lanes`: D is a number
+/// of the row times one of the column, both drawn; `rows`, `columns`: a digit of the row's or the column's
+/// number.
 struct Words {
   enum class Kind : std::uint8_t { windows, lanes, rows, columns };
   Kind kind = Kind::windows;
   std::uint64_t seed = 1, rotation = 0;
-  std::uint64_t first = 0, window = 1;               ///< k of the first window; k per window
-  std::uint64_t over_rows = 1, over_columns = 1;     ///< classes of rows, of columns
-  std::uint32_t digit = 0;                           ///< of rows, columns: which one, from the lowest, to base 8
-  std::uint32_t numbers = 1;                         ///< of lanes: they are drawn from 1 to this
-  unsigned padding = 3;                              ///< NaN: 1 round A, 2 round B
+  std::uint64_t first = 0, window = 1;            ///< k of the first window; k per window
+  std::uint64_t over_rows = 1, over_columns = 1;  ///< classes of rows, of columns
+  std::uint32_t digit = 0;                        ///< of rows, columns: which one, from the lowest, to base 8
+  std::uint32_t numbers = 1;                      ///< of lanes: they are drawn from 1 to this
+  unsigned padding = 3;                           ///< NaN: 1 round A, 2 round B
 };
 inline constexpr std::uint64_t kDigits = 8;  ///< e5m2 has every integer up to 8
 
@@ -94,8 +95,12 @@ MMAUDIT_HD constexpr int word_of_b(const Words& w, std::uint64_t k, std::uint64_
   return detail::sign_of(w.seed, 2, lane);
 }
 /// From -3 to 3.
-MMAUDIT_HD constexpr int word_of_c(const Words& w, std::uint64_t element) { return detail::small(w.seed, 3, element); }
-MMAUDIT_HD constexpr int word_of_bias(const Words& w, std::uint64_t column) { return detail::small(w.seed, 4, column); }
+MMAUDIT_HD constexpr int word_of_c(const Words& w, std::uint64_t element) {
+  return detail::small(w.seed, 3, element);
+}
+MMAUDIT_HD constexpr int word_of_bias(const Words& w, std::uint64_t column) {
+  return detail::small(w.seed, 4, column);
+}
 
 /// Where an element of D stands, and the lanes of A and B that it is made of.
 struct Place {
@@ -120,7 +125,8 @@ MMAUDIT_HD constexpr Span span_of(const Product& x, const Words& w, const Place&
 }
 /// The exact sum of an element where both scales are uniform.
 MMAUDIT_HD constexpr double sum_of(const Product& x, const Words& w, const Place& at) {
-  if (w.kind != Words::Kind::windows) return detail::lane_word(w, 1, at.lane_a) * detail::lane_word(w, 2, at.lane_b);
+  if (w.kind != Words::Kind::windows)
+    return detail::lane_word(w, 1, at.lane_a) * detail::lane_word(w, 2, at.lane_b);
   const Span span = span_of(x, w, at);
   return detail::sign_of(w.seed, 1, at.lane_a) * detail::sign_of(w.seed, 2, at.lane_b) *
          static_cast<double>(span.end - span.begin);

@@ -302,18 +302,18 @@ typedef struct mmaudit_exact_scale {
 /* D = relu(alpha * scale_a * scale_b * A B + beta * C + bias), whose every number is exact in any order. */
 typedef struct mmaudit_exact {
   size_t size;
-  const char *type, *d_format;  /* of A and B; of D */
-  uint64_t batch, m, n, k;      /* batch 0: 1 */
-  double alpha, beta;           /* powers of two; alpha 0: 1 */
-  uint32_t one_a, one_b;        /* the matrices of a batch share one A, one B */
+  const char *type, *d_format; /* of A and B; of D */
+  uint64_t batch, m, n, k;     /* batch 0: 1 */
+  double alpha, beta;          /* powers of two; alpha 0: 1 */
+  uint32_t one_a, one_b;       /* the matrices of a batch share one A, one B */
   uint32_t bias, relu;
   mmaudit_exact_scale scale_a, scale_b;
   uint64_t repeat, seed; /* each round so many times, 0: twice */
 } mmaudit_exact;
 
 /* What a product is asked to multiply: small integers and powers of two. A (batch, m, k) or (1, m, k), B
- * (batch, k, n), C (batch, m, n), bias (n), scale_a (m or 1, blocks), scale_b (blocks, n or 1); null where the
- * product has none. */
+ * (batch, k, n), C (batch, m, n), bias (n), scale_a (m or 1, blocks), scale_b (blocks, n or 1); null where
+ * the product has none. */
 typedef struct mmaudit_exact_operands {
   size_t size;
   const float *a, *b, *c, *bias, *scale_a, *scale_b;
@@ -326,10 +326,11 @@ typedef int (*mmaudit_exact_run)(void* user, const mmaudit_exact_operands* opera
 /* Whether a product does what it is asked, and what it does instead. `result`: JSON with "faults" in words,
  * "runs", "failing", "elements", "wrong", "first", "wrong_k" ([first, last, times in the sum]), "tail"; free
  * with mmaudit_free(). MMAUDIT_BAD_INPUT where `run` stops. */
-MMAUDIT_API int mmaudit_check_exact(const mmaudit_exact* work, mmaudit_exact_run run, void* user, char** result);
+MMAUDIT_API int mmaudit_check_exact(const mmaudit_exact* work, mmaudit_exact_run run, void* user,
+                                    char** result);
 
-/* The rule over shapes that holds for the failing ones alone. `trials`: batch, m, n, k, slices (0: not known),
- * failing (0, 1) of each. `rule`: empty where none is known; free with mmaudit_free(). */
+/* The rule over shapes that holds for the failing ones alone. `trials`: batch, m, n, k, slices (0: not
+ * known), failing (0, 1) of each. `rule`: empty where none is known; free with mmaudit_free(). */
 MMAUDIT_API int mmaudit_exact_condition(const uint64_t* trials, size_t count, char** rule);
 
 typedef struct mmaudit_dot {

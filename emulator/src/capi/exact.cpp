@@ -24,10 +24,13 @@ exact::Product product_of(const mmaudit_exact& work) {
   exact::Product out;
   out.batch = work.batch == 0 ? 1 : work.batch;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // sizes, and elements of a matrix
-  for (const auto& [name, size] : {std::pair{"batch", out.batch}, {"m", work.m}, {"n", work.n}, {"k", work.k}})
+  for (const auto& [name, size] :
+       {std::pair{"batch", out.batch}, {"m", work.m}, {"n", work.n}, {"k", work.k}})
     if (size == 0 || size >= kMost) refuse("{}: found {}, allowed: 1 to {}", name, size, kMost - 1);
-  for (const auto& [name, one, other] : {std::tuple{"m * n", work.m, work.n}, {"m * k", work.m, work.k}, {"k * n", work.k, work.n}})
-    if (one * other >= kMost / out.batch) refuse("{}: found {} * {}, allowed: below {} in the batch", name, one, other, kMost);
+  for (const auto& [name, one, other] :
+       {std::tuple{"m * n", work.m, work.n}, {"m * k", work.m, work.k}, {"k * n", work.k, work.n}})
+    if (one * other >= kMost / out.batch)
+      refuse("{}: found {} * {}, allowed: below {} in the batch", name, one, other, kMost);
   out.m = work.m, out.n = work.n, out.k = work.k;
   out.one_a = work.one_a != 0, out.one_b = work.one_b != 0;
   out.alpha = work.alpha == 0 ? 1 : work.alpha;
@@ -55,7 +58,8 @@ exact::Run run_once(const exact::Product& x, const exact::Words& words, mmaudit_
     const std::uint64_t count = scale.per_lane ? lanes : 1;
     Floats out(scale.given ? count * blocks : 0);
     for (std::uint64_t e = 0; e < out.size(); ++e)
-      out[e] = static_cast<float>(of_rows ? scale.at(e / blocks, e % blocks * block) : scale.at(e % count, e / count * block));
+      out[e] = static_cast<float>(of_rows ? scale.at(e / blocks, e % blocks * block)
+                                          : scale.at(e % count, e / count * block));
     return out;
   };
   const Floats scale_a = factors(x.scale_a, x.m, true), scale_b = factors(x.scale_b, x.n, false);
@@ -98,7 +102,8 @@ int mmaudit_check_exact(const mmaudit_exact* given, mmaudit_exact_run run, void*
     if (run == nullptr) mmaudit::refuse("run: found null, allowed: a function");
     const mmaudit::exact::Product x = product_of(work);
     const auto multiply = [&](const mmaudit::exact::Words& words) { return run_once(x, words, run, user); };
-    const auto found = mmaudit::exact::check(x, multiply, nullptr, work.repeat == 0 ? 2 : work.repeat, work.seed);
+    const auto found =
+        mmaudit::exact::check(x, multiply, nullptr, work.repeat == 0 ? 2 : work.repeat, work.seed);
     give_text(result, [&] { return json_of(found); });
   });
 }

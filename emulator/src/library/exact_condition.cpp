@@ -17,8 +17,11 @@ struct Size {
   const char* name;
   std::uint64_t Trial::*of;
 };
-constexpr Size kSizes[] = {
-    {"K", &Trial::k}, {"M", &Trial::m}, {"N", &Trial::n}, {"the batch", &Trial::batch}, {"slices", &Trial::slices}};
+constexpr Size kSizes[] = {{"K", &Trial::k},
+                           {"M", &Trial::m},
+                           {"N", &Trial::n},
+                           {"the batch", &Trial::batch},
+                           {"slices", &Trial::slices}};
 
 /// Thresholds that part the failing from the others, then divisors, then how K is cut.
 std::vector<Rule> rules_of(const std::vector<Trial>& trials) {
@@ -37,11 +40,13 @@ std::vector<Rule> rules_of(const std::vector<Trial>& trials) {
       for (const bool divides : {false, true})
         out.push_back({with_values("{} mod {} is {}0", {size.name, t, divides ? "" : "not "}),
                        [of = size.of, t, divides](const Trial& x) { return (x.*of % t == 0) == divides; }});
-  out.push_back({"K mod slices is not 0", [](const Trial& x) { return x.slices > 1 && x.k % x.slices != 0; }});
+  out.push_back(
+      {"K mod slices is not 0", [](const Trial& x) { return x.slices > 1 && x.k % x.slices != 0; }});
   for (std::uint64_t t = 8; t <= 512; t *= 2)  // slices of whole tiles, rounded from a quotient that is cut
     out.push_back({with_values("slices * ceil(floor(K / slices) / {}) * {} is less than K", {t, t}),
                    [t](const Trial& x) {
-                     return x.slices > 1 && x.slices * mmaudit::detail::quotient_up(x.k / x.slices, t) * t < x.k;
+                     return x.slices > 1 &&
+                            x.slices * mmaudit::detail::quotient_up(x.k / x.slices, t) * t < x.k;
                    }});
   return out;
 }
@@ -54,7 +59,8 @@ std::string condition_of(const std::vector<Trial>& trials) {
   if (failing == static_cast<std::ptrdiff_t>(trials.size())) return "every shape that was tried";
   std::vector<Rule> rules = rules_of(trials);
   std::erase_if(rules, [&](const Rule& rule) {  // one that misses a failing shape is no part of a condition
-    return std::any_of(trials.begin(), trials.end(), [&](const Trial& x) { return x.failing && !rule.holds(x); });
+    return std::any_of(trials.begin(), trials.end(),
+                       [&](const Trial& x) { return x.failing && !rule.holds(x); });
   });
   const auto explains = [&](const Rule& one, const Rule& other) {
     return std::none_of(trials.begin(), trials.end(),

@@ -16,9 +16,9 @@ namespace {
 struct Fault {
   std::string_view text;
   int alpha = 1, beta = 1, scale_a = 1, scale_b = 1, bias = 1;
-  bool swapped = false;                       ///< the scales of A and B
+  bool swapped = false;                                  ///< the scales of A and B
   int lane_a = 0, block_a = 0, lane_b = 0, block_b = 0;  ///< the scale of another row, column, block of K
-  int bias_column = 0;                        ///< the bias of another column
+  int bias_column = 0;                                   ///< the bias of another column
   bool bias_of_row = false;
   enum class Early : std::uint8_t { no, bias, all } early = Early::no;  ///< what is added before the scales
   bool no_relu = false, early_relu = false;
@@ -99,15 +99,18 @@ struct Flat {
 };
 
 /// The element that the fault gives; nullopt: it is not known, memory outside is read.
-std::optional<double> element_of(const Product& x, const Words& words, const Fault& f, std::uint64_t element) {
+std::optional<double> element_of(const Product& x, const Words& words, const Fault& f,
+                                 std::uint64_t element) {
   const Place at = place_of(x, element);
   const auto scale = [&](std::uint64_t k) {
-    const auto one = [&](const Scale& s, std::uint64_t lane, int lane_by, std::uint64_t lanes, int block_by, int times) {
+    const auto one = [&](const Scale& s, std::uint64_t lane, int lane_by, std::uint64_t lanes, int block_by,
+                         int times) {
       const std::uint64_t block = s.block == 0 ? x.k : s.block, blocks = (x.k + block - 1) / block;
       return power(s.at(moved(lane, lane_by, lanes), moved(k / block, block_by, blocks) * block), times);
     };
     const Scale &a = f.swapped ? x.scale_b : x.scale_a, &b = f.swapped ? x.scale_a : x.scale_b;
-    return one(a, at.row, f.lane_a, x.m, f.block_a, f.scale_a) * one(b, at.column, f.lane_b, x.n, f.block_b, f.scale_b);
+    return one(a, at.row, f.lane_a, x.m, f.block_a, f.scale_a) *
+           one(b, at.column, f.lane_b, x.n, f.block_b, f.scale_b);
   };
   double scaled = 0;
   std::uint64_t used = words.first;
@@ -125,8 +128,10 @@ std::optional<double> element_of(const Product& x, const Words& words, const Fau
       scaled += word_of_a(words, at.lane_a, k) * word_of_b(words, k, at.lane_b) * scale(k);
   }
   double addend = 0, bias = 0;
-  if (x.beta != 0) addend = word_of_c(words, element) * (f.beta == -1 ? 1 : f.beta == 0 ? 0 : power(x.beta, f.beta));
-  if (x.bias) bias = f.bias * word_of_bias(words, f.bias_of_row ? at.row : moved(at.column, f.bias_column, x.n));
+  if (x.beta != 0)
+    addend = word_of_c(words, element) * (f.beta == -1 ? 1 : f.beta == 0 ? 0 : power(x.beta, f.beta));
+  if (x.bias)
+    bias = f.bias * word_of_bias(words, f.bias_of_row ? at.row : moved(at.column, f.bias_column, x.n));
   double d = power(x.alpha, f.alpha) * scaled;
   if (f.early == Fault::Early::bias) bias *= scale(used);
   if (f.early == Fault::Early::all) bias *= scale(used), addend *= scale(used);
@@ -184,7 +189,8 @@ std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wron
   return out.empty() ? out : " (" + out + ")";
 }
 
-/// An element's number of k in the sum, from D: the factors and addends taken off. nullopt where relu hides it.
+/// An element's number of k in the sum, from D: the factors and addends taken off. nullopt where relu hides
+/// it.
 std::optional<double> count_of(const Product& x, const Words& words, std::uint64_t element, double d) {
   const Place at = place_of(x, element);
   if (x.relu && d == 0) return std::nullopt;
@@ -237,7 +243,8 @@ std::vector<KRange> wrong_k_of(const Product& x, const Multiply& multiply, const
   std::size_t asked = 0;
   for (auto at = windows.begin(); at != windows.end() && asked < kMostWindows; ++at) {
     const bool first = windows.count(*at - 1) == 0, last = windows.count(*at + 1) == 0;
-    const std::uint64_t begin = failing.first + *at * failing.window, end = std::min(begin + failing.window, x.k);
+    const std::uint64_t begin = failing.first + *at * failing.window,
+                        end = std::min(begin + failing.window, x.k);
     if (first || last || windows.size() <= 8) {
       wrong.merge(wrong_in(x, multiply, failing, begin, end));
       ++asked;
@@ -275,7 +282,8 @@ std::string text_of(const KRange& range, const Product& x) {
 /// Which rows of A or columns of B the elements of D are made of, where that is not their own.
 std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words, Words::Kind kind) {
   const bool of_rows = kind == Words::Kind::rows;
-  const std::uint64_t each = of_rows ? x.m : x.n, lanes = each * ((of_rows ? x.one_a : x.one_b) ? 1 : x.batch);
+  const std::uint64_t each = of_rows ? x.m : x.n,
+                      lanes = each * ((of_rows ? x.one_a : x.one_b) ? 1 : x.batch);
   words.kind = kind;
   std::vector<double> found(x.elements(), 0);
   double place = 1;
@@ -294,7 +302,8 @@ std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words,
     const std::uint64_t own = of_rows ? at.lane_a : at.lane_b;
     if (!(found[e] < static_cast<double>(lanes)) || found[e] == static_cast<double>(own)) continue;
     const auto taken = static_cast<std::uint64_t>(found[e]);
-    if (++wrong[own][taken] == 1) ++distances[static_cast<std::int64_t>(taken) - static_cast<std::int64_t>(own)];
+    if (++wrong[own][taken] == 1)
+      ++distances[static_cast<std::int64_t>(taken) - static_cast<std::int64_t>(own)];
   }
   if (wrong.empty()) return {};
   const char *const row = of_rows ? "row" : "column", *const matrix = of_rows ? "A" : "B";
@@ -304,7 +313,8 @@ std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words,
     return out;
   };
   const auto& [own, taken] = *wrong.begin();
-  std::string out = with_values("{} of D is made of {} of {}", {name(own), name(taken.begin()->first), matrix});
+  std::string out =
+      with_values("{} of D is made of {} of {}", {name(own), name(taken.begin()->first), matrix});
   if (wrong.size() > 1) {
     out += with_values("; {} {}s in all", {wrong.size(), row});
     if (distances.size() == 1) out += with_values(", each {} away", {distances.begin()->first});
@@ -357,7 +367,10 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
   };
   if (right_with(0)) {
     const bool of_a = !right_with(1), of_b = !right_with(2);
-    out.faults.push_back(std::string("the padding of ") + (of_a && of_b ? "A and B" : of_a ? "A" : "B") +
+    out.faults.push_back(std::string("the padding of ") +
+                         (of_a && of_b ? "A and B"
+                          : of_a       ? "A"
+                                       : "B") +
                          " is read and reaches D" + where);
     return;
   }

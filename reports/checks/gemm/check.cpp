@@ -27,7 +27,7 @@ std::uint64_t slices_of(const LibraryCall& call) {
 /// Shapes near the problem: each size smaller and larger by few steps that keep its alignment, and by much.
 std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
   std::vector<GemmProblem> out = {x};
-  for (std::uint64_t GemmProblem::* const size : {&GemmProblem::k, &GemmProblem::m, &GemmProblem::n}) {
+  for (std::uint64_t GemmProblem::*const size : {&GemmProblem::k, &GemmProblem::m, &GemmProblem::n}) {
     std::uint64_t unit = 16;
     while (x.*size % unit != 0) unit /= 2;
     const int steps = size == &GemmProblem::k ? 24 : 4;
@@ -41,7 +41,8 @@ std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
       if (near.*size != 0 && why_no_problem(near).empty()) out.push_back(near);
     };
     for (int i = -steps; i <= steps; ++i)
-      if (const auto changed = static_cast<std::int64_t>(x.*size) + i * static_cast<std::int64_t>(unit); i != 0 && changed > 0)
+      if (const auto changed = static_cast<std::int64_t>(x.*size) + i * static_cast<std::int64_t>(unit);
+          i != 0 && changed > 0)
         add(static_cast<std::uint64_t>(changed));
     for (const std::uint64_t part : {1, 2, 3, 5, 6}) add(x.*size * part / 4);
   }
@@ -110,7 +111,8 @@ GemmCheck check_gemms(const GemmCheckRun& how) {
     GemmProblem x = made_exact(*asked);
     const exact::Product product = exact_product_of(x);
     GemmTypeCount& count = out.types[std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "")];
-    const std::uint64_t first = x.algorithm, most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
+    const std::uint64_t first = x.algorithm,
+                        most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
     std::vector<GemmFault> wrong;
     std::optional<std::uint64_t> right;
     for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {

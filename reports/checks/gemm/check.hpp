@@ -20,14 +20,15 @@ struct GemmFault {
   GemmProblem problem;
   LibraryCall call;
   exact::Finding finding;
-  std::optional<std::uint64_t> right = {};       ///< the first algorithm of the list that is right
+  std::optional<std::uint64_t> right = {};      ///< the first algorithm of the list that is right
   double first_seconds = 0, right_seconds = 0;  ///< of the list's first algorithm; of the right one
-  std::string condition = {};                    ///< over shapes round this one, with the same place in the list
-  std::uint64_t trials = 0, failing = 0;    ///< of those shapes; 0: not searched, its kind has been
+  std::string condition = {};             ///< over shapes round this one, with the same place in the list
+  std::uint64_t trials = 0, failing = 0;  ///< of those shapes; 0: not searched, its kind has been
 };
 
 struct GemmTypeCount {
-  std::uint64_t products = 0, calls = 0, runs = 0, wrong_products = 0, wrong_calls = 0, refused = 0, elements = 0;
+  std::uint64_t products = 0, calls = 0, runs = 0, wrong_products = 0, wrong_calls = 0, refused = 0,
+                elements = 0;
 };
 
 struct GemmCheck {
@@ -45,12 +46,12 @@ struct GemmCheckRun {
   std::uint64_t repeat = 2, seed = 1, algorithms = 8;
 };
 
-/// The product with factors that are powers of two, so that D is exact: alpha -2 where it is not 1 (-1/8 beside
-/// scales of 2 and 4), beta 2 where it is not 0, relu for gelu.
+/// The product with factors that are powers of two, so that D is exact: alpha -2 where it is not 1 (-1/8
+/// beside scales of 2 and 4), beta 2 where it is not 0, relu for gelu.
 GemmProblem made_exact(GemmProblem problem);
 exact::Product exact_product_of(const GemmProblem& problem);
-/// What: every product by each algorithm of the heuristic's list. After the first fault of a kind shapes round
-/// it are run, for the condition.
+/// What: every product by each algorithm of the heuristic's list. After the first fault of a kind shapes
+/// round it are run, for the condition.
 GemmCheck check_gemms(const GemmCheckRun& run);
 /// Passed where every product is right, and there is one. The check has to outlive it.
 report::Report report_of(const GemmCheck& check);

@@ -130,18 +130,19 @@ std::map<std::string, std::string> reproducers_of(const GemmFault& fault, const 
   if (x.offset_a == 0 && x.offset_b == 0 && x.offset_d == 0)
     out[".cu"] = fmt::format(
         kCuda, name, what, first, last, ones, x.m, x.n, x.k, ld(x.lda, x.transposed_a ? x.m : x.k),
-        ld(x.ldb, x.transposed_b ? x.k : x.n), ld(x.ldd, x.n), yes(x.transposed_a), yes(x.transposed_b), x.algorithm,
-        type->word, type->one, x.workspace, spec_of(output_of(x)).storage_bytes(), type->compute, x.fast_accum ? 1 : 0,
-        type->cuda, of_d->cuda, yes(output_of(x) == Format::f16));
+        ld(x.ldb, x.transposed_b ? x.k : x.n), ld(x.ldd, x.n), yes(x.transposed_a), yes(x.transposed_b),
+        x.algorithm, type->word, type->one, x.workspace, spec_of(output_of(x)).storage_bytes(), type->compute,
+        x.fast_accum ? 1 : 0, type->cuda, of_d->cuda, yes(output_of(x) == Format::f16));
   if (type->torch == nullptr || output_of(x) != (x.type == Format::tf32 ? Format::f32 : x.type)) return out;
   const auto shape = [](std::uint64_t rows, std::uint64_t columns, bool transposed) {
     return transposed ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns);
   };
   const char* const truth = x.reduced_reduction ? "True" : "False";
-  out[".py"] = fmt::format(kPython, name, what, first, last, ones, x.api == GemmApi::cublas ? "cublas" : "cublaslt",
-                           x.type == Format::tf32 ? "True" : "False", truth, truth, shape(x.m, x.k, x.transposed_a),
-                           type->torch, x.transposed_a ? ".t()" : "", shape(x.k, x.n, x.transposed_b), type->torch,
-                           x.transposed_b ? ".t()" : "", first, last + 1, first, last + 1, ones, ones);
+  out[".py"] =
+      fmt::format(kPython, name, what, first, last, ones, x.api == GemmApi::cublas ? "cublas" : "cublaslt",
+                  x.type == Format::tf32 ? "True" : "False", truth, truth, shape(x.m, x.k, x.transposed_a),
+                  type->torch, x.transposed_a ? ".t()" : "", shape(x.k, x.n, x.transposed_b), type->torch,
+                  x.transposed_b ? ".t()" : "", first, last + 1, first, last + 1, ones, ones);
   return out;
 }
 

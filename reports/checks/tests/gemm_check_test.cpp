@@ -20,7 +20,8 @@ std::uint64_t last_k(const GemmProblem& x) {
 }
 
 /// A plain loop over all k, so that it shares nothing with the closed form that it is judged by.
-device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
+device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& product,
+                              const exact::Words& words) {
   if (x.algorithm >= kAlgorithms) throw EnvironmentError("cuBLASLt has 3 algorithms");
   device::ExactAnswer out;
   out.call.algorithm = {{"split_k", x.algorithm == 0 ? kSlices : 1}};
@@ -67,7 +68,9 @@ TEST(GemmCheck, the_end_of_k_is_found_with_its_condition_and_a_right_algorithm) 
   ASSERT_EQ(found.faults.size(), 1U);
   const GemmFault& fault = found.faults[0];
   EXPECT_EQ(fault.problem.k, 584U);
-  EXPECT_EQ(fault.finding.faults, (std::vector<std::string>{"the last 8 elements of K are in no sum; that is K mod slices, of 9 slices"}));
+  EXPECT_EQ(fault.finding.faults,
+            (std::vector<std::string>{
+                "the last 8 elements of K are in no sum; that is K mod slices, of 9 slices"}));
   EXPECT_EQ(fault.finding.tail, 8U);
   EXPECT_EQ(fault.right, 1U);
   EXPECT_GT(fault.failing, 0U);

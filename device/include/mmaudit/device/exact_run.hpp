@@ -12,9 +12,9 @@ struct ExactAnswer {
   double seconds = 0;  ///< where it was timed
 };
 
-/// What: the product of `problem` with these words; what lies between and round the elements of A and B is NaN
-/// where the words say so (of s8 -1), and must stay as it was round D. `product`: the problem's numbers. `timed`:
-/// runs of which `seconds` is the mean. Errors: as LibrarySession::run().
+/// What: the product of `problem` with these words; what lies between and round the elements of A and B is
+/// NaN where the words say so (of s8 -1), and must stay as it was round D. `product`: the problem's numbers.
+/// `timed`: runs of which `seconds` is the mean. Errors: as LibrarySession::run().
 ExactAnswer run_exact(LibrarySession& session, const GemmProblem& problem, const exact::Product& product,
                       const exact::Words& words, bool with_d, int timed = 0);
 
