@@ -141,6 +141,7 @@ ExactAnswer run_exact(LibrarySession& session, const GemmProblem& x, const exact
     fill(memory.b, b, words, Side::b, x.transposed_b, b_type);
     if (x.beta != 0) fill(memory.d, d, words, Side::c, false, output_of(x));
     if (x.bias) fill(memory.bias, bias, words, Side::bias, false, of_bias);
+    cuda_check(cudaDeviceSynchronize(), "making the operands");  // before the names of kernels are noted
   };
   how.judge = [&](const LibraryMemory& memory) {
     const std::uint64_t places = memory.d_bytes / of_d.storage_bytes();

@@ -174,13 +174,16 @@ std::string ordinal_list(const std::set<std::uint64_t>& numbers) {
 
 /// Where the wrong elements are, unless they are everywhere.
 std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wrong) {
-  std::set<std::uint64_t> rows, columns, matrices;
+  std::vector<bool> rows(x.m), columns(x.n), matrices(x.batch);
   for (const std::uint64_t e : wrong) {
     const Place at = place_of(x, e);
-    rows.insert(at.row), columns.insert(at.column), matrices.insert(at.matrix);
+    rows[at.row] = columns[at.column] = matrices[at.matrix] = true;
   }
   std::string out;
-  const auto add = [&](const char* what, const std::set<std::uint64_t>& found, std::uint64_t all) {
+  const auto add = [&](const char* what, const std::vector<bool>& flags, std::uint64_t all) {
+    std::set<std::uint64_t> found;
+    for (std::uint64_t i = 0; i < all; ++i)
+      if (flags[i]) found.insert(i);
     if (found.size() != all) out += (out.empty() ? "" : ", ") + std::string(what) + " " + ordinal_list(found);
   };
   add("matrices", matrices, x.batch);
@@ -325,6 +328,7 @@ std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words,
 }  // namespace
 
 void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
+  if (out.wrong == 0) return;  // D is right; what lies round it is said
   const std::vector<double> right = expected(x, out.words);
   const auto wrong_of = [&](const std::vector<double>& d) {
     std::vector<std::uint64_t> wrong;
@@ -335,8 +339,9 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
   std::vector<double> d;
   std::vector<std::uint64_t> wrong;
   std::uint64_t failing = 0, runs = 0;
-  constexpr std::uint64_t kAgain = 40, kEnough = 10;
-  while (runs < kEnough || (failing == 0 && runs < kAgain * 10)) {  // a race may take many
+  constexpr std::uint64_t kMost = 400, kLarge = 1 << 20;
+  const std::uint64_t enough = x.elements() < kLarge ? 10 : 2;
+  while (runs < enough || (failing == 0 && runs < kMost)) {  // a race may take many
     const Run run = multiply(out.words);
     ++runs;
     std::vector<std::uint64_t> now = wrong_of(run.d);
@@ -345,9 +350,8 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
     if (wrong.size() < now.size()) wrong = std::move(now), d = run.d;
   }
   if (wrong.empty()) {
-    if (out.wrong != 0)
-      out.faults.push_back(with_values("D is not the same each time, a race: wrong in {} of {} runs",
-                                       {out.failing, out.asked + runs}));
+    out.faults.push_back(with_values("D is not the same each time, a race: wrong in {} of {} runs",
+                                     {out.failing, out.asked + runs}));
     return;
   }
   const Place first = place_of(x, wrong.front());

@@ -49,21 +49,30 @@ std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
   return out;
 }
 
+/// The beginning of the first kernel's name, which parts families of kernels: "nvjet_", "_ZN7cu".
+std::string family_of(const LibraryCall& call) {
+  return call.kernels.empty() ? "" : call.kernels.front().name.substr(0, 6);
+}
+
 void explore(const GemmCheckRun& how, GemmFault& fault) {
   std::vector<exact::Trial> trials;
   for (const GemmProblem& x : neighbours_of(fault.problem)) {
     if (how.stopped()) break;
     const exact::Product product = exact_product_of(x);
     exact::Trial trial{x.batch, x.m, x.n, x.k};
+    bool same = true;
     try {
       for (const exact::Words& words : exact::rounds_of(product, how.seed)) {
         const device::ExactAnswer answer = how.run(x, product, words, false, 0);
         trial.slices = slices_of(answer.call);
+        same = family_of(answer.call) == family_of(fault.call);
+        if (!same) break;
         trial.failing = trial.failing || answer.verdict.wrong != 0 || answer.verdict.outside;
       }
     } catch (const EnvironmentError&) {
       continue;  // another alignment may have fewer algorithms
     }
+    if (!same) continue;  // another kernel says nothing of this one
     trials.push_back(trial);
     fault.failing += trial.failing ? 1 : 0;
   }

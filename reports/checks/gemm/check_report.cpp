@@ -54,10 +54,11 @@ std::vector<std::string> conditions_of(const GemmCheck& check) {
   std::vector<std::string> out;
   for (const GemmFault& each : check.faults)
     if (each.trials != 0)
-      out.push_back(fmt::format(
-          "{}: {} of {} shapes round it fail, {}", name_of(each.problem), each.failing, each.trials,
-          each.condition.empty() ? std::string("no rule over sizes and slices explains which")
-                                 : "and no other: " + each.condition));
+      out.push_back(fmt::format("{}: {} of {} shapes round it with such kernels fail, {}",
+                                name_of(each.problem), each.failing, each.trials,
+                                each.condition.empty()
+                                    ? std::string("no rule over sizes and slices explains which")
+                                    : "and no other: " + each.condition));
   return out;
 }
 
