@@ -73,8 +73,7 @@ std::uint64_t moved(std::uint64_t lane, int by, std::uint64_t count) {
 
 bool reads_elsewhere(const Fault& f) { return (f.stride_a | f.stride_b | f.ld_a | f.ld_b) != 0; }
 
-/// The word at row-major place `at` of matrix `matrix`, of `size` elements, which may reach into its
-/// neighbours; nullopt outside of the memory.
+/// The word at a row-major place, which may reach into other matrices; nullopt outside of the memory.
 struct Flat {
   const Product& x;
   const Words& words;
