@@ -119,7 +119,8 @@ void add_gemm_check(Command& gemm) {
       "--problems FILE", options->file,
       "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5; else random ones");
   command.option("--type NAMES", options->types, "types of random products, as gemm compare has them")
-      .comma_separated();
+      .comma_separated()
+      .default_text("f16, bf16, tf32, e4m3, e4m3-fast, s8");
   command.option("--seed", options->seed, "of the random products and of the words");
   command.section("How long");
   command.option("--budget TIME", options->budget, "no product is begun later: 60s, 10m, 2h");
