@@ -50,7 +50,7 @@ class ProductCheck:
 
     def __str__(self) -> str:
         if not self.wrong:
-            return f"{self.products} products are right, each of {self.runs} runs"
+            return f"{self.products} products are right, in {self.runs} runs" if self.passed else "no product was run"
         first = self.wrong[0]
         lines = [f"{len(self.wrong)} of {self.products} products are wrong"]
         lines += [f"  {' x '.join(map(str, one.shape))}: {'; '.join(one.faults)}" for one in self.wrong[:5]]
