@@ -1,5 +1,5 @@
 // Stands in where there is no CUDA.
-#include "mmaudit/device/library.hpp"
+#include "mmaudit/device/exact_run.hpp"
 
 namespace mmaudit::device {
 
@@ -13,6 +13,11 @@ LibrarySession::LibrarySession(const DeviceInfo& /*device*/) { throw Environment
 LibrarySession::~LibrarySession() = default;
 LibraryAnswer LibrarySession::run(const GemmProblem& /*problem*/, const void* /*a*/, const void* /*b*/,
                                   const LibraryRun& /*how*/) {
+  throw EnvironmentError(why_no_library());
+}
+ExactAnswer run_exact(LibrarySession& /*session*/, const GemmProblem& /*problem*/,
+                      const exact::Product& /*product*/, const exact::Words& /*words*/, bool /*with_d*/,
+                      int /*timed*/) {
   throw EnvironmentError(why_no_library());
 }
 void LibrarySession::hold(const void* /*a*/, std::size_t /*a_bytes*/, const void* /*b*/,

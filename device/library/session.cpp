@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "library/cublas_abi.hpp"
+#include "library/data_types.hpp"
 #include "library/kernel_log.hpp"
 #include "mmaudit/device/library.hpp"
 #include "mmaudit/library_log.hpp"
@@ -15,23 +16,6 @@ namespace {
 
 void require_success(int status, const char* what) {
   if (status != 0) throw EnvironmentError(std::string(what) + ": cuBLAS status " + std::to_string(status));
-}
-
-struct DataType {
-  Format format;
-  cudaDataType_t number;
-};
-constexpr DataType kDataTypes[] = {
-    {Format::f16, CUDA_R_16F},      {Format::bf16, CUDA_R_16BF}, {Format::tf32, CUDA_R_32F},
-    {Format::f32, CUDA_R_32F},      {Format::f64, CUDA_R_64F},   {Format::e4m3, CUDA_R_8F_E4M3},
-    {Format::e5m2, CUDA_R_8F_E5M2}, {Format::s8, CUDA_R_8I},     {Format::s32, CUDA_R_32I}};
-cudaDataType_t data_type(Format format) {
-  std::vector<std::string> allowed;
-  for (const DataType& each : kDataTypes) {
-    if (each.format == format) return each.number;
-    allowed.emplace_back(name_of(each.format));
-  }
-  refuse("type: found {}, allowed: {}", name_of(format), allowed);
 }
 
 /// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
@@ -47,45 +31,6 @@ std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ?
 constexpr std::size_t kScaleGap = 4;
 
 bool is_scaled(const GemmProblem& x) { return x.scale_a != 1 || x.scale_b != 1; }
-
-/// What sums are made in, by cuBLASLt's and by cublasGemmEx' numbers, and the type of alpha and beta.
-struct Compute {
-  int of_lt, of_ex;
-  cudaDataType_t scale;
-};
-Compute compute_of(const GemmProblem& x) {
-  switch (x.type) {
-    case Format::s8:
-      return {cublas::kCompute32I, cublas::kCompute32I, CUDA_R_32I};
-    case Format::f64:
-      return {cublas::kCompute64F, cublas::kCompute64F, CUDA_R_64F};
-    case Format::tf32:
-      return {cublas::kCompute32FTf32, cublas::kCompute32F, CUDA_R_32F};
-    default:
-      return {cublas::kCompute32F, cublas::kCompute32F, CUDA_R_32F};
-  }
-}
-
-/// A factor in the type that the library reads.
-class Factor {
- public:
-  Factor(double value, cudaDataType_t type)
-      : type_(type),
-        wide_(value),
-        single_(static_cast<float>(value)),
-        integer_(static_cast<std::int32_t>(value)) {}
-  [[nodiscard]] const void* get() const {
-    if (type_ == CUDA_R_64F) return &wide_;
-    if (type_ == CUDA_R_32I) return &integer_;
-    return &single_;
-  }
-
- private:
-  cudaDataType_t type_;
-  double wide_;
-  float single_;
-  std::int32_t integer_;
-};
 
 using cublas::Owned;
 
@@ -329,10 +274,11 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   Request request(problem);
   const std::size_t bias_bytes =
       problem.bias ? problem.n * spec_of(bias_type_of(problem)).storage_bytes() : 0;
-  if ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr))
+  const bool given = how.prepare == nullptr;
+  if (given && ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr)))
     refuse("c, bias: found none, allowed: those that {} reads", name_of(problem));
   const Buffer bias(bias_bytes);
-  if (bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
+  if (given && bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
   float factors[kScaleGap + 1] = {problem.scale_b};
   factors[kScaleGap] = problem.scale_a;
   const Buffer scales(is_scaled(problem) ? sizeof factors : 0);
@@ -348,17 +294,24 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
                     a_bytes = extents.a * spec_of(problem.type).storage_bytes(),
                     b_bytes = extents.b * spec_of(b_type_of(problem)).storage_bytes(),
                     d_bytes = extents.d * element;
-  Buffer buffer_a, buffer_b;
-  const Buffer on_d(d_bytes);
-  cuda_check(cudaMemset(on_d.data(), 0xA5, d_bytes), "clearing D");  // an element that is not written shows
-  const char* const first_a = State::on_gpu(state_->held_a, a, a_bytes, buffer_a) +
-                              problem.offset_a * spec_of(problem.type).storage_bytes();
-  const char* const first_b = State::on_gpu(state_->held_b, b, b_bytes, buffer_b) +
-                              problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
-  char* const first_d = on_d.data<char>() + problem.offset_d * element;
+  const std::size_t guard = given ? 0 : kLibraryGuard;
+  Buffer buffer_a(given ? 0 : a_bytes + 2 * guard), buffer_b(given ? 0 : b_bytes + 2 * guard);
+  const Buffer on_d(d_bytes + 2 * guard);
+  poison(on_d.data(), d_bytes + 2 * guard);  // an element that is not written shows
+  const LibraryMemory memory{buffer_a.data(),     buffer_b.data(),     on_d.data(),        bias.data(),
+                             a_bytes + 2 * guard, b_bytes + 2 * guard, d_bytes + 2 * guard};
+  if (!given) how.prepare(memory);
+  const char* const first_a =
+      (given ? State::on_gpu(state_->held_a, a, a_bytes, buffer_a) : buffer_a.data<char>() + guard) +
+      problem.offset_a * spec_of(problem.type).storage_bytes();
+  const char* const first_b =
+      (given ? State::on_gpu(state_->held_b, b, b_bytes, buffer_b) : buffer_b.data<char>() + guard) +
+      problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
+  char* const first_d = on_d.data<char>() + guard + problem.offset_d * element;
   const std::uint64_t stride_d = strides_of(problem).d * element;
   const auto matrix_d = [&](std::uint64_t matrix) { return first_d + matrix * stride_d; };
-  for (std::uint64_t matrix = 0; matrix < problem.batch && problem.beta != 0; ++matrix)  // C and D are one
+  for (std::uint64_t matrix = 0; matrix < problem.batch && given && problem.beta != 0;
+       ++matrix)  // C and D are one
     cuda_check(cudaMemcpy2D(matrix_d(matrix), request.ld_d * element,
                             static_cast<const char*>(how.c) + matrix * problem.m * problem.n * element,
                             problem.n * element, problem.n * element, problem.m, cudaMemcpyHostToDevice),
@@ -379,10 +332,11 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   }
   answer.call.algorithm = lt ? attributes_of(chosen) : algorithm_of_log(logged);
   cuda_check(cudaDeviceSynchronize(), "the product");
+  if (!given) how.judge(memory);
   const std::uint64_t rows = how.rows == 0 ? problem.m : std::min(how.rows, problem.m);
   const std::uint64_t of_matrix = rows * problem.n * element;
-  answer.d.resize(problem.batch * of_matrix);
-  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
+  if (given) answer.d.resize(problem.batch * of_matrix);
+  for (std::uint64_t matrix = 0; matrix < problem.batch && given; ++matrix)
     cuda_check(cudaMemcpy2D(answer.d.data() + matrix * of_matrix, problem.n * element, matrix_d(matrix),
                             request.ld_d * element, problem.n * element, rows, cudaMemcpyDeviceToHost),
                "copying D");

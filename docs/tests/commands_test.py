@@ -38,6 +38,7 @@ NOT_RUN = {
 # Commands that need a GPU. They run with every GPU hidden and have to say so (exit code 3), which shows that their
 # options are still understood.
 NEED_GPU = [
+    "mmaudit gemm check --budget 60s --reproducer faults",
     "mmaudit screen --quick",
     "mmaudit screen --minutes 10 --json screen.json --prometheus screen.prom",
     "mmaudit verify campaign --dots 1e11 --seed 1 --journal campaign.jsonl --out campaign.json",

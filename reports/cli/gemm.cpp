@@ -334,6 +334,7 @@ void add_gemm(Command& app) {
   of_layer->outputs.add_picture_to(layer, "the ranges");
   layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
 
+  add_gemm_check(group);
   add_gemm_reveal(group);
 }
 

@@ -293,6 +293,46 @@ typedef struct mmaudit_gemm_closeness {
 MMAUDIT_API int mmaudit_check_gemm_close(const mmaudit_product* work, double false_alarm,
                                          mmaudit_gemm_closeness* result, char** explanation);
 
+/* Factors of A's rows or B's columns. */
+typedef struct mmaudit_exact_scale {
+  uint32_t given, per_lane; /* per_lane: one per row of A or column of B, else one for all of them */
+  uint64_t block;           /* elements of K per factor; 0: all of K */
+} mmaudit_exact_scale;
+
+/* D = relu(alpha * scale_a * scale_b * A B + beta * C + bias), whose every number is exact in any order. */
+typedef struct mmaudit_exact {
+  size_t size;
+  const char *type, *d_format; /* of A and B; of D */
+  uint64_t batch, m, n, k;     /* batch 0: 1 */
+  double alpha, beta;          /* powers of two; alpha 0: 1 */
+  uint32_t one_a, one_b;       /* the matrices of a batch share one A, one B */
+  uint32_t bias, relu;
+  mmaudit_exact_scale scale_a, scale_b;
+  uint64_t repeat, seed; /* each round so many times, 0: twice */
+} mmaudit_exact;
+
+/* What a product is asked to multiply: small integers and powers of two. A (batch, m, k) or (1, m, k), B
+ * (batch, k, n), C (batch, m, n), bias (n), scale_a (m or 1, blocks), scale_b (blocks, n or 1); null where
+ * the product has none. */
+typedef struct mmaudit_exact_operands {
+  size_t size;
+  const float *a, *b, *c, *bias, *scale_a, *scale_b;
+  uint32_t padding; /* what lies round A (1) and B (2) is NaN, else 0 */
+} mmaudit_exact_operands;
+
+/* Computes D, (batch, m, n). Returns: 0; 1: memory outside of D was written; negative: stop. */
+typedef int (*mmaudit_exact_run)(void* user, const mmaudit_exact_operands* operands, double* d);
+
+/* Whether a product does what it is asked, and what it does instead. `result`: JSON with "faults" in words,
+ * "runs", "failing", "elements", "wrong", "first", "wrong_k" ([first, last, times in the sum]), "tail"; free
+ * with mmaudit_free(). MMAUDIT_BAD_INPUT where `run` stops. */
+MMAUDIT_API int mmaudit_check_exact(const mmaudit_exact* work, mmaudit_exact_run run, void* user,
+                                    char** result);
+
+/* The rule over shapes that holds for the failing ones alone. `trials`: batch, m, n, k, slices (0: not
+ * known), failing (0, 1) of each. `rule`: empty where none is known; free with mmaudit_free(). */
+MMAUDIT_API int mmaudit_exact_condition(const uint64_t* trials, size_t count, char** rule);
+
 typedef struct mmaudit_dot {
   size_t size;
   const char* arch; /* null: "hopper" */

@@ -8,6 +8,7 @@
 from ._arrays import load
 from ._audit import audit
 from ._callable import probe, reveal
+from ._exact import ProductCheck, WrongProduct, check_gemm
 from ._functions import cos, ex2, function, lg2, rcp, rsqrt, sin, sqrt, tanh
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
@@ -20,8 +21,8 @@ from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "Result", "Tolerance", "Trace", "architectures",
-    "assert_gemm_close", "audit", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
-    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows", "reveal",
-    "rsqrt", "sin", "sqrt", "tanh", "tolerance", "within",
+    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result", "Tolerance", "Trace",
+    "WrongProduct", "architectures", "assert_gemm_close", "audit", "check_gemm", "close", "convert", "cos", "cvt",
+    "emulate", "ex2", "explain", "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model",
+    "probe", "rcp", "reduce_rows", "reveal", "rsqrt", "sin", "sqrt", "tanh", "tolerance", "within",
 ]

@@ -144,6 +144,30 @@ class Rows(_Sized):
     ]
 
 
+class ExactScale(Structure):
+    _fields_ = [("given", c_uint32), ("per_lane", c_uint32), ("block", c_uint64)]
+
+
+class Exact(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("type", c_char_p), ("d_format", c_char_p), ("batch", c_uint64), ("m", c_uint64),
+        ("n", c_uint64), ("k", c_uint64), ("alpha", c_double), ("beta", c_double), ("one_a", c_uint32),
+        ("one_b", c_uint32), ("bias", c_uint32), ("relu", c_uint32), ("scale_a", ExactScale), ("scale_b", ExactScale),
+        ("repeat", c_uint64), ("seed", c_uint64),
+    ]
+
+
+class ExactOperands(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("a", POINTER(c_float)), ("b", POINTER(c_float)), ("c", POINTER(c_float)),
+        ("bias", POINTER(c_float)), ("scale_a", POINTER(c_float)), ("scale_b", POINTER(c_float)), ("padding", c_uint32),
+    ]
+
+
+#: (user, operands, D) -> 0, 1: something outside of D was written, -1: stop.
+ExactRun = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(ExactOperands), POINTER(c_double))
+
+
 class CastCounts(_Sized):
     _fields_ = [
         ("size", c_size_t), ("exact", c_uint64), ("inexact", c_uint64), ("overflow", c_uint64), ("nan", c_uint64),
@@ -223,6 +247,8 @@ for _name, _arguments in {  # these return a status, which check() takes
     "gemm_tolerance": [POINTER(Product), Out, Out],
     "check_gemm": [POINTER(Product), POINTER(GemmCheck), POINTER(c_void_p)],
     "check_gemm_close": [POINTER(Product), c_double, POINTER(GemmCloseness), POINTER(c_void_p)],
+    "check_exact": [POINTER(Exact), ExactRun, c_void_p, POINTER(c_void_p)],
+    "exact_condition": [POINTER(c_uint64), c_size_t, POINTER(c_void_p)],
     "explain": [POINTER(Dot), POINTER(c_void_p)],
     "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
     "convert": [POINTER(Cast)],

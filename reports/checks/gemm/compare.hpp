@@ -75,6 +75,7 @@ std::vector<GemmOutcome> compare_all(const CompareRun& run);
 /// all layouts, both APIs.
 struct RandomForms {
   bool batches = false;    ///< each a batch of up to 64, with smaller matrices
+  bool deep = false;       ///< M and N to 512, K to 65,536; or M and N to 64, K to 400,000
   bool epilogues = false;  ///< alpha, beta, scales of FP8, bias and activation are drawn too
 };
 std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count,

@@ -43,12 +43,21 @@ void draw_sizes(Draws& draw, GemmProblem& x) {
   }
 }
 
-GemmProblem draw_problem(Draws& draw, Format type, bool fast) {
+void draw_deep(Draws& draw, GemmProblem& x) {
+  const bool few = draw.one_in(2);
+  const int most = few ? 64 : 512, deepest = few ? 400'000 : 65'536;
+  x.m = draw.between(1, most), x.n = draw.between(1, most), x.k = draw.between(16'000, deepest);
+}
+
+GemmProblem draw_problem(Draws& draw, Format type, bool fast, bool deep) {
   GemmProblem x;
   x.type = type;
   x.fast_accum = fast;
   const bool fp8 = type == Format::e4m3 || type == Format::e5m2, integer = type == Format::s8;
-  draw_sizes(draw, x);
+  if (deep)
+    draw_deep(draw, x);
+  else
+    draw_sizes(draw, x);
   const std::uint64_t whole = fp8 ? 16 : integer ? 4 : draw.one_in(2) ? 8 : 1;  // what alignment asks for
   const auto rounded = [&](std::uint64_t size) { return detail::quotient_up(size, whole) * whole; };
   x.k = rounded(x.k);
@@ -135,7 +144,7 @@ std::vector<GemmProblem> random_problems(std::uint64_t seed, std::uint64_t count
     if (kind == nullptr) refuse("--type: found {}, allowed: {}", name, names_of(kKinds));
     Draws draw{seed ^ (static_cast<std::uint64_t>(kind - kKinds) << 32)};
     for (std::uint64_t drawn = 0; drawn < count;) {
-      GemmProblem x = draw_problem(draw, kind->type, kind->fast);
+      GemmProblem x = draw_problem(draw, kind->type, kind->fast, forms.deep);
       if (forms.batches) draw_batch(draw, x);
       if (forms.epilogues) draw_epilogue(draw, x);
       const std::uint64_t most = kind->type == Format::f64 ? kMostWork / 8 : kMostWork;

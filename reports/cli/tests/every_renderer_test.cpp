@@ -84,6 +84,7 @@ const std::vector<Exception>& without_report() {
   static const std::vector<Exception> all = {
       {"baseline", "a group of commands"},
       {"gemm", "a group of commands"},
+      {"gemm-check", "needs a GPU; gemm_check_test draws a made-up one"},
       {"gemm-compare", "needs a GPU; gemm_compare_test draws a made-up one"},
       {"gemm-invariant", "needs a GPU; gemm_compare_test draws a made-up one"},
       {"tcgen05", "a group of commands"},

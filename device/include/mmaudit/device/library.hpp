@@ -2,6 +2,7 @@
 // Matrix products by cuBLASLt and cublasGemmEx, with what the library chose and the kernels it started. The
 // libraries and CUPTI are looked for when asked, not linked.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,11 +18,22 @@ struct LibraryAnswer {
   double seconds = 0;        ///< of one product on the GPU; 0: not timed
 };
 
+/// Bytes in front of and behind operands that are made on the GPU.
+inline constexpr std::size_t kLibraryGuard = 4096;
+/// Device memory of a product: the first byte, kLibraryGuard before the operand, and bytes with both guards.
+struct LibraryMemory {
+  void *a, *b, *d, *bias;  ///< D is C too
+  std::size_t a_bytes, b_bytes, d_bytes;
+};
+
 struct LibraryRun {
   const void* c = nullptr;     ///< (m, n) in D's format, row-major, without gaps; read where beta is not 0
   const void* bias = nullptr;  ///< (n) in bias_type_of(problem); read where the problem has one
   int repeats = 0;             ///< runs of which `seconds` is the mean; 0: not timed
   std::uint64_t rows = 0;      ///< the first rows of D come back; 0: all
+  /// Makes the operands on the GPU, where `a`, `b`, c and bias are not given; D holds 0xA5. No D comes back.
+  std::function<void(const LibraryMemory&)> prepare = nullptr;
+  std::function<void(const LibraryMemory&)> judge = nullptr;  ///< sees what the product made of it
 };
 
 /// Why there is no cuBLASLt here, in one line; empty where there is one.

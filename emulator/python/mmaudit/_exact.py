@@ -1,0 +1,252 @@
+"""Does a callable compute the product that it is asked for? Products whose every element is known in any order."""
+import ctypes
+import inspect
+import json
+import re
+import time
+from ctypes import byref
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays, _library
+from ._dtypes import NAMES
+from ._library import lib
+from ._refuse import listed, refused
+
+_OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}  #: D where nothing else is said
+_OPTIONAL = ("c", "bias", "scale_a", "scale_b", "alpha", "beta", "relu", "out")
+_GUARD = 64  #: elements round D, and of padding round A and B
+_UNTOUCHED = 77.0  #: what lies round D; every format has it or a neighbour that it becomes
+
+Shape = Tuple[int, ...]
+
+
+class WrongProduct(NamedTuple):
+    """A shape whose D is wrong: (m, n, k) or (batch, m, n, k); what is wrong, in words; what was seen."""
+
+    shape: Shape
+    faults: Tuple[str, ...]
+    detail: Dict[str, Any]
+
+
+@dataclass
+class ProductCheck:
+    """What check_gemm() found. True where every product is right."""
+
+    products: int = 0
+    runs: int = 0
+    wrong: List[WrongProduct] = field(default_factory=list)
+    condition: str = ""  #: the rule over shapes that holds for the wrong products alone; empty: none is known
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return self.products > 0 and not self.wrong
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        if not self.wrong:
+            return f"{self.products} products are right, in {self.runs} runs" if self.passed else "no product was run"
+        first = self.wrong[0]
+        lines = [f"{len(self.wrong)} of {self.products} products are wrong"]
+        lines += [f"  {' x '.join(map(str, one.shape))}: {'; '.join(one.faults)}" for one in self.wrong[:5]]
+        seen = first.detail["first"]
+        lines.append(f"  first wrong element ({seen['row']}, {seen['column']}): found {seen['found']}, right: {seen['expected']}")
+        return "\n".join(lines + ([f"  when {self.condition}"] if self.condition else []))
+
+
+def _seconds(budget: Union[None, str, float]) -> float:
+    if budget is None:
+        return float("inf")
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|m|h|)\s*", str(budget))
+    if not found:
+        raise refused("budget", repr(budget), "seconds, \"60s\", \"10m\", \"1h\"")
+    return float(found[1]) * {"s": 1, "": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def usual_shapes(seed: int, count: int, batches: bool = False) -> List[Shape]:
+    """Sizes drawn on a logarithmic scale, half of them multiples of 16; every fourth deep: K to 4096."""
+    rng = np.random.default_rng(seed)
+    shapes: List[Shape] = []
+    for index in range(count):
+        sizes = np.exp2(rng.uniform(0, [6, 6, 12 if index % 4 == 0 else 9])).astype(int)
+        if index % 2 == 0:
+            sizes = -(-sizes // 16) * 16
+        shapes.append(((int(rng.integers(2, 5)),) if batches else ()) + tuple(int(one) for one in sizes))
+    return shapes
+
+
+def _parameters(function: Callable[..., Any]) -> List[str]:
+    """Which of the optional operands the callable takes by name."""
+    try:
+        return [name for name in inspect.signature(function).parameters if name in _OPTIONAL]
+    except (TypeError, ValueError):  # built in
+        return []
+
+
+class _Maker:
+    """Arrays of numpy, or of torch on a device, from exact numbers."""
+
+    def __init__(self, device: Optional[str]) -> None:
+        self.device = device
+
+    def of(self, values: np.ndarray, name: str) -> Any:
+        if self.device is None:
+            dtype = _arrays.value_dtype(name, True)
+            if name not in ("f16", "f32", "tf32", "f64", "s8", "s32") and dtype.kind == "u":
+                raise refused("dtype", f"{name}, which numpy lacks", "device=\"cpu\" (torch), or ml_dtypes installed")
+            with np.errstate(invalid="ignore"):
+                return values.astype(dtype)
+        import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        return torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, str(NAMES[name].torch))).to(self.device)
+
+    def padded(self, values: np.ndarray, name: str, fill: float, transposed: bool, guard: int) -> Tuple[Any, Any]:
+        """The whole memory, and the matrix inside it; `guard` elements lie round it on every side."""
+        stored = values.swapaxes(-1, -2) if transposed else values
+        widths = [(0, 0)] * (stored.ndim - 2) + [(1 if guard else 0, 1 if guard else 0), (guard, guard)]
+        whole = self.of(np.pad(stored, widths, constant_values=fill), name)
+        inside = whole[..., 1:-1, guard:-guard] if guard else whole
+        return whole, inside.swapaxes(-1, -2) if transposed else inside
+
+    @staticmethod
+    def numbers(array: Any) -> np.ndarray:
+        if _arrays.is_tensor(array):
+            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+            array = array.detach().to(torch.float64).cpu().numpy()
+        return np.asarray(array, np.float64)
+
+
+def _factor(granularity: Union[str, int]) -> "_library.ExactScale":
+    """"tensor", "row", or how many elements of K share a factor of a row."""
+    if granularity == "tensor":
+        return _library.ExactScale(1, 0, 0)
+    if granularity == "row":
+        return _library.ExactScale(1, 1, 0)
+    if not isinstance(granularity, int) or granularity < 1:
+        raise refused("scales", repr(granularity), "\"tensor\", \"row\", elements of K per factor")
+    return _library.ExactScale(1, 1, granularity)
+
+
+def check_gemm(
+    function: Callable[..., Any], *, dtype: str = "bf16", d: Optional[str] = None,
+    shapes: Optional[Iterable[Sequence[int]]] = None, count: int = 40, batches: bool = False, repeat: int = 2,
+    budget: Union[None, str, float] = None, seed: int = 1, device: Optional[str] = None, layout: str = "nn",
+    padded: bool = True, takes: Optional[Sequence[str]] = None, scales: Union[str, int] = "tensor",
+) -> ProductCheck:
+    """Whether a callable computes D = relu(alpha * scale_a * scale_b * A B + beta * C + bias), and what it does instead.
+
+    No element of these products rounds, in any order and any format of partial sums, so one wrong number is a fault.
+
+    Args:
+        function: takes a (m, k), b (k, n), or of a batch (batch, m, k), (batch, k, n), and by name those of c, bias,
+            scale_a, scale_b, alpha, beta, relu, out that its signature has; returns D (m, n), or fills `out`.
+        dtype, d: formats of A and B, and of D, C and bias.
+        shapes: (m, n, k) or (batch, m, n, k) of each product; None: `count` usual ones, of `batches` or not.
+        repeat: runs of each product; a fault that shows in one of r runs is missed with (1 - 1/r)^repeat.
+        budget: seconds, "60s", "10m": no product is begun later.
+        device: None: arrays of numpy; "cpu", "cuda", ...: tensors of torch there.
+        layout: "nn", "nt", "tn", "tt": A, B as they are, or transposed views.
+        padded: A, B and `out` are views of larger memory: NaN lies round A and B, and what lies round `out` must stay.
+        takes: names that `function` takes, where its signature does not say them.
+        scales: "tensor": one factor each; "row": scale_a (m, 1), scale_b (1, n); a number of elements of K per factor:
+            (m, blocks), (blocks, n). Powers of two in binary32.
+    Returns: what was found; False where a product is wrong or none was run.
+    Raises: what `function` raises; ValueError, in one line "field: found X, allowed: Y".
+    """
+    if layout not in ("nn", "nt", "tn", "tt"):
+        raise refused("layout", repr(layout), "nn, nt, tn, tt")
+    if unknown := [name for name in takes or () if name not in _OPTIONAL]:
+        raise refused("takes", listed(unknown), listed(_OPTIONAL))
+    names = list(takes) if takes is not None else _parameters(function)
+    output = d or _OUTPUTS.get(dtype, dtype)
+    given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in one) for one in shapes]
+    start, limit, result = time.monotonic(), _seconds(budget), ProductCheck()
+    trials: List[int] = []
+    for index, shape in enumerate(given):
+        if time.monotonic() - start > limit:
+            break
+        if len(shape) not in (3, 4):
+            raise refused("shapes", list(shape), "(m, n, k) or (batch, m, n, k)")
+        one = _check_one(function, shape, names, dtype, output, repeat, seed + index, _Maker(device), layout, padded, scales)
+        result.products += 1
+        result.runs += one["runs"]
+        if one["faults"]:
+            result.wrong.append(WrongProduct(shape, tuple(one["faults"]), one))
+        trials += [*((1,) if len(shape) == 3 else ()), *shape, 0, int(bool(one["faults"]))]
+    result.condition = _library.text_from(lib.mmaudit_exact_condition, (ctypes.c_uint64 * len(trials))(*trials), len(trials) // 6)
+    result.seconds = time.monotonic() - start
+    return result
+
+
+def _check_one(
+    function: Callable[..., Any], shape: Shape, names: List[str], dtype: str, output: str, repeat: int, seed: int,
+    make: _Maker, layout: str, padded: bool, scales: Union[str, int],
+) -> Dict[str, Any]:
+    m, n, k = shape[-3:]
+    lead = shape[:-3]
+    scaled = [name for name in ("scale_a", "scale_b") if name in names]
+    relu = "relu" in names
+    work = _library.Exact()
+    work.type, work.d_format = dtype.encode(), output.encode()
+    work.batch, work.m, work.n, work.k = (lead or (1,))[0], m, n, k
+    work.alpha = (1 if "alpha" not in names else 0.125 if len(scaled) == 2 else 2) * (1 if relu or "alpha" not in names else -1)
+    work.beta = 0 if "c" not in names else 2 if "beta" in names else 1
+    work.bias, work.relu, work.repeat, work.seed = "bias" in names, relu, repeat, seed
+    for name in scaled:
+        setattr(work, name, _factor(scales))
+    blocks = -(-k // scales) if isinstance(scales, int) else 1
+    per_row = scales != "tensor"
+    raised: List[BaseException] = []
+    guard = _GUARD if padded else 0
+
+    def run(_user: Any, operands: Any, d: Any) -> int:
+        at = operands.contents
+        pad = (float("nan") if dtype != "s8" else 99.0)
+
+        def taken(pointer: Any, *extents: int) -> np.ndarray:
+            return np.array(np.ctypeslib.as_array(pointer, extents))
+
+        try:
+            a = make.padded(taken(at.a, *lead, m, k), dtype, pad if at.padding & 1 else 0.0, layout[0] == "t", guard)[1]
+            b = make.padded(taken(at.b, *lead, k, n), dtype, pad if at.padding & 2 else 0.0, layout[1] == "t", guard)[1]
+            more: Dict[str, Any] = {name: value for name, value in (("alpha", work.alpha), ("beta", work.beta), ("relu", True))
+                                    if name in names}
+            if "c" in names:
+                more["c"] = make.of(taken(at.c, *lead, m, n), output)
+            if "bias" in names:
+                more["bias"] = make.of(taken(at.bias, n), output)
+            if "scale_a" in names:
+                more["scale_a"] = make.of(taken(at.scale_a, m if per_row else 1, blocks), "f32")
+            if "scale_b" in names:
+                more["scale_b"] = make.of(taken(at.scale_b, blocks, n if per_row else 1), "f32")
+            whole = None
+            if "out" in names:
+                whole, more["out"] = make.padded(np.full((*lead, m, n), _UNTOUCHED, np.float32), output, _UNTOUCHED, False, guard)
+            found = function(a, b, **more)
+            found = make.numbers(more["out"] if "out" in names else found)
+            if found.shape != (*lead, m, n):
+                raise refused("D shape", list(found.shape), [*lead, m, n])
+            np.ctypeslib.as_array(d, found.shape)[...] = found
+            if whole is None or not guard:
+                return 0
+            around, untouched = make.numbers(whole).copy(), make.numbers(make.of(np.full(1, _UNTOUCHED, np.float32), output))[0]
+            around[..., 1:-1, guard:-guard] = untouched
+            return int(not (around == untouched).all())
+        except BaseException as error:  # pylint: disable=broad-except  # it must not go through C
+            raised.append(error)
+            return -1
+
+    try:
+        text = _library.text_from(lib.mmaudit_check_exact, byref(work), _library.ExactRun(run), None)
+    except ValueError:
+        if raised:
+            raise raised[0] from None
+        raise
+    found: Dict[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,197 @@
+"""check_gemm(): faulty callables are found and named, right ones raise no alarm."""
+import unittest
+
+import numpy as np
+
+import mmaudit
+from mmaudit import _arrays
+
+SHAPES = [(48, 40, 136), (64, 32, 512), (17, 23, 100)]
+
+
+def product(a, b):
+    return np.asarray(a, np.float64) @ np.asarray(b, np.float64)
+
+
+def f32(x):
+    return np.asarray(x, np.float32)
+
+
+def drops_the_last_k(a, b):
+    return f32(product(a[:, :-8], b[:-8]))
+
+
+def doubles_a_k(a, b):
+    return f32(product(a, b) + product(a[:, 5:6], b[5:6]))
+
+
+def ignores_a_scale(a, b, scale_a, scale_b):
+    return f32(product(a, b) * scale_b)
+
+
+def block_products(a, b, scale_a, scale_b, of):
+    d = 0
+    for block in range(scale_a.shape[1]):
+        part = slice(block * 32, block * 32 + 32)
+        d = d + product(a[:, part], b[part]) * scale_a[:, of(block), None] * scale_b[block]
+    return f32(d)
+
+
+def takes_the_neighbours_scale(a, b, scale_a, scale_b):
+    return block_products(a, b, scale_a, scale_b, lambda block: min(block + 1, scale_a.shape[1] - 1))
+
+
+def takes_another_columns_bias(a, b, bias):
+    return f32(product(a, b) + np.append(bias[1:], bias[-1]))
+
+
+def ignores_beta(a, b, c, alpha, beta):
+    return f32(alpha * product(a, b) + c)
+
+
+def adds_before_it_scales(a, b, bias, scale_a, scale_b):
+    return f32((product(a, b) + bias) * scale_a * scale_b)
+
+
+def writes_outside(a, b, out):
+    out[...] = product(a, b)
+    out.base[-1, 3] = 5
+
+
+def reads_padding(a, b):
+    rows, columns = a.shape
+    whole = a.base[1:-1, 64:65 + columns]
+    return f32(product(a, b) + 0 * np.nan_to_num(whole[:, -1:], nan=0) + 0 * whole[:, -1:])
+
+
+def squares_alpha(a, b, alpha):
+    return f32(alpha * alpha * product(a, b))
+
+
+def steps_off_by_one(a, b):
+    batch, m, k = a.shape
+    flat = np.append(a.reshape(-1), np.zeros(batch, a.dtype))
+    return np.stack([f32(product(flat[i * (m * k - 1):][:m * k].reshape(m, k), b[i])) for i in range(batch)])
+
+
+class Race:
+    """Wrong in one of 20 runs: a slice is added twice."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, a, b):
+        self.calls += 1
+        d = product(a, b)
+        return f32(d + product(a[:, :16], b[:16]) if self.calls % 20 == 13 else d)
+
+
+class Faulty(unittest.TestCase):
+    def named(self, function, text, shapes=None, dtype="f32", **more):
+        found = mmaudit.check_gemm(function, dtype=dtype, shapes=shapes or SHAPES, **more)
+        self.assertFalse(found)
+        self.assertEqual(len(found.wrong), found.products)
+        for one in found.wrong:
+            self.assertIn(text, "; ".join(one.faults), str(found))
+        return found
+
+    def test_k(self):
+        self.named(drops_the_last_k, "the last 8 elements of K are in no sum")
+        self.named(doubles_a_k, "element 5 of K is in the sums twice")
+
+    def test_scales(self):
+        self.named(ignores_a_scale, "scale_a is ignored")
+        self.named(ignores_a_scale, "scale_a is ignored", scales="row")
+        self.named(takes_the_neighbours_scale, "scale_a is the next block's of K", scales=32)
+
+    def test_epilogues(self):
+        self.named(takes_another_columns_bias, "the bias is the next column's")
+        self.named(ignores_beta, "beta is ignored, C is added as it is")
+        self.named(adds_before_it_scales, "the epilogue comes before the scale")
+        self.named(squares_alpha, "alpha squared")
+
+    def test_memory(self):
+        self.named(writes_outside, "memory outside of D is written")
+        self.named(reads_padding, "the padding of A is read")
+        self.named(steps_off_by_one, "the batch stride of A is off by one: one element too short", padded=False,
+                   shapes=[(3, 24, 16, 40), (4, 17, 9, 33)])
+
+    def test_a_race(self):
+        found = self.named(Race(), "a race", shapes=[(32, 32, 64)], repeat=200)
+        self.assertEqual(found.wrong[0].detail["failing"], 10)
+
+    def test_rows_and_columns(self):
+        def repeats_a_row(a, b):
+            a = np.array(a, np.float64)
+            a[1, 16] = a[1, 15]
+            return f32(product(a, b))
+
+        self.named(repeats_a_row, "row 16 of matrix 1 of D is made of row 15 of matrix 1 of A", shapes=[(3, 24, 20, 64)])
+        self.named(lambda a, b: f32(product(a, np.roll(b, 1, -1))), "columns in all", shapes=[(24, 20, 64)])
+
+    def test_the_condition(self):
+        def drops_when_odd(a, b):
+            rest = a.shape[1] % 16
+            return f32(product(a[:, :a.shape[1] - rest], b[:b.shape[0] - rest]))
+
+        found = mmaudit.check_gemm(drops_when_odd, dtype="f32", shapes=[(16, 24, 8 * i) for i in range(3, 20)])
+        self.assertEqual(found.condition, "K mod 16 is not 0")
+        self.assertEqual(len(found.wrong), 9)
+
+
+def in_slices(a, b):
+    cut = [slice(i, i + 48) for i in range(0, a.shape[-1], 48)]
+    return sum(f32(f32(a[..., part]) @ f32(b[..., part, :])) for part in reversed(cut))
+
+
+def narrow(a, b):
+    """Partial sums that are kept in binary16."""
+    return sum(np.float16(product(a[..., i::7], b[..., i::7, :])) for i in range(7))
+
+
+def with_everything(a, b, c, bias, scale_a, scale_b, alpha, beta, relu, out):
+    d = alpha * product(a, b) * scale_a * scale_b + beta * np.asarray(c, np.float64) + np.asarray(bias, np.float64)
+    out[...] = np.maximum(d, 0)
+
+
+class Right(unittest.TestCase):
+    def test_no_alarm(self):
+        products = 0
+        for function, more in (
+            (lambda a, b: product(a, b), {"dtype": "f64"}), (in_slices, {"dtype": "f32"}), (narrow, {"dtype": "f16"}),
+            (with_everything, {"dtype": "f16"}), (with_everything, {"dtype": "f16", "scales": "row"}),
+            (lambda a, b: product(a, b).astype(np.int32), {"dtype": "s8"}),
+        ):
+            for batches, layout in ((False, "nn"), (True, "tn")):
+                with self.subTest(batches=batches, **more):
+                    if batches and function is with_everything:
+                        continue
+                    found = mmaudit.check_gemm(function, count=60, batches=batches, layout=layout, repeat=1, **more)
+                    self.assertTrue(found, str(found))
+                    products += found.products
+        self.assertGreaterEqual(products, 600)
+
+    def test_bf16(self):
+        if _arrays._ml is None:
+            self.skipTest("ml_dtypes is not installed")
+        found = mmaudit.check_gemm(lambda a, b: product(a, b).astype(a.dtype), dtype="bf16", count=100, repeat=1)
+        self.assertTrue(found, str(found))
+
+    def test_a_small_product_with_a_deep_k(self):
+        self.assertTrue(mmaudit.check_gemm(in_slices, dtype="f16", shapes=[(1, 1, 400000), (8, 8, 30011)], repeat=1))
+        found = mmaudit.check_gemm(drops_the_last_k, dtype="f16", shapes=[(8, 8, 30011)])
+        self.assertIn("the last 8 elements of K are in no sum", found.wrong[0].faults[0])
+
+    def test_refusals(self):
+        for more, line in (({"layout": "xy"}, "layout: found"), ({"takes": ["d"]}, "takes: found d"),
+                           ({"shapes": [(1, 2)]}, "shapes: found [1, 2]"), ({"budget": "soon"}, "budget: found"),
+                           ({"scales": "all"}, "scales: found"), ({"shapes": [(1, 0, 2)]}, "n: found 0")):
+            with self.subTest(line), self.assertRaisesRegex(ValueError, "^" + line.replace("[", r"\[")):
+                mmaudit.check_gemm(lambda a, b, scale_a: product(a, b), dtype="f32", **more)
+        with self.assertRaises(ZeroDivisionError):
+            mmaudit.check_gemm(lambda a, b: 1 / 0, dtype="f32", shapes=[(4, 4, 4)])
+        self.assertFalse(mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[]))
+
+
+if __name__ == "__main__":
+    unittest.main()

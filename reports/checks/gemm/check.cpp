@@ -1,0 +1,170 @@
+#include "gemm/check.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+constexpr int kTimed = 20;
+
+/// A fault without its numbers, so that like ones are one kind.
+std::string kind_of(const GemmFault& fault) {
+  std::string out(name_of(fault.problem.type));
+  for (const std::string& text : fault.finding.faults)
+    for (const char c : text.substr(0, text.find(" (")))
+      if (c < '0' || c > '9') out += c;
+  return out;
+}
+
+std::uint64_t slices_of(const LibraryCall& call) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(attribute_of(call, "split_k").value_or(0), 0));
+}
+
+/// Shapes near the problem: each size smaller and larger by few steps that keep its alignment, and by much.
+std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
+  std::vector<GemmProblem> out = {x};
+  for (std::uint64_t GemmProblem::*const size : {&GemmProblem::k, &GemmProblem::m, &GemmProblem::n}) {
+    std::uint64_t unit = 16;
+    while (x.*size % unit != 0) unit /= 2;
+    const int steps = size == &GemmProblem::k ? 24 : 4;
+    const auto add = [&](std::uint64_t changed) {
+      GemmProblem near = x;
+      near.*size = changed / unit * unit;
+      near.lda = near.ldb = near.ldd = 0;
+      near.stride_a = x.stride_a == 0 ? 0 : kTightStride;
+      near.stride_b = x.stride_b == 0 ? 0 : kTightStride;
+      near.stride_d = kTightStride;
+      if (near.*size != 0 && why_no_problem(near).empty()) out.push_back(near);
+    };
+    for (int i = -steps; i <= steps; ++i)
+      if (const auto changed = static_cast<std::int64_t>(x.*size) + i * static_cast<std::int64_t>(unit);
+          i != 0 && changed > 0)
+        add(static_cast<std::uint64_t>(changed));
+    for (const std::uint64_t part : {1, 2, 3, 5, 6}) add(x.*size * part / 4);
+  }
+  return out;
+}
+
+/// The beginning of the first kernel's name, which parts families of kernels: "nvjet_", "_ZN7cu".
+std::string family_of(const LibraryCall& call) {
+  return call.kernels.empty() ? "" : call.kernels.front().name.substr(0, 6);
+}
+
+void explore(const GemmCheckRun& how, GemmFault& fault) {
+  std::vector<exact::Trial> trials;
+  for (const GemmProblem& x : neighbours_of(fault.problem)) {
+    if (how.stopped()) break;
+    const exact::Product product = exact_product_of(x);
+    exact::Trial trial{x.batch, x.m, x.n, x.k};
+    bool same = true;
+    try {
+      for (const exact::Words& words : exact::rounds_of(product, how.seed)) {
+        const device::ExactAnswer answer = how.run(x, product, words, false, 0);
+        trial.slices = slices_of(answer.call);
+        same = family_of(answer.call) == family_of(fault.call);
+        if (!same) break;
+        trial.failing = trial.failing || answer.verdict.wrong != 0 || answer.verdict.outside;
+      }
+    } catch (const EnvironmentError&) {
+      continue;  // another alignment may have fewer algorithms
+    }
+    if (!same) continue;  // another kernel says nothing of this one
+    trials.push_back(trial);
+    fault.failing += trial.failing ? 1 : 0;
+  }
+  fault.trials = trials.size();
+  fault.condition = exact::condition_of(trials);
+}
+
+double seconds_of(const GemmCheckRun& how, GemmProblem x, std::uint64_t algorithm) {
+  x.algorithm = algorithm;
+  const exact::Product product = exact_product_of(x);
+  return how.run(x, product, exact::rounds_of(product, how.seed).back(), false, kTimed).seconds;
+}
+
+}  // namespace
+
+GemmProblem made_exact(GemmProblem x) {
+  const bool scaled = x.scale_a != 1 || x.scale_b != 1;
+  if (scaled) x.scale_a = 2, x.scale_b = 4;  // unlike, so that an exchange shows
+  if (x.activation == GemmActivation::gelu) x.activation = GemmActivation::relu;
+  const double size = scaled ? 0.125 : x.alpha != 1 ? 2 : 1;
+  x.alpha = (scaled || x.alpha != 1) && x.activation == GemmActivation::none ? -size : size;
+  if (x.beta != 0) x.beta = 2;
+  return x;
+}
+
+exact::Product exact_product_of(const GemmProblem& x) {
+  exact::Product out{.batch = x.batch, .m = x.m, .n = x.n, .k = x.k};
+  out.one_a = matrices_of_a(x) == 1, out.one_b = matrices_of_b(x) == 1;
+  out.alpha = x.alpha, out.beta = x.beta;
+  out.scale_a = {.given = x.scale_a != 1, .whole = x.scale_a};
+  out.scale_b = {.given = x.scale_b != 1, .whole = x.scale_b};
+  out.bias = x.bias, out.relu = x.activation == GemmActivation::relu;
+  out.limit = exact::limit_of(spec_of(x.type), spec_of(output_of(x)));
+  return out;
+}
+
+GemmCheck check_gemms(const GemmCheckRun& how) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  GemmCheck out{.repeat = how.repeat, .seed = how.seed};
+  std::set<std::string> explored;
+  for (std::uint64_t seed = how.seed; !how.stopped(); ++seed) {
+    const std::optional<GemmProblem> asked = how.next();
+    if (!asked) break;
+    GemmProblem x = made_exact(*asked);
+    const exact::Product product = exact_product_of(x);
+    GemmTypeCount& count = out.types[std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "")];
+    const std::uint64_t first = x.algorithm,
+                        most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
+    std::vector<GemmFault> wrong;
+    std::optional<std::uint64_t> right;
+    for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {
+      LibraryCall call;
+      const auto once = [&](const exact::Words& words, bool with_d) {
+        device::ExactAnswer answer = how.run(x, product, words, with_d, 0);
+        call = std::move(answer.call);
+        return answer;
+      };
+      try {
+        exact::Finding found = exact::check(
+            product, [&](const exact::Words& words) { return once(words, true).run; },
+            [&](const exact::Words& words) { return once(words, false).verdict; }, how.repeat, seed);
+        ++count.calls;
+        count.runs += found.runs;
+        count.elements += found.elements;
+        if (!found.faults.empty())
+          wrong.push_back({.problem = x, .call = call, .finding = std::move(found)});
+        else if (!right)
+          right = x.algorithm;
+      } catch (const EnvironmentError& error) {  // the list is over
+        if (x.algorithm == first) ++count.refused, out.why_refused = error.what();
+        break;
+      }
+    }
+    count.products += x.algorithm == first ? 0 : 1;
+    count.wrong_products += wrong.empty() ? 0 : 1;
+    count.wrong_calls += wrong.size();
+    for (GemmFault& fault : wrong) {
+      fault.right = right;
+      if (right && x.api == GemmApi::cublaslt) {
+        fault.first_seconds = seconds_of(how, fault.problem, first);
+        fault.right_seconds = seconds_of(how, fault.problem, *right);
+      }
+      const std::uint64_t slices = slices_of(fault.call);
+      if (slices > 1 && fault.finding.tail != 0 && fault.finding.tail == x.k % slices)
+        fault.finding.faults.front() += "; that is K mod slices, of " + std::to_string(slices) + " slices";
+      if (explored.insert(kind_of(fault)).second) explore(how, fault);
+      out.faults.push_back(std::move(fault));
+    }
+  }
+  out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return out;
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,62 @@
+#pragma once
+// Does a library compute what it is asked for? Products whose every element is known, by every algorithm.
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/device/exact_run.hpp"
+#include "mmaudit/report/report.hpp"
+
+namespace mmaudit::checks {
+
+/// Runs a product with these words; `timed`: and so often again for its time. Errors: EnvironmentError where
+/// the library has no such algorithm.
+using ExactRunner = std::function<device::ExactAnswer(const GemmProblem&, const exact::Product&,
+                                                      const exact::Words&, bool with_d, int timed)>;
+
+struct GemmFault {
+  GemmProblem problem;
+  LibraryCall call;
+  exact::Finding finding;
+  std::optional<std::uint64_t> right = {};      ///< the first algorithm of the list that is right
+  double first_seconds = 0, right_seconds = 0;  ///< of the list's first algorithm; of the right one
+  std::string condition = {};             ///< over shapes round this one, with the same place in the list
+  std::uint64_t trials = 0, failing = 0;  ///< of those shapes; 0: not searched, its kind has been
+};
+
+struct GemmTypeCount {
+  std::uint64_t products = 0, calls = 0, runs = 0, wrong_products = 0, wrong_calls = 0, refused = 0,
+                elements = 0;
+};
+
+struct GemmCheck {
+  std::vector<GemmFault> faults = {};
+  std::map<std::string, GemmTypeCount> types = {};
+  std::uint64_t repeat = 2, seed = 1;
+  std::string library = {}, gpu = {}, why_refused = {};
+  double seconds = 0;
+};
+
+struct GemmCheckRun {
+  ExactRunner run;
+  std::function<std::optional<GemmProblem>()> next;  ///< nothing: no more
+  std::function<bool()> stopped;                     ///< asked before each product
+  std::uint64_t repeat = 2, seed = 1, algorithms = 8;
+};
+
+/// The product with factors that are powers of two, so that D is exact: alpha -2 where it is not 1 (-1/8
+/// beside scales of 2 and 4), beta 2 where it is not 0, relu for gelu.
+GemmProblem made_exact(GemmProblem problem);
+exact::Product exact_product_of(const GemmProblem& problem);
+/// What: every product by each algorithm of the heuristic's list. After the first fault of a kind shapes
+/// round it are run, for the condition.
+GemmCheck check_gemms(const GemmCheckRun& run);
+/// Passed where every product is right, and there is one. The check has to outlive it.
+report::Report report_of(const GemmCheck& check);
+/// A fault as a program of its own: ".py" of torch where torch can ask for it, ".cu" of cublasLt; by suffix.
+/// Only of faults in K, alpha and beta; empty without one.
+std::map<std::string, std::string> reproducers_of(const GemmFault& fault, const std::string& library);
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,124 @@
+// gemm check on a library that is made up: some algorithms leave out the end of K.
+#include "gemm/check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gemm/compare.hpp"
+#include "mmaudit/error.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+constexpr std::uint64_t kSlices = 9, kAlgorithms = 3;
+
+/// As cuBLAS 13.1 cuts K: ceil(floor(K / slices) / 64) tiles of 64 each.
+std::uint64_t last_k(const GemmProblem& x) {
+  if (x.algorithm != 0) return x.k;
+  return std::min(x.k, kSlices * ((x.k / kSlices + 63) / 64 * 64));
+}
+
+/// A plain loop over all k, so that it shares nothing with the closed form that it is judged by.
+device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& product,
+                              const exact::Words& words) {
+  if (x.algorithm >= kAlgorithms) throw EnvironmentError("cuBLASLt has 3 algorithms");
+  device::ExactAnswer out;
+  out.call.algorithm = {{"split_k", x.algorithm == 0 ? kSlices : 1}};
+  out.call.kernels = {{"nvjet_made_up"}};
+  out.seconds = 1e-6 * static_cast<double>(1 + x.algorithm);
+  out.run.d.resize(product.elements());
+  for (std::uint64_t e = 0; e < out.run.d.size(); ++e) {
+    const exact::Place at = exact::place_of(product, e);
+    double sum = 0;
+    for (std::uint64_t k = 0; k < last_k(x); ++k)
+      sum += word_of_a(words, at.lane_a, k) * word_of_b(words, k, at.lane_b);
+    double d = product.alpha * product.scale_a.whole * product.scale_b.whole * sum;
+    if (product.beta != 0) d += product.beta * word_of_c(words, e);
+    if (product.bias) d += word_of_bias(words, at.column);
+    out.run.d[e] = product.relu ? std::max(d, 0.0) : d;
+    out.verdict.wrong += out.run.d[e] == exact::element_of(product, words, e) ? 0 : 1;
+  }
+  return out;
+}
+
+GemmCheck checked(std::vector<GemmProblem> problems) {
+  GemmCheckRun run;
+  std::size_t next = 0;
+  run.next = [&]() -> std::optional<GemmProblem> {
+    return next == problems.size() ? std::nullopt : std::optional(problems[next++]);
+  };
+  run.stopped = [] { return false; };
+  run.run = [](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool, int) {
+    return answer_of(x, product, words);
+  };
+  GemmCheck out = check_gemms(run);
+  out.library = "130100";
+  return out;
+}
+
+GemmProblem problem(std::uint64_t k) {
+  GemmProblem x;
+  x.m = 24, x.n = 16, x.k = k;
+  return x;
+}
+
+TEST(GemmCheck, the_end_of_k_is_found_with_its_condition_and_a_right_algorithm) {
+  const GemmCheck found = checked({problem(200), problem(584)});  // 9 * 64 = 576
+  ASSERT_EQ(found.faults.size(), 1U);
+  const GemmFault& fault = found.faults[0];
+  EXPECT_EQ(fault.problem.k, 584U);
+  EXPECT_EQ(fault.finding.faults,
+            (std::vector<std::string>{
+                "the last 8 elements of K are in no sum; that is K mod slices, of 9 slices"}));
+  EXPECT_EQ(fault.finding.tail, 8U);
+  EXPECT_EQ(fault.right, 1U);
+  EXPECT_GT(fault.failing, 0U);
+  EXPECT_LT(fault.failing, fault.trials);
+  EXPECT_EQ(found.types.at("f16").calls, 6U);
+  EXPECT_EQ(found.types.at("f16").wrong_calls, 1U);
+  EXPECT_NE(fault.condition, "");
+  // What the condition says, on the shapes it was made from, is what the made-up library does.
+  EXPECT_EQ(fault.condition, "slices * ceil(floor(K / slices) / 64) * 64 is less than K") << fault.condition;
+}
+
+TEST(GemmCheck, a_report_says_it) {
+  const GemmCheck found = checked({problem(584)});
+  const report::Report report = report_of(found);
+  EXPECT_EQ(report::exit_code(report), 1);
+  for (const report::Renderer& each : report::renderers())
+    if (each.name != "svg") {
+      EXPECT_NE(each.draw(report, false).find("584"), std::string::npos) << each.name;
+    }
+  const auto json = nlohmann::json::parse(report.json());
+  EXPECT_EQ(json.at("schema"), "mmaudit.gemm.check/1");
+  EXPECT_EQ(json.at("faults").at(0).at("right_algorithm"), 1);
+  const auto programs = reproducers_of(found.faults[0], "130100");
+  EXPECT_NE(programs.at(".py").find("a[:, 520:584] = 1"), std::string::npos);
+  EXPECT_NE(programs.at(".cu").find("m = 24, n = 16, k = 584"), std::string::npos);
+  const GemmCheck right = checked({problem(576)});
+  EXPECT_EQ(report::exit_code(report_of(right)), 0);
+  EXPECT_EQ(report::exit_code(report_of(checked({}))), 1);  // nothing was checked
+}
+
+TEST(GemmCheck, random_problems_with_epilogues_are_exact) {
+  RandomForms forms;
+  forms.epilogues = true;
+  std::vector<GemmProblem> problems;
+  for (GemmProblem x : random_problems(7, 12, {"f16", "bf16", "e4m3", "s8", "f32"}, forms)) {
+    x.m = std::min<std::uint64_t>(x.m, 11), x.n = std::min<std::uint64_t>(x.n, 16);
+    x.k = std::min<std::uint64_t>(x.k, 576);  // 9 * 64, so that nothing is left out
+    if (x.k == 576) problems.push_back(x);
+    const exact::Product product = exact_product_of(made_exact(x));
+    for (const exact::Words& words : exact::rounds_of(product, 1))
+      for (std::uint64_t e = 0; e < product.elements(); e += 7) {
+        const double d = exact::element_of(product, words, e), unit = product.scale_a.given ? 0.125 : 1;
+        EXPECT_LE(std::abs(d) / std::min(1.0, unit), product.limit / std::min(1.0, unit)) << name_of(x);
+      }
+  }
+  ASSERT_GT(problems.size(), 10U);
+  EXPECT_TRUE(checked(problems).faults.empty());
+}
+
+}  // namespace
+}  // namespace mmaudit::checks

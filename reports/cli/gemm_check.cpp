@@ -1,0 +1,139 @@
+// mmaudit gemm check: is the library's product a product?
+#include <fmt/format.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+
+#include "common.hpp"
+#include "gemm/check.hpp"
+#include "gemm/compare.hpp"
+#include "interruptible.hpp"
+#include "mmaudit/corpus/atomic_file.hpp"
+#include "mmaudit/whole_number.hpp"
+#include "outputs.hpp"
+#include "problem_file.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct CheckOptions {
+  std::string file, budget = "60s", reproducer;
+  std::vector<std::string> types = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
+  std::uint64_t repeat = 2, seed = 1, algorithms = 8;
+  Outputs outputs;
+};
+
+double seconds_of(const std::string& text) {
+  const std::string_view units = "smh";
+  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  const auto number =
+      whole_number<std::uint64_t>(text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
+  if (!number || *number == 0) refuse("--budget: found {}, allowed: a time, 60s, 10m, 2h", text);
+  constexpr double kUnits[] = {1, 60, 3600};
+  return static_cast<double>(*number) * (unit == std::string_view::npos ? 1 : kUnits[unit]);
+}
+
+/// Random problems without end, a type after another: plain, deep, with epilogues, in batches.
+class Endless {
+ public:
+  explicit Endless(const CheckOptions& options) : options_(options) {}
+  std::optional<GemmProblem> next() {
+    if (waiting_.empty()) {
+      const std::uint64_t round = round_++;
+      checks::RandomForms forms;
+      forms.deep = round % 2 == 1;
+      forms.epilogues = round % 4 >= 2;
+      forms.batches = round % 8 == 4;
+      for (GemmProblem& each : checks::random_problems(options_.seed + round, 1, options_.types, forms))
+        waiting_.push_back(std::move(each));
+    }
+    GemmProblem out = std::move(waiting_.front());
+    waiting_.pop_front();
+    return out;
+  }
+
+ private:
+  const CheckOptions& options_;
+  std::uint64_t round_ = 0;
+  std::deque<GemmProblem> waiting_;
+};
+
+int check(const CheckOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {{"--problems", options.file}});
+  const double budget = seconds_of(options.budget);
+  std::vector<GemmProblem> listed;
+  if (!options.file.empty()) listed = problems_of_file(options.file);
+  checks::random_problems(options.seed, 0, options.types);  // refuses unknown types before the GPU is asked
+  const device::DeviceInfo gpu = require_device();
+  device::LibrarySession session(gpu);
+  if (!options.reproducer.empty()) make_folder(options.reproducer);
+  const Interruptible interruptible;
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  Progress progress(context.quiet, "gemm check", listed.size());
+  Endless endless(options);
+  std::size_t taken = 0;
+  checks::GemmCheckRun run;
+  run.repeat = options.repeat, run.seed = options.seed, run.algorithms = options.algorithms;
+  run.stopped = [&] { return Interruptible::stopped() || elapsed() >= budget; };
+  run.next = [&]() -> std::optional<GemmProblem> {
+    if (options.file.empty()) return endless.next();
+    if (taken == listed.size()) return std::nullopt;
+    progress.advance(1);
+    return listed[taken++];
+  };
+  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool with_d,
+                int timed) { return device::run_exact(session, x, product, words, with_d, timed); };
+  checks::GemmCheck found = checks::check_gemms(run);
+  found.library = device::library_version();
+  found.gpu = gpu.name;
+  report::Report report = report_of(found);
+  if (taken < listed.size())
+    report.lead.push_back(fmt::format("Stopped after {} of {} products.", taken, listed.size()));
+  std::vector<corpus::TextFile> programs;
+  constexpr std::size_t kMostPrograms = 4;
+  for (const checks::GemmFault& fault : found.faults) {
+    if (options.reproducer.empty() || programs.size() >= kMostPrograms) break;
+    if (fault.trials == 0) continue;  // one of its kind has a program
+    for (const auto& [suffix, text] : reproducers_of(fault, found.library))
+      programs.push_back(
+          {fmt::format("{}/fault{}{}", options.reproducer, programs.size() / 2 + 1, suffix), text});
+  }
+  const int code = options.outputs.publish(std::move(report), context, std::move(programs));
+  return Interruptible::stopped() ? kInterrupted : code;
+}
+
+}  // namespace
+
+void add_gemm_check(Command& gemm) {
+  auto options = std::make_shared<CheckOptions>();
+  Command command =
+      gemm.command("check", "Run products whose every element is known: does the library do what is asked?",
+                   {"mmaudit gemm check --budget 10m --junit gemm.xml",
+                    "mmaudit gemm check --problems layers.jsonl --repeat 20 --reproducer faults"});
+  command.section("Which products");
+  command.option(
+      "--problems FILE", options->file,
+      "one JSON object per line (docs/gemm.md), or a log of CUBLASLT_LOG_LEVEL=5; else random ones");
+  command.option("--type NAMES", options->types, "types of random products, as gemm compare has them")
+      .comma_separated()
+      .default_text("f16, bf16, tf32, e4m3, e4m3-fast, s8");
+  command.option("--seed", options->seed, "of the random products and of the words");
+  command.section("How long");
+  command.option("--budget TIME", options->budget, "no product is begun later: 60s, 10m, 2h");
+  command.option("--repeat COUNT", options->repeat, "runs of each round: more find rarer races")
+      .range(1, 1e6);
+  command.option("--algorithms COUNT", options->algorithms, "cublaslt: so many of the heuristic's list")
+      .range(1, 1000);
+  command.section("Output");
+  command.option(
+      "--reproducer DIR", options->reproducer,
+      "write a fault of each kind as a program that needs nothing of ours: .py of torch, .cu of cublasLt");
+  options->outputs.add_to(command);
+  command.runs([options](const Context& context) { return check(*options, context); });
+}
+
+}  // namespace mmaudit::cli
