@@ -5,10 +5,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from .._library import lib
 from .._refuse import listed, refused
-from ._emulate import told
+from ._coverage import EMULATED
+from ._emulate import _Mode
 from ._operator import Path, find_path, matmul, quantize
 from ._recipes import RECIPES
 from ._stored import Layer
@@ -19,6 +21,14 @@ _MATMUL = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 #: Largest numbers of the formats that activations of a static scale take.
 _MOST = {"e4m3": 448.0, "e2m1": 6.0, "s8": 127.0}
 _MOST_SCALE = 448.0  #: of ue4m3
+
+
+def told(operator: str, a: Tensor, b: Tensor, multiply_adds: int) -> None:
+    """Counts a product that has the bits of a GPU by itself: a weight with the codes of a checkpoint. No plan decides."""
+    modes = [one for one in _get_current_dispatch_mode_stack() if isinstance(one, _Mode)]
+    if modes:
+        owner = modes[-1].owner
+        owner.counted(operator, owner._where((a, b))[0], EMULATED, multiply_adds, decides=False)
 
 
 def path_of(layer: Layer, arch: str, plain: str) -> Tuple[str, Optional[str], str, Path]:

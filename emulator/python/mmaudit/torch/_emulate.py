@@ -372,14 +372,6 @@ class Emulation:
         return largest
 
 
-def told(operator: str, a: Tensor, b: Tensor, multiply_adds: int) -> None:
-    """Counts a product that has the bits of a GPU by itself: a weight with the codes of a checkpoint. No plan decides."""
-    modes = [one for one in _get_current_dispatch_mode_stack() if isinstance(one, _Mode)]
-    if modes:
-        owner = modes[-1].owner
-        owner.counted(operator, owner._where((a, b))[0], EMULATED, multiply_adds, decides=False)
-
-
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None,
             hardware: str = "auto", check: float = 0.01) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
