@@ -50,14 +50,9 @@ TEST(CoreRules, TakeScaledAndSparseOperands) {
   EXPECT_FALSE(core_rules(scaled));
 }
 
-TEST(CoreRules, TakeSumsOfTwoStages) {
-  DotSpec spec = *plan_on("cdna3", "v_mfma_f32_32x32x8f16");
-  const auto rules = core_rules(spec);
-  ASSERT_TRUE(rules);
-  EXPECT_TRUE(rules->two_stages);
+TEST(CoreRules, LeaveSumsOfTwoStagesToThePlainCore) {
+  EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8f16")));
   EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8bf16_1k")));  // products overflow
-  spec.datapath.sum_fraction_bits = 30;
-  EXPECT_FALSE(core_rules(spec));
 }
 
 TEST(TreeRules, TakeCdna2) {

@@ -55,7 +55,7 @@ MMAUDIT_HD Number combined(EpilogueRule rule, const FormatSpec& output, Number a
                            Number c) {
   const Number scaled = detail::times(alpha, sum);
   if (rule == EpilogueRule::fused_always)
-    return std::fma(alpha, sum, beta == 0 ? Number{0} : detail::times(beta, c));
+    return std::fma(alpha, sum, beta != 0 ? detail::times(beta, c) : Number{0});
   if (beta == 0) return scaled;
   if (rule == EpilogueRule::fused_sum) return std::fma(alpha, sum, detail::times(beta, c));
   if (rule == EpilogueRule::fused_c) return std::fma(beta, c, scaled);

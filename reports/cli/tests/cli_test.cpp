@@ -303,8 +303,8 @@ TEST(Usage, NumbersAreFiniteAndFit) {
 
 TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
-      {{"nope"}, "command: found nope, allowed: probe, "},
-      {{"frobnicate"}, ", ... (11 more) (see `mmaudit --help`)"},
+      {{"nope"}, "command: found nope, allowed: model, probe, "},
+      {{"frobnicate"}, ", ... (12 more) (see `mmaudit --help`)"},
       {{"lawz"}, "(did you mean verify laws?)"},
       {{"baseline", "recrod"}, "allowed: record, diff, corpus (did you mean record?)"},
       {{"audits"}, "(did you mean audit?) (see `mmaudit --help`)"},
