@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view kFp8 = "F8_E4M3 F8_E5M2", kFloats = "F32 BF16 F16", kExponents = "U8 F8_E8M0";
 
 // Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0, gptqmodel 5.0.0, AutoAWQ 0.2.9,
-// AutoFP8 main of 2024-07-22.
+// AutoGPTQ 0.7.1, AutoFP8 505a7ed (main of 2025-05-05; quantize.py of 2024-07-23).
 // clang-format off
 constexpr Convention kConventions[] = {
     {.name = "fp8-deepseek", .title = "FP8 in blocks of DeepSeek-V3 and of transformers", .methods = "fp8",
@@ -23,9 +23,10 @@ constexpr Convention kConventions[] = {
      .source = "compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize"},
     {.name = "fp8-autofp8", .title = "FP8 of AutoFP8", .methods = "fp8", .codes = ".weight", .code_types = kFp8,
      .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale .act_scale", .block_n = 0,
-     .dequantization = Dequantization::to_model, .recipe = "fp8-1x128-transformers",
+     .dequantization = Dequantization::scale_to_model, .recipe = "fp8-1x128-transformers",
      .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
-     .source = "neuralmagic/AutoFP8 auto_fp8/quantize.py, fp8_gemm without FP8 units"},
+     .source = "neuralmagic/AutoFP8 auto_fp8/quantize.py, fp8_gemm: codes and scale to out_dtype, then their "
+               "product; FP8StaticLinear: input_scale, act_scale before 12d2882 (2024-06-07)"},
     {.name = "fp8-modelopt", .title = "FP8 of ModelOpt", .methods = "modelopt", .codes = ".weight",
      .code_types = kFp8, .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale",
      .block_n = 0, .dequantization = Dequantization::scale_to_model, .recipe = "fp8-1x128-transformers",
@@ -57,7 +58,7 @@ constexpr Convention kConventions[] = {
     {.name = "mxfp4-modelopt", .title = "MXFP4 of ModelOpt", .methods = "modelopt", .codes = ".weight",
      .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents, .order = CodeOrder::nibbles,
      .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model, .recipe = "mxfp4",
-     .source = "modelopt torch/quantization/qtensor/mxfp4_tensor.py, MXFP4QTensor.dequantize"},
+     .source = "modelopt torch/quantization/qtensor/mxfp4_tensor.py, MXFP4QTensor.dequantize: low nibbles first"},
     {.name = "mxfp4-gpt-oss", .title = "MXFP4 of gpt-oss", .methods = "mxfp4", .codes = "_blocks",
      .code_types = "U8", .scales = "_scales", .scale_types = kExponents, .order = CodeOrder::nibbles,
      .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model,
@@ -76,16 +77,18 @@ constexpr Convention kConventions[] = {
     {.name = "gptq", .title = "GPTQ", .methods = "gptq", .codes = ".qweight", .code_types = "I32",
      .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .groups = ".g_idx",
      .order = CodeOrder::gptq, .zero_added = 1, .dequantization = Dequantization::to_scale,
-     .source = "AutoGPTQ auto_gptq/nn_modules/qlinear/qlinear_cuda.py, QuantLinear.forward: zeros + 1, within "
-               "the bits"},
+     .source = "AutoGPTQ auto_gptq/nn_modules/qlinear/qlinear_cuda.py, QuantLinear.pack and forward (g_idx); "
+               "qlinear_cuda_old.py, QuantLinear.forward: zeros + 1, within the bits (qlinear_cuda.py's own "
+               "forward keeps the carry: packages differ where all bits of a stored zero are set)"},
     {.name = "gptq-v2", .title = "GPTQ, format gptq_v2", .methods = "gptq_v2", .codes = ".qweight",
      .code_types = "I32", .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .groups = ".g_idx",
      .order = CodeOrder::gptq, .dequantization = Dequantization::to_scale,
-     .source = "gptqmodel utils/model.py, convert_gptq_v1_to_v2_format_module"},
+     .source = "gptqmodel utils/model.py, convert_gptq_v1_to_v2_format_module: v1's words + 0x11111111 are v2's"},
     {.name = "awq", .title = "AWQ", .methods = "awq", .codes = ".qweight", .code_types = "I32",
      .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .order = CodeOrder::awq,
      .dequantization = Dequantization::to_scale,
-     .source = "AutoAWQ awq/utils/packing_utils.py, AWQ_ORDER and dequantize_gemm"},
+     .source = "AutoAWQ awq/modules/linear/gemm.py, WQLinear_GEMM.from_linear: 4 bits only; "
+               "awq/utils/packing_utils.py, AWQ_REVERSE_ORDER and dequantize_gemm"},
 };
 // clang-format on
 

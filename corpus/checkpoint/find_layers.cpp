@@ -212,9 +212,9 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
       return wrong("with scales and zeros of two dimensions");
     layer.n = layer.scale->shape[1];
     of_zeros = layer.zero->shape[1] * kWord / std::max<std::uint64_t>(layer.n, 1);
-    if ((of_zeros != 4 && of_zeros != 8) ||
+    if ((of_zeros != 4 && (of_zeros != 8 || !along_k)) ||
         (along_k ? layer.n : shape[1] * kWord / of_zeros) != (along_k ? shape[1] : layer.n))
-      return wrong(along_k ? "(k bits / 32, n) with 4 or 8 bits" : "(k, n bits / 32) with 4 or 8 bits");
+      return wrong(along_k ? "(k bits / 32, n) with 4 or 8 bits" : "(k, n / 8) with 4 bits");
     layer.k = along_k ? shape[0] * kWord / of_zeros : shape[0];
     if (layer.zero->shape[0] != layer.scale->shape[0] ||
         layer.zero->shape[1] != rounded_up(layer.n * of_zeros, kWord))
@@ -346,10 +346,12 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       layer.block_n = 1, layer.block_k = blocks->per_scale;
       layer.scale_rows = layer.n, layer.scale_columns = layer.k / blocks->per_scale;
     }
-    // llama.cpp convert_hf_to_gguf.py, LlamaModel.permute; transformers undoes it in
-    // _reverse_permute_weights.
+    // ggml-org/llama.cpp conversion/llama.py, LlamaModel.permute and modify_tensors (7bca1fd; before in
+    // convert_hf_to_gguf.py); transformers undoes it in LlamaTensorProcessor._reverse_permute_weights. A model
+    // whose config has no num_key_value_heads gets no head_count_kv: as many as heads.
     const bool key = layer.name.ends_with(".k_proj");
-    const Json* heads = config.find(key ? "llama.attention.head_count_kv" : "llama.attention.head_count");
+    const Json* heads = key ? config.find("llama.attention.head_count_kv") : nullptr;
+    if (heads == nullptr) heads = config.find("llama.attention.head_count");
     if (gguf && (key || layer.name.ends_with(".q_proj")) && heads != nullptr && heads->is_number_unsigned())
       if (const auto count = heads->get<std::uint64_t>(); count != 0 && layer.n % (2 * count) == 0)
         layer.head_rows = layer.n / count;

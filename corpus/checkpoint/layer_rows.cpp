@@ -30,8 +30,8 @@ Bytes bytes_of_tensor(const StoredTensor& tensor) { return bytes_of_tensor(tenso
 /// AWQ_REVERSE_ORDER.
 constexpr std::uint64_t kAwqPlace[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
-std::uint64_t place_in_word(CodeOrder order, std::uint64_t i, std::uint64_t per_word) {
-  return order == CodeOrder::awq && per_word == 8 ? kAwqPlace[i] : i;
+std::uint64_t place_in_word(CodeOrder order, std::uint64_t i) {
+  return order == CodeOrder::awq ? kAwqPlace[i] : i;
 }
 
 /// Element i of words that hold `bits` each.
@@ -78,7 +78,7 @@ void read_codes(const CheckpointLayer& layer, CheckpointRows& out) {
       out.codes[r * k + i] = order == CodeOrder::gptq
                                  ? in_words(words, i / per_word * layer.n + n, i % per_word, bits)
                                  : in_words(words, i * (layer.n / per_word) + n / per_word,
-                                            place_in_word(order, n % per_word, per_word), bits);
+                                            place_in_word(order, n % per_word), bits);
     }
 }
 
@@ -96,7 +96,7 @@ void read_zeros(const CheckpointLayer& layer, CheckpointRows& out) {
   for (std::uint64_t r = 0; r < out.scale_rows; ++r)
     for (std::uint64_t g = 0; g < columns; ++g) {
       const std::uint64_t n = out.first_scale + r, word = n / per_word,
-                          place = place_in_word(order, n % per_word, per_word);
+                          place = place_in_word(order, n % per_word);
       std::uint8_t zero =
           in_words(words, order == CodeOrder::words ? word * columns + g : g * width + word, place, bits);
       if (order == CodeOrder::words) {

@@ -240,6 +240,8 @@ TEST(Checkpoint, AChoiceIsAskedFor) {
                  {static_cast<float>(fp8(8)) * 1.3F, static_cast<float>(fp8(9)) * 1.3F,
                   static_cast<float>(fp8(10)) * 1.3F, static_cast<float>(fp8(11)) * 1.3F},
                  "fp8-compressed-tensors");
+  const auto rounded = [](unsigned code) { return bf16(fp8(code) * bf16(1.3F)); };  // the scale first
+  expect_weights(model.open(method("fp8")), {rounded(8), rounded(9), rounded(10), rounded(11)}, "fp8-autofp8");
   expect_refused([&] { model.open("{}", "nvfp4"); }, "convention: found nvfp4");
 }
 
