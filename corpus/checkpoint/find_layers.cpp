@@ -346,12 +346,15 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       layer.block_n = 1, layer.block_k = blocks->per_scale;
       layer.scale_rows = layer.n, layer.scale_columns = layer.k / blocks->per_scale;
     }
-    // ggml-org/llama.cpp conversion/llama.py, LlamaModel.permute and modify_tensors (7bca1fd; before in
-    // convert_hf_to_gguf.py); transformers undoes it in LlamaTensorProcessor._reverse_permute_weights. A model
-    // whose config has no num_key_value_heads gets no head_count_kv: as many as heads.
+    // ggml-org/llama.cpp conversion/llama.py (7bca1fd; before in convert_hf_to_gguf.py), LlamaModel.permute,
+    // modify_tensors and the subclasses that keep undo_permute; transformers undoes it in
+    // LlamaTensorProcessor._reverse_permute_weights. No num_key_value_heads: no head_count_kv, all heads.
     const bool key = layer.name.ends_with(".k_proj");
-    const Json* heads = key ? config.find("llama.attention.head_count_kv") : nullptr;
-    if (heads == nullptr) heads = config.find("llama.attention.head_count");
+    const Json* heads = nullptr;
+    for (const char* of : {"llama", "arcee", "smollm3", "llama-embed"})
+      for (const char* count : {".attention.head_count_kv", ".attention.head_count"})
+        if (heads == nullptr && (key || std::string_view(count).ends_with("_count")))
+          heads = config.find(std::string(of) + count);
     if (gguf && (key || layer.name.ends_with(".q_proj")) && heads != nullptr && heads->is_number_unsigned())
       if (const auto count = heads->get<std::uint64_t>(); count != 0 && layer.n % (2 * count) == 0)
         layer.head_rows = layer.n / count;

@@ -270,14 +270,16 @@ std::string raw(T value) {
 }
 std::string text(const std::string& x) { return raw<std::uint64_t>(x.size()) + x; }
 
-/// A file of one tensor "blk.0.attn_q.weight" (2 rows of `k`) of this type.
-std::string gguf(std::uint32_t type, std::uint64_t k, const std::string& data, std::uint64_t offset = 0) {
-  std::string out = "GGUF" + raw<std::uint32_t>(3) + raw<std::uint64_t>(1) + raw<std::uint64_t>(2);
+/// A file of one tensor "blk.0.attn_q.weight" (2 rows of `k`) of this type. `key`: attn_k, of one head.
+std::string gguf(std::uint32_t type, std::uint64_t k, const std::string& data, std::uint64_t offset = 0,
+                 bool key = false) {
+  std::string out = "GGUF" + raw<std::uint32_t>(3) + raw<std::uint64_t>(1) + raw<std::uint64_t>(key ? 3 : 2);
+  if (key) out += text("llama.attention.head_count") + raw<std::uint32_t>(4) + raw<std::uint32_t>(1);
   out += text("general.architecture") + raw<std::uint32_t>(8) + text("llama");
   out += text("list") + raw<std::uint32_t>(9) + raw<std::uint32_t>(8) + raw<std::uint64_t>(2) + text("a") +
          text("bc");
-  out += text("blk.0.attn_q.weight") + raw<std::uint32_t>(2) + raw<std::uint64_t>(k) + raw<std::uint64_t>(2) +
-         raw<std::uint32_t>(type) + raw<std::uint64_t>(offset);
+  out += text(key ? "blk.0.attn_k.weight" : "blk.0.attn_q.weight") + raw<std::uint32_t>(2);
+  out += raw<std::uint64_t>(k) + raw<std::uint64_t>(2) + raw<std::uint32_t>(type) + raw<std::uint64_t>(offset);
   out.resize((out.size() + 31) / 32 * 32);
   return out + data;
 }
@@ -359,6 +361,8 @@ TEST(Checkpoint, BlocksOfGguf) {
   check(14, 256, q6k, of_q6k);
   check(39, 32, mx, of_mx);
   check(40, 64, nv, of_nv);
+  put(folder / "x.gguf", gguf(8, 32, q8, 0, true));  // no head_count_kv: as many as heads
+  EXPECT_EQ(Checkpoint(folder / "x.gguf").layers().at(0).head_rows, 2U);
 }
 
 TEST(Checkpoint, HostileGguf) {
