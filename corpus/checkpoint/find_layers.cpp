@@ -190,7 +190,8 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
     return wrong("a matrix, or one per expert");
   layer.n = shape[0], layer.k = shape[1];
   layer.format = row.element == Format::none ? format_of(codes.dtype) : row.element;
-  const std::uint64_t kWord = 32, bits = row.order == CodeOrder::elements ? 0 : 4;
+  constexpr std::uint64_t kWord = 32;
+  const std::uint64_t bits = row.order == CodeOrder::elements ? 0 : 4;
   std::uint64_t of_zeros = bits;
   if (row.order == CodeOrder::nibbles) layer.k *= 2;
   if (row.order == CodeOrder::words) {
@@ -315,6 +316,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     }
     if (fitting.size() > 1) {
       std::vector<std::string> names;
+      names.reserve(fitting.size());
       for (const CheckpointLayer& each : fitting) names.emplace_back(each.convention->name);
       refuse("{}: convention of {}: found {}, allowed: one of them by --convention NAME", label,
              in_quotes(full), names);
