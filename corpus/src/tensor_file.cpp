@@ -71,7 +71,7 @@ std::string by_file(const std::string& spec) {
 }  // namespace
 
 std::string file_of(const std::string& given) {
-  const std::string spec = by_file(given);
+  std::string spec = by_file(given);
   for (const std::string_view extension : kBeforeColon)
     if (const std::size_t at = spec.find(std::string(extension) + ':'); at != std::string::npos)
       return spec.substr(0, at + extension.size());

@@ -143,8 +143,8 @@ TEST(Checkpoint, Nvfp4OfBothWriters) {
 TEST(Checkpoint, ExpertsOfGptOss) {
   Draw draw;
   Model model;
-  const auto blocks = bytes(draw, 3 * 4 * 2 * 16);
-  std::vector<std::uint8_t> scales(3 * 4 * 2);
+  const auto blocks = bytes(draw, std::size_t{3} * 4 * 2 * 16);
+  std::vector<std::uint8_t> scales(std::size_t{3} * 4 * 2);
   for (auto& one : scales) one = static_cast<std::uint8_t>(120 + draw(10));
   model.add("model.layers.1.mlp.experts.down_proj_blocks", DType::u8, {3, 4, 2, 16}, blocks);
   model.add("model.layers.1.mlp.experts.down_proj_scales", DType::u8, {3, 4, 2}, scales);
@@ -241,7 +241,8 @@ TEST(Checkpoint, AChoiceIsAskedFor) {
                   static_cast<float>(fp8(10)) * 1.3F, static_cast<float>(fp8(11)) * 1.3F},
                  "fp8-compressed-tensors");
   const auto rounded = [](unsigned code) { return bf16(fp8(code) * bf16(1.3F)); };  // the scale first
-  expect_weights(model.open(method("fp8")), {rounded(8), rounded(9), rounded(10), rounded(11)}, "fp8-autofp8");
+  expect_weights(model.open(method("fp8")), {rounded(8), rounded(9), rounded(10), rounded(11)},
+                 "fp8-autofp8");
   expect_refused([&] { model.open("{}", "nvfp4"); }, "convention: found nvfp4");
 }
 
@@ -279,7 +280,8 @@ std::string gguf(std::uint32_t type, std::uint64_t k, const std::string& data, s
   out += text("list") + raw<std::uint32_t>(9) + raw<std::uint32_t>(8) + raw<std::uint64_t>(2) + text("a") +
          text("bc");
   out += text(key ? "blk.0.attn_k.weight" : "blk.0.attn_q.weight") + raw<std::uint32_t>(2);
-  out += raw<std::uint64_t>(k) + raw<std::uint64_t>(2) + raw<std::uint32_t>(type) + raw<std::uint64_t>(offset);
+  out +=
+      raw<std::uint64_t>(k) + raw<std::uint64_t>(2) + raw<std::uint32_t>(type) + raw<std::uint64_t>(offset);
   out.resize((out.size() + 31) / 32 * 32);
   return out + data;
 }
@@ -323,7 +325,7 @@ TEST(Checkpoint, BlocksOfGguf) {
   }
   for (int row = 0; row < 2; ++row) {
     const std::string scales = random(12), codes = random(128);
-    q4k += kOneAndAHalf + kQuarter + scales + codes;
+    for (const std::string& part : {kOneAndAHalf, kQuarter, scales, codes}) q4k += part;
     for (std::size_t i = 0; i < 256; ++i) {
       const std::size_t j = i / 32;
       const unsigned low =
@@ -335,7 +337,7 @@ TEST(Checkpoint, BlocksOfGguf) {
                        0.25F * static_cast<float>(least));
     }
     const std::string l = random(128), h = random(64), s = random(16);
-    q6k += l + h + s + kQuarter;
+    for (const std::string& part : {l, h, s, kQuarter}) q6k += part;
     for (std::size_t i = 0; i < 256; ++i) {
       const std::size_t n = i / 128, j = i % 128, quarter = j / 32, in = j % 32;
       const unsigned byte = at(l, n * 64 + (quarter % 2) * 32 + in),

@@ -10,7 +10,6 @@ namespace mmaudit::corpus {
 namespace {
 
 using functions::evaluate;
-using functions::Id;
 using functions::kUnit;
 using functions::Op;
 

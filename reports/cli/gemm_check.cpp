@@ -45,10 +45,10 @@ class Endless {
       forms.deep = round % 2 == 1;
       forms.epilogues = round % 4 >= 2;
       forms.batches = round % 8 == 4;
-      for (GemmProblem& each : checks::random_problems(options_.seed + round, 1, options_.types, forms))
-        waiting_.push_back(std::move(each));
+      for (const GemmProblem& each : checks::random_problems(options_.seed + round, 1, options_.types, forms))
+        waiting_.push_back(each);
     }
-    GemmProblem out = std::move(waiting_.front());
+    const GemmProblem out = waiting_.front();
     waiting_.pop_front();
     return out;
   }

@@ -52,13 +52,13 @@ struct Place {
   std::int32_t exponent;  ///< of the sum's place 2^23
 };
 
-template <Op op>
+template <Op Of>
 [[gnu::always_inline]] inline Place place_of(std::uint32_t x, const Lines& lines) {
   const std::uint32_t size = x & ~kSign, fraction = x & kFractionMask, at = fraction & 0x1FFFFU;
   const auto top = static_cast<std::int32_t>(fraction >> kOperandBits);
   const std::int32_t exponent = static_cast<std::int32_t>(size >> kFractionBits) - 127, odd = exponent & 1;
   const std::uint32_t positive = x - kLeastNormal < kInfinity - kLeastNormal ? 1 : 0;
-  if constexpr (op == Op::ex2) {
+  if constexpr (Of == Op::ex2) {
     const auto whole = static_cast<std::int32_t>(as_float(size) * 0x1p23F);
     const std::int32_t below = (whole & static_cast<std::int32_t>(kFractionMask)) == 0 ? 0 : 1;
     const std::int32_t point = x != size ? -whole - below : whole;
@@ -69,26 +69,26 @@ template <Op op>
             0,
             0,
             point >> kFractionBits};
-  } else if constexpr (op == Op::lg2) {
+  } else if constexpr (Of == Op::lg2) {
     return {
         positive & (x != 0x3F800000U ? 1U : 0U), first_of(TableName::lg2) + top, at, 0, exponent * 0x1p40, 0};
-  } else if constexpr (op == Op::rcp) {
+  } else if constexpr (Of == Op::rcp) {
     return {(size - 0x01800000U < 0x7D000000U ? 1U : 0U) & (fraction != 0 ? 1U : 0U),
             first_of(TableName::rcp) + static_cast<std::int32_t>(fraction >> 16),
             (fraction & 0xFFFFU) << 1,
             x & kSign,
             0,
             -exponent - 1};
-  } else if constexpr (op == Op::rsq) {
+  } else if constexpr (Of == Op::rsq) {
     return {positive & ((fraction | static_cast<std::uint32_t>(odd)) != 0 ? 1U : 0U),
             first_of(TableName::rsq_even) + 64 * odd + top,
             at,
             0,
             0,
             -((exponent - odd) >> 1) - 1};
-  } else if constexpr (op == Op::sqrt) {
+  } else if constexpr (Of == Op::sqrt) {
     return {positive, first_of(TableName::sqrt_even) + 64 * odd + top, at, 0, 0, (exponent - odd) >> 1};
-  } else if constexpr (op == Op::tanh) {
+  } else if constexpr (Of == Op::tanh) {
     const std::int32_t low = exponent < -8 ? -8 : exponent, name = kTables - 3 + (low > 2 ? 2 : low);
     const std::int32_t inside = lines.inside[name];
     return {size - 0x3B800000U < 0x05800000U ? 1U : 0U,
@@ -104,28 +104,28 @@ template <Op op>
         __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, product) & ~0x1FFFFFFFULL);
     const auto point =
         static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<float>(cut) * 0x1p25F));
-    const std::uint32_t quarter = (point >> kFractionBits) + (op == Op::cos ? 1 : 0);
+    const std::uint32_t quarter = (point >> kFractionBits) + (Of == Op::cos ? 1 : 0);
     const std::uint32_t inside = (point ^ (0U - (quarter & 1))) & kFractionMask;
     return {size - 0x0D800000U < 0x36000000U ? 1U : 0U,
             first_of(TableName::sine) + static_cast<std::int32_t>(inside >> kOperandBits),
             inside & 0x1FFFFU,
-            (quarter >> 1 & 1) << 31 ^ (op == Op::cos ? 0 : x & kSign),
+            (quarter >> 1 & 1) << 31 ^ (Of == Op::cos ? 0 : x & kSign),
             0,
             0};
   }
 }
 
-template <Op op>
+template <Op Of>
 [[gnu::always_inline]] inline void block_of(const std::uint32_t* x, std::uint32_t* result,
                                             std::uint32_t* ordinary, std::size_t count) {
   const Lines& lines = kLines;
   const double *constant = lines.constant, *linear = lines.linear, *square = lines.square;
   for (std::size_t i = 0; i < count; ++i) {
-    const Place at = place_of<op>(x[i], lines);
+    const Place at = place_of<Of>(x[i], lines);
     double sum = constant[at.segment] + linear[at.segment] * static_cast<std::int32_t>(at.at) +
                  square[at.segment] * static_cast<std::int32_t>(square_of(at.at)) + at.plus;
     std::uint32_t sign = at.sign;
-    if constexpr (op == Op::lg2) {
+    if constexpr (Of == Op::lg2) {
       // The four low bits are dropped; ones' complement of a negative sum is 16 below.
       const double near = (sum + 0x1.8p56) - 0x1.8p56, kept = near - (near > sum ? 16.0 : 0.0);
       sign = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, kept) >> 32) & kSign;

@@ -32,6 +32,7 @@ struct Draw {
 std::uint8_t nearest(double x) {
   static const std::vector<double> values = [] {
     std::vector<double> out;
+    out.reserve(127);
     for (int c = 0; c < 127; ++c)
       out.push_back(c < 8 ? std::ldexp(c, -9) : std::ldexp(8 + c % 8, c / 8 - 10));
     return out;

@@ -18,10 +18,10 @@ struct Segment {
 /// places below the result's last one; the sum has kBelow places. `at`: the
 /// fraction inside a segment without `dropped` low bits.
 struct Quadratic {
-  std::int16_t first;           ///< of Tables::segments
-  std::int8_t inside, dropped;  ///< bits of the fraction inside a segment
-  std::int8_t constant_places, linear_places, square_places;
-  std::int8_t cut;      ///< low bits of the sum that are dropped
+  std::int16_t first;            ///< of Tables::segments
+  std::int16_t inside, dropped;  ///< bits of the fraction inside a segment
+  std::int16_t constant_places, linear_places, square_places;
+  std::int16_t cut;     ///< low bits of the sum that are dropped
   std::int32_t offset;  ///< in units of the sum
 };
 
