@@ -157,6 +157,7 @@ report::Report explain_function(const Function& function, const std::string& x, 
 std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& folder,
                                                const std::vector<const Function*>& chosen) {
   std::vector<std::string> names;
+  names.reserve(chosen.size());
   for (const Function* one : chosen) names.emplace_back(one->name);
   std::vector<VerifiedFunction> out;
   for (const corpus::FunctionRecording& one : corpus::read_function_recordings(folder, names)) {
