@@ -30,8 +30,8 @@ bool serves(const Datapath& datapath) {
           datapath.addend == AddendPlace::after_last_nearest);
 }
 
-/// The kernel of two stages was compared with the plain core on the host alone. Until it has been on a GPU these
-/// products are the plain core's.
+/// The kernel of two stages was compared with the plain core on the host alone. Until it has been on a GPU
+/// these products are the plain core's.
 constexpr bool kTwoStagesCompared = false;
 
 /// Two stages of operands whose products can't leave binary32's normal numbers.

@@ -374,7 +374,8 @@ inline constexpr Case kCases[] = {
 };
 // clang-format on
 
-/// A row of 8 each: -0; Inf and numbers; -Inf; NaN; zeros of both signs; a subnormal one; large ones; equal ones; Inf and -Inf.
+/// A row of 8 each: -0; Inf and numbers; -Inf; NaN; zeros of both signs; a subnormal one; large ones; equal
+/// ones; Inf and -Inf.
 struct Special {
   const char *operation, *type;
   std::int64_t bits[72];

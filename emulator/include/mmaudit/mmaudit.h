@@ -413,9 +413,9 @@ MMAUDIT_API int mmaudit_cvt(const char* opcode, const uint32_t* operands, size_t
 /* ---- special functions -----------------------------------------------------------------------------------
  */
 
-/* What a special function of a GPU gives: `count` results of "ex2.approx.f32", "expf", "divide/fast", ... Words
- * of 32 bits, binary32 by their bits; a narrow function uses the low 16. `y`: the divisors of a quotient,
- * else null. result may be x or y. Source and limits: docs/functions.md. */
+/* What a special function of a GPU gives: `count` results of "ex2.approx.f32", "expf", "divide/fast", ...
+ * Words of 32 bits, binary32 by their bits; a narrow function uses the low 16. `y`: the divisors of a
+ * quotient, else null. result may be x or y. Source and limits: docs/functions.md. */
 MMAUDIT_API int mmaudit_function(const char* name, const uint32_t* x, const uint32_t* y, size_t count,
                                  uint32_t* result);
 
