@@ -53,7 +53,6 @@ int start(const mmaudit_product* work, bool hardware, void* stream, mmaudit_out 
 }  // namespace mmaudit::capi
 
 using namespace mmaudit::capi;
-using mmaudit::refuse;
 
 extern "C" {
 

@@ -59,11 +59,12 @@ template <Op Of>
   const std::int32_t exponent = static_cast<std::int32_t>(size >> kFractionBits) - 127, odd = exponent & 1;
   const std::uint32_t positive = x - kLeastNormal < kInfinity - kLeastNormal ? 1 : 0;
   if constexpr (Of == Op::ex2) {
-    const auto whole = static_cast<std::int32_t>(as_float(size) * 0x1p23F);
+    const std::uint32_t ordinary = size < 0x42F80000U ? 1 : 0;
+    const auto whole = static_cast<std::int32_t>(as_float(ordinary != 0 ? size : 0) * 0x1p23F);
     const std::int32_t below = (whole & static_cast<std::int32_t>(kFractionMask)) == 0 ? 0 : 1;
     const std::int32_t point = x != size ? -whole - below : whole;
     const std::uint32_t inside = static_cast<std::uint32_t>(point) & kFractionMask;
-    return {size < 0x42F80000U ? 1U : 0U,
+    return {ordinary,
             first_of(TableName::ex2) + static_cast<std::int32_t>(inside >> kOperandBits),
             inside & 0x1FFFFU,
             0,
@@ -99,14 +100,15 @@ template <Op Of>
             exponent < 0 ? exponent : -1};
   } else {
     // x in turns towards zero, then in fixed point.
-    const double product = static_cast<double>(as_float(size)) * 0.15915493667125701904F;
+    const std::uint32_t ordinary = size - 0x0D800000U < 0x36000000U ? 1 : 0;
+    const double product = static_cast<double>(as_float(ordinary != 0 ? size : 0)) * 0.15915493667125701904F;
     const double cut =
         __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, product) & ~0x1FFFFFFFULL);
     const auto point =
         static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<float>(cut) * 0x1p25F));
     const std::uint32_t quarter = (point >> kFractionBits) + (Of == Op::cos ? 1 : 0);
     const std::uint32_t inside = (point ^ (0U - (quarter & 1))) & kFractionMask;
-    return {size - 0x0D800000U < 0x36000000U ? 1U : 0U,
+    return {ordinary,
             first_of(TableName::sine) + static_cast<std::int32_t>(inside >> kOperandBits),
             inside & 0x1FFFFU,
             (quarter >> 1 & 1) << 31 ^ (Of == Op::cos ? 0 : x & kSign),
