@@ -13,7 +13,7 @@ def reduce_rows(
     operation: str, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float = 0.0, output: Optional[str] = None,
     like: str = "torch-2.11",
 ) -> Tuple[np.ndarray, str]:
-    """Every row of x reduced, with the bits that torch gives on an H100 or H200. Needs no GPU.
+    """Every row of x reduced, with the bits that torch gives on an H200. Needs no GPU.
 
     Args:
         operation: "sum", "mean", "amax", "softmax", "log_softmax", "layer_norm", "rms_norm" (torch's), "rms_norm_steps"

@@ -60,7 +60,7 @@ struct RowPlan {
   std::uint32_t vector = 1, accumulators = 1, lanes = 32, groups = 1, blocks = 1;
 };
 
-/// What: the plan that torch 2.11 takes on an H100 or H200 (132 multiprocessors) for rows without gaps.
+/// What: the plan that torch 2.11 takes on an H200 (132 multiprocessors) for rows without gaps.
 RowPlan row_plan_of(const RowProblem& problem);
 /// "kernel=softmax_warp_forward walk=strided lanes=32 ...".
 std::string text_of(const RowPlan& plan);
