@@ -17,7 +17,7 @@ make_environment() { [[ -x $scratch/env/bin/pip ]] || python3 -m venv --clear "$
 make_environment || { apt-get -q -y install python3-venv && make_environment; } >/dev/null ||
   die "python3 can't make an environment (Debian: python3-venv)"
 "$scratch/env/bin/pip" install --quiet torch==2.13.0 torchao==0.18.0 compressed-tensors==0.20.0 \
-  transformers==5.24.0 ml_dtypes safetensors pytest numpy mypy hypothesis ruff auditwheel || die "pip can't install torch"
+  transformers==5.24.0 accelerate==1.15.0 ml_dtypes safetensors pytest numpy mypy hypothesis ruff auditwheel || die "pip can't install torch"
 # Recipes and checkpoints have these packages' bytes: they come alone, with what their quantizers import.
 "$scratch/env/bin/pip" install --quiet omegaconf pulp rich regex scipy requests psutil || die "pip can't install omegaconf"
 "$scratch/env/bin/pip" install --quiet --no-deps nvidia-modelopt==0.47.0 gguf==0.19.0 || die "pip can't install nvidia-modelopt, gguf"
