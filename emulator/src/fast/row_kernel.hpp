@@ -65,9 +65,9 @@ template <detail::RowScale How, bool Integer>
 [[gnu::noinline]] std::uint32_t cast_kind(const detail::RowWork& work, const detail::RowCast& how) {
   const FloatMode nearest;
   std::uint32_t failed = 0;
-  for (int row = 0; row < work.rows; ++row) {
-    const float* x = work.x + row * detail::kRowLength;
-    std::uint32_t* out = work.codes + row * detail::kRowLength;
+  const float* x = work.x;
+  std::uint32_t* out = work.codes;
+  for (int row = 0; row < work.rows; ++row, x += detail::kRowLength, out += detail::kRowLength) {
     Longs bad = {};
     for (int i = 0; i < detail::kRowLength; i += kDoubleLanes)
       store(out + i,
