@@ -17,7 +17,7 @@ struct GemmArgs {
   std::uint64_t batch = 1, m = 0, n = 0, k = 0;
   std::uint64_t stride = 0;  ///< k after which the sum is added to a total; 0: never
   std::uint64_t slice = 0;   ///< k of a slice of split-K; 0: one slice
-  ProductFactors factors;    ///< with blocks of k alone: total = fma(factor, sum, total) after every stride
+  ProductFactors factors{};  ///< with blocks of k alone: total = fma(factor, sum, total) after every stride
   Stream stream = nullptr;   ///< what the kernels run on
 };
 
