@@ -54,7 +54,7 @@ struct Request {
         op_first(x.transposed_b ? cublas::kTransposed : cublas::kNormal),
         op_second(x.transposed_a ? cublas::kTransposed : cublas::kNormal) {
     const cublas::Api& lt = cublas::api();
-    const bool fp8 = x.type == Format::e4m3 || x.type == Format::e5m2;
+    const bool fp8 = is_fp8(x.type);
     const Compute compute = compute_of(x);
     require_success(lt.desc_create(desc.put(), compute.of_lt, compute.scale), "cublasLtMatmulDescCreate");
     set(cublas::kTransA, op_first);

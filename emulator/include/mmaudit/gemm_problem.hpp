@@ -54,6 +54,9 @@ inline constexpr std::string_view kGemmActivation[] = {"none", "relu", "gelu"};
 inline constexpr std::string_view kLayout[] = {"nn", "nt", "tn", "tt"};
 }  // namespace names
 
+/// The formats of 8 bits that libraries multiply.
+constexpr bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
+
 Format output_of(const GemmProblem& problem);
 Format b_type_of(const GemmProblem& problem);
 /// Of the bias: D's, and bf16 where FP8 gives a D of f32 or of FP8.

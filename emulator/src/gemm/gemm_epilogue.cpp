@@ -11,8 +11,6 @@
 namespace mmaudit {
 namespace {
 
-bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
-
 /// Whether D is more than a sum that is rounded: FP8 saturates.
 bool has_end(const GemmProblem& problem, const GemmPlan& plan) {
   return has_epilogue(problem) || is_fp8(plan.output);

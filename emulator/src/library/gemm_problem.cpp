@@ -8,8 +8,6 @@
 namespace mmaudit {
 namespace {
 
-bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
-
 /// offset + (rows - 1) * ld + columns.
 std::optional<std::uint64_t> extent(std::uint64_t rows, std::uint64_t columns, std::uint64_t ld,
                                     std::uint64_t offset) {

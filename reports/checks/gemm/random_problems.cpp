@@ -53,7 +53,7 @@ GemmProblem draw_problem(Draws& draw, Format type, bool fast, bool deep) {
   GemmProblem x;
   x.type = type;
   x.fast_accum = fast;
-  const bool fp8 = type == Format::e4m3 || type == Format::e5m2, integer = type == Format::s8;
+  const bool fp8 = is_fp8(type), integer = type == Format::s8;
   if (deep)
     draw_deep(draw, x);
   else
@@ -114,7 +114,7 @@ void draw_epilogue(Draws& draw, GemmProblem& x) {
   };
   x.alpha = static_cast<float>(draw.of(kAlphas));
   x.beta = static_cast<float>(draw.of(kBetas));
-  if (x.type == Format::e4m3 || x.type == Format::e5m2) {
+  if (is_fp8(x.type)) {
     x.scale_a = factor(), x.scale_b = factor();
     if (draw.one_in(6)) x.d = x.type, x.beta = 0;
   }
