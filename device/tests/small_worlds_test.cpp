@@ -7,8 +7,8 @@
 #include "gpu_fixture.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/fast.hpp"
-#include "mmaudit/generators/small_worlds.hpp"
 #include "mmaudit/mutants/mutants.hpp"
+#include "small_worlds.hpp"
 
 namespace mmaudit::device {
 namespace {

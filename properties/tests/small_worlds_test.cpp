@@ -8,10 +8,10 @@
 
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast.hpp"
-#include "mmaudit/generators/small_worlds.hpp"
 #include "mmaudit/mutants/mutants.hpp"
 #include "mmaudit/oracles/reference.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "small_worlds.hpp"
 
 namespace mmaudit::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "mmaudit/generators/small_worlds.hpp"
+#include "small_worlds.hpp"
 
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/raw_words.hpp"
