@@ -73,7 +73,8 @@ class Runner:
         self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
         self.runs = 0
         self.products = Products()
-        self.calibration, self._noted = Calibration(), set()  # type: Calibration, Set[str]
+        self.calibration = Calibration()
+        self._noted: Set[str] = set()  #: candidates whose own errors are known
         self._calibrates = calibrates
         self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
         if not self.layers:
