@@ -47,7 +47,7 @@ def expected(recipe, a, b):
                    scaling_b=recipe.scaling, policy=recipe.policy)[0]
 
 
-@pytest.mark.parametrize("name", [name for name in mt.RECIPES if name != "fp8-delayed"])
+@pytest.mark.parametrize("name", [name for name, one in mt.RECIPES.items() if name != "fp8-delayed" and one.weights is None])
 def test_a_linear_layer_is_the_product_of_its_recipe(name):
     layer, x, recipe = nn.Linear(160, 24), torch.randn(3, 10, 160), mt.RECIPES[name]
     y, seen, _ = run(layer, x, name)

@@ -144,8 +144,9 @@ def test_compressed_tensors_quantizes_what_the_plan_says(tmp_path):
         assert set(scheme) == {name for name, one in choices(plan, model).items() if one is not None}
         for name, one in choices(plan, model).items():
             if one is not None:
-                bits = 4 if "f4" in one.dtype or "fp4" in one.dtype else 8
-                assert scheme[name].weights.num_bits == scheme[name].input_activations.num_bits == bits
+                kind = one.dtype if one.weights is None else one.weights
+                assert scheme[name].weights.num_bits == (4 if "f4" in kind or "fp4" in kind or "int4" in kind else 8)
+                assert (scheme[name].input_activations is None) == (one.dtype == "bf16")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert choices(mt.plan_from(config, model), model) == choices(plan, model)  # as the package has filled it
@@ -241,14 +242,14 @@ def test_partial_lists_what_is_left_out():
     assert "left out, nvfp4: attention (products outside nn.Linear)" in str(done)
 
 
-W4A16 = {"quant_method": "compressed-tensors", "config_groups": {
-    "group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+W2A16 = {"quant_method": "compressed-tensors", "config_groups": {
+    "group_0": {"targets": ["Linear"], "weights": {"num_bits": 2, "type": "int", "strategy": "group", "group_size": 128},
                 "input_activations": None}, "group_1": {"targets": ["head"], **next(
         row.config for row in ROWS if row.name == "INT8")}}}
 
 
 @pytest.mark.parametrize("given,line", [
-    (W4A16, "^config 'blocks.0.up': found group_0 of compressed-tensors, allowed: NVFP4, MXFP8, "),
+    (W2A16, "^config 'blocks.0.up': found group_0 of compressed-tensors, allowed: NVFP4, MXFP8, "),
     ({"quantization": {"quant_algo": "NVFP4_AWQ", "group_size": 16}}, "^config 'head': found NVFP4_AWQ of modelopt, allowed: "),
     ({"quantization": {"quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": "FP8"}},
      "^config: found kv_cache_quant_algo, allowed: a KV cache that is not quantized$"),
@@ -271,7 +272,7 @@ def test_configurations_without_a_recipe_are_refused_by_name(given, line):
 def test_partial_keeps_what_no_recipe_is_known_for():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = choices(mt.plan_from(W4A16, network(), partial=True), network())
+        found = choices(mt.plan_from(W2A16, network(), partial=True), network())
     assert {name for name, one in found.items() if one} == {"head"}
 
 
@@ -280,7 +281,8 @@ def test_a_changed_field_is_no_longer_the_row():
     for row in ROWS:
         if row.framework == "torchao" and read_as(row):
             config = deepcopy(row.config)
-            key = next(key for key in ("activation_value_ub", "block_size", "use_dynamic_per_tensor_scale", "reduce_range")
+            key = next(key for key in ("activation_value_ub", "block_size", "use_dynamic_per_tensor_scale", "reduce_range",
+                                    "granularity")
                        if key in config["_data"])
             config["_data"][key] = {"activation_value_ub": 3.0, "block_size": 64, "reduce_range": True}.get(key, "changed")
             with pytest.raises(ValueError, match="^config 'Linear': found "):

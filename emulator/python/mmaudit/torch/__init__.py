@@ -10,6 +10,7 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
     _found = f"torch {_torch.__version__}"
     raise _refused("mmaudit.torch", _found, "torch 2.6 or newer (pip install torch)", ImportError)
 
+from ._calibrate import Calibration, calibrate
 from ._capture import Captured, capture
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
@@ -25,7 +26,7 @@ from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from", "quantize",
-    "tighten",
+    "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
+    "Tightened", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
+    "quantize", "tighten",
 ]

@@ -1,12 +1,12 @@
 """Products that were computed before: plans that share layers share these."""
 import hashlib
 from collections import OrderedDict
-from typing import Any, Dict, Hashable, List, Tuple
+from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
-from ._operator import Quantized, product, quantize
+from ._operator import Quantized, Quantizer, product, quantize
 
 MOST_BYTES = 1 << 30
 
@@ -58,13 +58,14 @@ class Products:
             self._bytes -= self._kept.popitem(last=False)[1][1]
         return found
 
-    def product(self, a: Tensor, b: Tensor, out: torch.dtype, b_is_weight: bool, **how: Any) -> Tensor:
+    def product(self, a: Tensor, b: Tensor, out: torch.dtype, b_is_weight: bool, quantizer: Optional[Quantizer],
+                **how: Any) -> Tensor:
         """As product(), whose arguments these are; both operands on the CPU."""
         of_a, of_b = self._digest_of(a, False), self._digest_of(b, b_is_weight)
 
         def quantized(x: Tensor, dtype: str, scaling: Any, *, of_b_: bool = False, **more: Any) -> Quantized:
-            key = (of_b if of_b_ else of_a, of_b_, dtype, scaling, more["arch"], more["policy"])
-            done: Quantized = self._take(key, lambda: quantize(x, dtype, scaling, of_b=of_b_, **more))
+            key = (of_b if of_b_ else of_a, of_b_, dtype, scaling, more["arch"], more["policy"], quantizer)
+            done: Quantized = self._take(key, lambda: (quantizer or quantize)(x, dtype, scaling, of_b=of_b_, **more))
             return done
 
         def compute() -> Tensor:
@@ -73,6 +74,6 @@ class Products:
                 x, *given, of_b_=of_b, **more))
 
         before = self.computed
-        d: Tensor = self._take((of_a, of_b, out, *how.items()), compute)
+        d: Tensor = self._take((of_a, of_b, out, quantizer, *how.items()), compute)
         self.found += before == self.computed
         return d.clone()  # the module may write to its own

@@ -7,7 +7,7 @@ from glob import escape
 from os import PathLike
 from pathlib import Path
 from re import compile
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -17,11 +17,12 @@ from .._audit import Names
 from .._refuse import refused
 from . import _checked
 from ._cached import Products
+from ._calibrate import Calibration
 from ._capture import capture, product_layer
 from ._checked import named_modules, unchanged
 from ._choose_report import Chosen
 from ._compare import NO_PRODUCTS, logits_of, relative_error
-from ._cost import Candidate, Costs, Layer, architectures_of
+from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
@@ -65,13 +66,16 @@ class _Progress:
 class Runner:
     """The batches through the module: as it is, which says what its layers multiply, and under plans."""
 
-    def __init__(self, module: nn.Module, batches: Sequence[Batch], limit: Limit, seed: int) -> None:
+    def __init__(self, module: nn.Module, batches: Sequence[Batch], limit: Limit, seed: int, calibrates: bool = False) -> None:
         self.module, self.batches, self.limit, self.seed = module, batches, limit, seed
         self.layers: Dict[str, Layer] = {}
         self.kinds: Dict[str, str] = {}
         self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
         self.runs = 0
         self.products = Products()
+        self.calibration = Calibration()
+        self._noted: Set[str] = set()  #: candidates whose own errors are known
+        self._calibrates = calibrates
         self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
         if not self.layers:
             raise ValueError(NO_PRODUCTS)
@@ -89,7 +93,8 @@ class Runner:
 
     @contextmanager
     def _under(self, plan: LayerRecipes, watch: Any = None) -> Iterator[Emulation]:
-        with unchanged(self.module, self.seed), torch.no_grad(), Emulation(self.module, plan, watch, tell=False) as emulation:
+        with unchanged(self.module, self.seed), torch.no_grad(), Emulation(
+                self.module, plan, watch, tell=False, calibration=self.calibration) as emulation:
             emulation.cache = self.products.of(self.module)
             yield emulation
 
@@ -106,7 +111,10 @@ class Runner:
                     weights[name][one.data_ptr(), one.numel()] = one.element_size()
             self.kinds.setdefault(name, seen.site.kind)
             whole = "_scaled" not in seen.op and self.layers.get(name, _NONE).may_change
-            self.layers[name] = Layer(0, (), seen.a.dtype, whole)
+            rows = {*self.layers.get(name, _NONE).rows, *([b.shape[-2]] if seen.weight else [])}
+            self.layers[name] = Layer(0, (), seen.a.dtype, whole, tuple(sorted(rows)))
+            if self._calibrates:
+                self.calibration.see(seen)
 
         before = dict(self.layers)
         with self._under(LayerRecipes(), note) as emulation:
@@ -138,6 +146,9 @@ class Runner:
 
     def measure(self, by_name: Mapping[str, Candidate]) -> Measured:
         plan, kept = _ByName(by_name), all(one.recipe is None for one in by_name.values())
+        new = {one.name for one in by_name.values() if one.recipe is not None} - self._noted
+        alike = bool(new) and len({one.plain for one in by_name.values()} - {None}) == 1  # one type, and what can't take it
+        self._noted |= new if alike else set()
         values: List[float] = []
         errors: List[float] = []
         rows: List[Tensor] = []
@@ -151,7 +162,7 @@ class Runner:
                 pair[1] += float(exact.square().sum())
 
         for number, (batch, exact) in enumerate(zip(self.batches, self._exact)):
-            with self._under(plan, note if number == 0 and len(set(by_name.values())) == 1 else None):
+            with self._under(plan, note if number == 0 and alike else None):
                 output = self.module(*batch.arguments, **batch.keywords)
                 if self.limit.metric is None:
                     values.append(self.limit.value(output, exact, batch.whole))
@@ -208,8 +219,8 @@ def choose_plan(
     max_loss_increase: Optional[float] = None, min_top1: Optional[float] = None, min_metric: Optional[float] = None,
     max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
-    policy: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None, allow_missed: float = 0.01,
-    progress: Optional[bool] = None, seed: int = 0,
+    policy: Optional[Names] = None, options: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None,
+    allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().
 
@@ -230,6 +241,9 @@ def choose_plan(
         arch: GPUs; of several each gets a plan, and the one with the lowest cost is returned, the rest in `others`.
         dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: nvf4, mxf8, bf16, and
             on GPUs without these e4m3, f16; the usual scale; plain.
+        options: what each type is tried with too, where a layer is multiplied by a weight: "smooth:0.5" (SmoothQuant),
+            "hadamard:16" or "hadamard:whole", "static:max", "static:mse", "static:percentile:99.9", several with + between.
+            They cost nothing in this account, and are calibrated on these batches (`.calibration`).
         html: the audit's page, every layer in every dtype; a file.
         allow_missed: share of multiply-adds that emulate() may not see for the network to count as within the limit.
         progress: a line on standard error; None: where that is a terminal. seed: of torch, before every run.
@@ -247,13 +261,14 @@ def choose_plan(
         _checked.of_kind("progress", progress, bool, "True, False, None")
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
-    costs = [Costs(one, dtype, scale, policy) for one in architectures_of(arch)]
+    asked = names_of("options", options)
+    costs = [Costs(one, dtype, scale, policy, asked) for one in architectures_of(arch)]
     given = batches_of(module, batch, batches)
     if page is not None:
         _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)
     tell = _Progress(progress)
     try:
-        runner = Runner(module, given, limit, seed)
+        runner = Runner(module, given, limit, seed, bool(asked))
         found: List[Chosen] = []
         for one in costs:
             try:
@@ -295,7 +310,7 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
     chosen = Chosen(plan, limit.bound, [*tries, Try(best.found.error, best.found.value)])
     chosen.search, chosen.limits, chosen.interrupted, chosen.date = search, limit, interrupted, _report.now()
     chosen.batches, chosen.runs, chosen.coverage = len(runner.batches), runner.runs, runner.coverage
-    chosen.allow_missed, chosen.by_name = allow_missed, by_name
+    chosen.allow_missed, chosen.by_name, chosen.calibration = allow_missed, by_name, runner.calibration
     return chosen
 
 

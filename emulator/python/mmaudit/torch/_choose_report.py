@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 import torch
 
 from .. import _report
+from ._calibrate import Calibration
 from ._cost import Candidate, Cost
 from ._coverage import Coverage
 from ._limits import Limit
@@ -32,6 +33,7 @@ class Chosen(Tightened):
     by_name: Mapping[str, Optional[Recipe]]  #: what each layer takes
     interrupted = False  #: by Ctrl-C: the cheapest plan so far
     others: "List[Chosen]" = []  #: of other architectures
+    calibration: Optional[Calibration] = None  #: of these batches, for emulate() of a plan with options
     batches, runs = 1, 0
     coverage: Optional[Coverage] = None
     allow_missed = 0.01

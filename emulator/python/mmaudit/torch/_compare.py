@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from .. import _report
 from .._refuse import refused
 from . import _checked, _compare_report
+from ._calibrate import Calibration
 from ._checked import named_modules, unchanged
 from ._emulate import Emulation, Seen
 from ._recipes import Choice, LayerRecipes, Plan, label
@@ -87,7 +88,7 @@ class Comparison(_report.Drawn, Dict[str, Any]):
 
 
 def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch: Optional[Callable[[Seen], None]],
-         outputs: Dict[str, Tensor], names: Optional[Sequence[str]]) -> Any:
+         outputs: Dict[str, Tensor], names: Optional[Sequence[str]], calibration: Optional[Calibration] = None) -> Any:
     hooks = []
 
     def keep(name: str) -> Callable[..., None]:
@@ -101,7 +102,8 @@ def _run(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: int, watch:
         for name, one in named_modules(module):
             if (names is None or name in names) and not isinstance(one, torch.jit.ScriptModule):  # takes no hooks
                 hooks.append(one.register_forward_hook(keep(name)))
-        with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes.of(plan, module), watch, tell=False) as emulation:
+        with unchanged(module, seed), torch.no_grad(), Emulation(
+                module, LayerRecipes.of(plan, module), watch, tell=False, calibration=calibration) as emulation:
             return called(module, batch), emulation
     finally:
         for handle in hooks:
@@ -142,7 +144,7 @@ def measured_output(module: nn.Module, batch: Any, plan: "Plan | Choice", seed: 
 
 def compare(
     module: nn.Module, batch: Any, plans: "Union[Sequence[str], Mapping[str, Plan | Choice]]", *,
-    loss: Optional[Loss] = None, seed: int = 0,
+    loss: Optional[Loss] = None, seed: int = 0, calibration: Optional[Calibration] = None,
 ) -> Comparison:
     """Runs a batch through a module as it is, and under every plan.
 
@@ -151,7 +153,7 @@ def compare(
         batch: the argument of the module; a tuple of them, or a mapping of keywords.
         plans: names of recipes, or plans by a name of your own.
         loss: gives the loss of an output of the module.
-        seed: of torch, before every run.
+        seed: of torch, before every run. calibration: of calibrate(), for plans with static scales or SmoothQuant.
     Returns: {"schema", "seed", "loss", "measured": which tensor of an output with several, "layers": names of
     modules that run products, in that order, "coverage": of the module as it is, as Coverage.to_json() has it, "plans":
     {name:
@@ -202,7 +204,7 @@ def compare(
             if one not in of_layer:
                 of_layer.append(one)
 
-        found, emulation = _run(module, batch, plan, seed, note_dtype, outputs, layers)
+        found, emulation = _run(module, batch, plan, seed, note_dtype, outputs, layers, calibration)
         mine = logits_of(found)
         log_q = F.log_softmax(mine.double(), -1)
         divergence = F.kl_div(log_q, log_p, reduction="none", log_target=True)

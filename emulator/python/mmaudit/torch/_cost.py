@@ -1,5 +1,6 @@
 """What a plan costs: a bound on its time by the GPU's peak table, and bytes of its weights."""
 import json
+from dataclasses import replace
 from itertools import product
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -10,6 +11,7 @@ from .._audit import Names
 from .._operations import architectures
 from .._operations import list as list_of
 from .._refuse import refused
+from ._mixed import bits_of, misfit, options_of, plain, words
 from ._operator import Path, find_path
 from ._recipes import RECIPES, Recipe, label
 
@@ -39,6 +41,11 @@ class Candidate(NamedTuple):
     published: bool = True  #: else fma is F16's
     bits: float = 0  #: of a weight and its share of the scales
 
+    @property
+    def plain(self) -> Optional[Recipe]:
+        """The recipe without smooth, hadamard and static."""
+        return None if self.recipe is None else plain(self.recipe)
+
 
 class Layer(NamedTuple):
     """What a layer multiplies in all batches."""
@@ -47,6 +54,7 @@ class Layer(NamedTuple):
     weights: Tuple[Tuple[int, int], ...]  #: numbers, and bytes of each, of every weight
     dtype: torch.dtype
     may_change: bool = True  #: not where its operands are FP8 already
+    rows: Tuple[int, ...] = ()  #: k of products by weights
 
 
 def names_of(field: str, given: Optional[Names]) -> List[str]:
@@ -110,7 +118,8 @@ def _bits(path: Path) -> float:
 class Costs:
     """The candidates of one architecture, cheapest first and "kept" last, and what layers cost with them."""
 
-    def __init__(self, arch: str, dtype: Optional[Names], scale: Optional[Names], policy: Optional[Names]) -> None:
+    def __init__(self, arch: str, dtype: Optional[Names], scale: Optional[Names], policy: Optional[Names],
+                 options: Sequence[str] = ()) -> None:
         self.arch, self.peaks = arch, Peaks(arch, _read(arch))
         self.missing: List[str] = []
         found: List[Candidate] = []
@@ -140,11 +149,19 @@ class Costs:
         if not found:
             raise refused("dtype", ", ".join(asked) or "none", f"types that it has ({why.rpartition(': ')[2] or self.missing[0]})")
         found.sort(key=lambda one: (1 / one.fma, one.bits))  # which keeps the order of what costs the same
-        self.candidates = [*dict.fromkeys(found), Candidate("kept", None)]
+        some = [other for one in dict.fromkeys(found) for other in (one, *_with_options(one, options))]
+        self.candidates = [*some, Candidate("kept", None)]
 
     def _of_name(self, name: str) -> List[Candidate]:
         """The candidate of a name in RECIPES, if this is its GPU."""
         recipe = RECIPES[name]
+        if recipe.weights is not None:  # whose weights any GPU takes that has the product
+            recipe = replace(recipe, arch=self.arch)
+            try:
+                recipe.checked()
+            except ValueError as error:
+                self.missing.append(f"{self.arch} lacks {name}, which is left out: {str(error).rpartition(': ')[2]}")
+                return []
         if recipe.arch != self.arch:
             self.missing.append(f"{self.arch} lacks {name}, which is left out: it is {recipe.arch}'s")
             return []
@@ -156,11 +173,14 @@ class Costs:
         fma = self.peaks.of_path(path)
         name = label(recipe) + (f" {scaling}" if scaling else "")
         for one in RECIPES.values():  # which a plan's file then names
-            if (one.arch, one.dtype, one.policy, one.history) == (recipe.arch, recipe.dtype, recipe.policy, 0) and (
+            if (one.arch, one.dtype, one.policy, one.history, one.weights) == (
+                    recipe.arch, recipe.dtype, recipe.policy, 0, recipe.weights) and (
                     find_path(one.arch, one.dtype, one.scaling, one.policy).scaling == path.scaling):
                 recipe = one
                 break
-        return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0, _bits(path))
+        of = RECIPES.get(recipe.weights or "", recipe)
+        bits = bits_of(recipe.weights) or _bits(find_path(of.arch, of.dtype, of.scaling, of.policy))
+        return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0, bits)
 
     @property
     def half(self) -> float:
@@ -173,10 +193,41 @@ class Costs:
         fma = self.half if layer.dtype.itemsize == 2 else self.peaks.most("tf32") or self.half
         return Cost(layer.multiplications / (fma or 1.0), float(sum(n * each for n, each in layer.weights)))
 
+    def fits(self, layer: Layer, at: int) -> bool:
+        """Whether the options of a candidate go with the layer's weights."""
+        recipe = self.candidates[at].recipe
+        return recipe is None or not recipe.prepares or (bool(layer.rows) or recipe.weights is not None) and all(
+            misfit(recipe, k) is None for k in layer.rows)
+
+    def instead(self, at: int) -> int:
+        """The same without options, where these don't fit; "kept" where that has a candidate's own weights."""
+        return next((i for i, one in enumerate(self.candidates) if one.recipe == self.candidates[at].plain and i != at),
+                    len(self.candidates) - 1)
+
     def of_half(self, layers: Sequence[Layer]) -> Cost:
         """Everything in BF16, or F16: what plans are compared with."""
         return Cost(sum(one.multiplications for one in layers) / (self.half or 1.0),
                     sum(2.0 * n for one in layers for n, _ in one.weights))
+
+
+def _with_options(of: Candidate, options: Sequence[str]) -> List[Candidate]:
+    """The candidate with each option that its arithmetic takes, after it: it costs the same."""
+    found: List[Candidate] = []
+    for text in options:
+        fields = options_of(text)
+        assert of.recipe is not None
+        path = find_path(of.recipe.arch, of.recipe.dtype, of.recipe.scaling, of.recipe.policy)
+        if not (path.scale or path.factor_per_lane or path.factor_per_tensor or of.recipe.weights):
+            continue  # no scale that it would help
+        recipe = replace(of.recipe, **fields)  # type: ignore[arg-type, unused-ignore]
+        try:
+            recipe.checked()
+        except ValueError:
+            if "static" not in fields:
+                raise
+            continue  # without a factor per tensor
+        found.append(of._replace(name=f"{of.name} {words(recipe)}", recipe=recipe))
+    return found
 
 
 def _known(dtype: str) -> bool:

@@ -21,36 +21,19 @@ from torch.utils._pytree import tree_leaves
 from .._refuse import listed, refused
 from . import _checked, _settings, _sharded
 from ._cached import Products
+from ._calibrate import Calibration, prepared
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
 from ._hardware import SWITCHES, Hardware
 from ._operator import find_path, largest_finite, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe
 from ._rules import flex_attention, rule_of
+from ._seen import Seen as Seen
+from ._seen import Site
 from ._storages import Storages
 from ._tensors import NUMBERS
 
 aten = torch.ops.aten
-
-
-class Site(NamedTuple):
-    """Where a product is: the module, its class, and whether it is a product of the backward pass."""
-
-    layer: str
-    kind: str
-    backward: bool
-
-
-class Seen(NamedTuple):
-    """A product as watchers see it: A and B with a batch axis, before they are quantized, and D."""
-
-    site: Site
-    op: str
-    a: Tensor
-    b: Tensor
-    d: Tensor
-    recipe: Optional[Recipe]
-    factor: float = 1.0  #: D has A B so many times: the alpha of a kept addmm or baddbmm
 
 
 class _Forward(NamedTuple):
@@ -131,10 +114,12 @@ class Emulation:
     of these, and of what there is no rule for."""
 
     def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
-                 tell: bool = True, hardware: str = "auto", check: float = 0.01) -> None:
+                 tell: bool = True, hardware: str = "auto", check: float = 0.01,
+                 calibration: Optional[Calibration] = None) -> None:
         if any(is_lazy(one) for one in module.parameters()):
             raise refused("module", "lazy parameters without a shape", "a module that was called once")
         self.plan, self.module, self._watch, self.hardware = plan, module, watch, Hardware(hardware, check)
+        self.calibration = calibration
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self.mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
@@ -156,7 +141,8 @@ class Emulation:
 
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
-        return Emulation, (self.module, self.plan, self._watch, self._tell, self.hardware.switch, self.hardware.share)
+        return Emulation, (self.module, self.plan, self._watch, self._tell, self.hardware.switch, self.hardware.share,
+                           self.calibration)
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -301,17 +287,18 @@ class Emulation:
             return native()
         if kept:
             recipe = None
+        weight = (recipe is not None or self._watch is not None) and (
+            of[1] in self._parameters or self._put(of[1], [one for one, *_ in self._names.values()], site.layer))
         if recipe is None:
             with _disable_current_modes():  # kept: a plan around this one has no say either
                 d = native()
         else:
             out = torch.promote_types(a.dtype, b.dtype)
-            weight = of[1] in self._parameters or self._put(of[1], [one for one, *_ in self._names.values()], site.layer)
             with self.hardware.computing(site.layer):
                 d = self._product(site, gradient, recipe, a, b, torch.promote_types(out, torch.float32) if wide else out, weight)
         self.counted(func, site, KEPT if recipe is None else EMULATED, count)
         if self._watch is not None:
-            self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0))
+            self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0, weight))
         return d
 
     def run_elements(self, func: Any, a: Tensor, b: Tensor, scales: Tuple[Tensor, Tensor], native: Callable[[], Tensor],
@@ -356,11 +343,14 @@ class Emulation:
             largest_a = self._delayed(site, "a" + role, recipe.history, a, largest_a)
             largest_b = self._delayed(site, "b" + role, recipe.history, b, largest_b)
         apart = self.whole is None and not recipe.history  # nothing but a and b decides on D
+        by: Any = None  # in the place of quantize()
+        if recipe.prepares and (weight or site.backward):
+            by = prepared(self.calibration, site, recipe, a.shape[-1], whole=self.whole is None)
         if self.cache is not None and apart and a.device.type == b.device.type == "cpu":
-            return self.cache.product(a, b, out, b in self._parameters, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
-                                      scaling_b=scaling_b, policy=recipe.policy)
-        return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling,
-                       scaling_b=scaling_b, policy=recipe.policy, largest_a=largest_a, largest_b=largest_b)
+            return self.cache.product(a, b, out, b in self._parameters, by, arch=recipe.arch, dtype=dtype,
+                                      scaling_a=path.scaling, scaling_b=scaling_b, policy=recipe.policy)
+        return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling, scaling_b=scaling_b,
+                       policy=recipe.policy, largest_a=largest_a, largest_b=largest_b, quantizer=by)
 
     def _delayed(self, site: Site, role: str, length: int, x: Tensor, of_whole: Optional[Tensor]) -> Tensor:
         """The largest of the tensors before, of this one where there is none yet; this one joins them."""
@@ -373,7 +363,7 @@ class Emulation:
 
 
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None,
-            hardware: str = "auto", check: float = 0.01) -> Emulation:
+            hardware: str = "auto", check: float = 0.01, calibration: Optional[Calibration] = None) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
 
     Products come from nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
@@ -388,6 +378,7 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
         hardware: "auto": products in the arithmetic of the GPU that the tensors are on are computed by its own instructions
             in the order of the plan, others by the model; "always" refuses others, "never" takes the model.
         check: the share of D's tiles by the hardware that the model checks, 0 to 1; at least one per product, unless 0.
+        calibration: of calibrate(), where a recipe has static scales or SmoothQuant.
     Warns: on leaving, of keys of the plan's layers that decided on no product (`unmatched` has them), and of operators
         that compute products and are not emulated (`coverage` has them).
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has;
@@ -397,4 +388,6 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     if watch is not None and not callable(watch):
         raise refused("watch", f"a {type(watch).__name__}", "a function")
     _checked.of_kind("hardware", hardware, str, listed(SWITCHES))
-    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check)
+    if calibration is not None:
+        _checked.of_kind("calibration", calibration, Calibration, "what calibrate() returns")
+    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check, calibration=calibration)

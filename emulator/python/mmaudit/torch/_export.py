@@ -13,6 +13,7 @@ from torch import nn
 from .._refuse import listed, refused
 from . import _checked
 from ._checked import named_modules
+from ._mixed import words
 from ._operator import Path, find_path
 from ._recipes import RECIPES, LayerRecipes, Recipe, label
 from ._tensors import formats_of
@@ -43,13 +44,13 @@ def path_of(recipe: Recipe) -> Path:
 def unscaled(recipe: Recipe) -> bool:
     """Whether its elements are the numbers themselves, in a narrower type (bf16): nothing that frameworks quantize."""
     path = path_of(recipe)
-    return not (path.scale or path.factor_per_lane or path.factor_per_tensor)
+    return recipe.weights is None and not (path.scale or path.factor_per_lane or path.factor_per_tensor)
 
 
 def names_of(recipe: Recipe) -> List[str]:
     """Names in RECIPES under which a layer gets the same elements, scales and order of sums, that recipe's GPU first."""
     def arithmetic(one: Recipe) -> Tuple[Any, ...]:
-        return one.dtype, path_of(one).scaling, one.policy, one.history
+        return one.dtype, path_of(one).scaling, one.policy, one.history, one.weights
     same = [name for name, one in RECIPES.items() if arithmetic(one) == arithmetic(recipe)]
     return sorted(same, key=lambda name: RECIPES[name].arch != recipe.arch)
 
@@ -233,6 +234,11 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     config, data = _MAKERS[framework](list(groups.values()), kept + outside)
     notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
              *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
+    lacking = {name: words(one) for name, one in chosen.items() if name in layers and one is not None and words(one)}
+    if lacking:
+        some = listed(dict.fromkeys(lacking.values()))
+        notes.append(f"this configuration does not carry {some} of {', '.join(lacking)}: apply it to the module before")
+        warnings.warn(f"export: {notes[-1]}", stacklevel=3)
     floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
     notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
     apart = _apart(layers, list(chosen)) if framework in ("compressed-tensors", "modelopt") else []

@@ -331,10 +331,14 @@ def quantize(
                      factors if factors.numel() else None, path)
 
 
+#: In the place of quantize().
+Quantizer = Callable[..., Quantized]
+
+
 def product(
     a: Tensor, b: Tensor, out: torch.dtype, *, arch: str, dtype: str, scaling_a: Optional[str],
     scaling_b: Optional[str], policy: str, largest_a: Optional[Tensor] = None, largest_b: Optional[Tensor] = None,
-    quantizer: Optional[Callable[..., Quantized]] = None,
+    quantizer: Optional[Quantizer] = None,
 ) -> Tensor:
     """A * B, both (batch, rows, columns), quantized and multiplied, in dtype `out` by one rounding."""
     quantizer = quantize if quantizer is None else quantizer

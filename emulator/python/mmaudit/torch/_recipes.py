@@ -12,7 +12,7 @@ from torch import nn
 
 from .. import _library
 from .._refuse import listed, refused, with_nearest
-from . import _checked
+from . import _checked, _mixed
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -33,6 +33,10 @@ class Recipe:
     gradient: Optional[str] = None  #: dtype of gradients in the backward products; None: as the other operands
     history: int = 0  #: delayed scaling: the factor of a tensor is that of the largest of the last `history` ones
     source: str = ""  #: who runs it so
+    weights: Optional[str] = None  #: what weights are rounded to first: int4-g128, int8-channel, or a recipe with scales
+    smooth: Optional[float] = None  #: SmoothQuant's alpha: what share of the outliers of activations goes to the weights
+    hadamard: Union[int, str] = 0  #: both operands in blocks of so many k times a Hadamard matrix; "whole": all of k
+    static: Optional[str] = None  #: the factor of activations by a calibration: max, mse, percentile:SHARE
 
     def checked(self) -> "Recipe":
         """Itself; ValueError, in one line, where the architecture can't do it."""
@@ -40,23 +44,34 @@ class Recipe:
             if name == "history":
                 if isinstance(value, bool) or not isinstance(value, int):
                     raise refused("history", reprlib.repr(value), "a whole number from 0")
-            elif not isinstance(value, str) and (value is not None or name not in ("scaling", "gradient")):
+            elif name not in ("smooth", "hadamard") and not isinstance(value, str) and (
+                    value is not None or name not in ("scaling", "gradient", "weights", "static")):
                 raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
         if self.history < 0 or (self.history and not path.factor_per_tensor):
             raise refused("history", f"{self.history} with scaling {path.scaling}", "from 0, with a factor per tensor")
         if self.gradient is not None:
             find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
+        _mixed.check(self)
         return self
+
+    @property
+    def prepares(self) -> bool:
+        """Whether operands of a product by a weight change before they are quantized."""
+        return bool(self.weights or self.smooth is not None or self.hadamard or self.static)
+
+
+#: Fields that a file of a plan has where they say something.
+_NEW = ("weights", "smooth", "hadamard", "static")
 
 
 def _known() -> Dict[str, Recipe]:
-    """The library's own recipes, in its order."""
-    names = [one.name for one in fields(Recipe)]
+    """The library's own recipes, in its order, and then those with weights in another format."""
+    names = [one.name for one in fields(Recipe) if one.name not in _NEW]
     out: Dict[str, Recipe] = {}
     for row in json.loads(_library.text_from(_library.lib.mmaudit_recipes))["recipes"]:
         out[row["name"]] = Recipe(**{name: row[name] for name in names})
-    return out
+    return {**out, **{name: Recipe(**row) for name, row in _mixed.MIXED.items()}}
 
 
 #: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
@@ -67,10 +82,12 @@ KEEP = "keep"
 
 
 def label(recipe: Optional[Recipe]) -> str:
-    """What a table says of it: dtype, and the policy unless that is plain."""
+    """What a table says of it: dtype, the policy unless that is plain, and options."""
     if recipe is None:
         return "kept"
-    return recipe.dtype if recipe.policy == "plain" else f"{recipe.dtype} {recipe.policy}"
+    found = [recipe.dtype, "" if recipe.policy == "plain" else recipe.policy, recipe.weights and f"of {recipe.weights}",
+             _mixed.words(recipe)]
+    return " ".join(one for one in found if one)
 
 
 def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
@@ -246,7 +263,7 @@ class LayerRecipes:
             for name, one in RECIPES.items():
                 if one == recipe:
                     return name
-            return asdict(recipe)
+            return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name == "smooth" and one == 0}
 
         out: Dict[str, Any] = {"schema": SCHEMA}
         if not self.falls_through:

@@ -74,7 +74,16 @@ class Search:
         return done
 
     def uniform_of(self, one: int) -> Assignment:
-        return tuple(one if layer.may_change else self._kept for layer in self.layers)
+        def of(layer: Layer, one: int) -> int:
+            if not layer.may_change or one == self._kept or self.costs.fits(layer, one):
+                return one if layer.may_change else self._kept
+            return of(layer, self.costs.instead(one))
+        return tuple(of(layer, one) for layer in self.layers)
+
+    def _base(self, one: int) -> int:
+        """The candidate of which this one is with options."""
+        of = self.costs.candidates[one].plain
+        return next((i for i, other in enumerate(self.costs.candidates) if other.recipe == of), one)
 
     def run(self) -> Try:
         """Afterwards no change of one layer to a candidate that costs less there is within the limit."""
@@ -99,11 +108,13 @@ class Search:
     def _drop(self) -> None:
         """Of candidates of the same speed one stays: one that is within the limit everywhere before one that is not,
         then the one that errs less, where that is significant, then the one of fewer bytes."""
-        at = 0
-        while at < self._kept:
-            speed = self.costs.candidates[at].fma
-            group = [i for i in range(at, self._kept) if self.costs.candidates[i].fma == speed]
-            at = group[-1] + 1
+        def speed(one: int) -> Tuple[float, Optional[str]]:  # weights in another format are a choice of bytes
+            of = self.costs.candidates[one]
+            return of.fma, None if of.recipe is None else of.recipe.weights
+
+        plain = [one for one in range(self._kept) if self._base(one) == one]
+        for kind in dict.fromkeys(speed(one) for one in plain):
+            group = [one for one in plain if speed(one) == kind]
             within = [i for i in group if self.uniform[i].found.within] or group
             stays = within[0]
             for i in within[1:]:
@@ -117,19 +128,22 @@ class Search:
                     self.dropped[i] = stays, (
                         f"{self.costs.candidates[i].name} is as fast as {self.costs.candidates[stays].name}; its error, "
                         f"{mine.error:.2e} against {other.error:.2e}, {shown}")
+        for one in range(self._kept):
+            if self._base(one) in self.dropped and one not in self.dropped:
+                self.dropped[one] = self.dropped[self._base(one)][0], f"{self.costs.candidates[one].name}: as without options"
 
     def _open(self, i: int) -> List[int]:
         """Candidates of a layer."""
         if not self.layers[i].may_change:
             return [self._kept]
-        return [one for one in range(self._kept + 1) if one not in self.dropped]
+        return [one for one in range(self._kept + 1) if one not in self.dropped and self.costs.fits(self.layers[i], one)]
 
     def _estimate(self) -> None:
         """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
         less as the layer's own products do."""
-        self.measured = [at for at in range(self._kept) if at not in self.dropped][:2]
-        for i, layer in enumerate(self.layers):
-            found = [self._alone({self.names[i]: self.costs.candidates[at]}) if layer.may_change else 0.0
+        self.measured = [at for at in range(self._kept) if at not in self.dropped and self._base(at) == at][:2]
+        for i in range(len(self.layers)):
+            found = [self._alone({self.names[i]: self.costs.candidates[at]}) if at in self._open(i) else 0.0
                      for at in self.measured]
             self.alone.append([one if math.isfinite(one) else 1e30 for one in found])
             self._tell(f"layer {i + 1} of {len(self.layers)} alone")
@@ -145,8 +159,9 @@ class Search:
         same = self.dropped[one][0] if one in self.dropped else one
         if same in self.measured:
             return self.alone[i][self.measured.index(same)] ** 2
-        mine, theirs = self.own(i, same), self.own(i, self.measured[-1])
-        return (self.alone[i][-1] * mine / theirs if theirs > 0 else mine) ** 2
+        near = self.measured.index(self._base(same)) if self._base(same) in self.measured else -1
+        mine, theirs = self.own(i, same), self.own(i, self.measured[near])
+        return (self.alone[i][near] * mine / theirs if theirs > 0 else mine) ** 2
 
     def _steps(self) -> List[Tuple[float, int, int]]:
         """Moves from the cheapest plan to the kept one along the lower hull of every layer, most error saved per clock
@@ -187,14 +202,15 @@ class Search:
         return ", ".join(f"{count} {name}" for name, count in counts if count)
 
     def moves(self, plan: Assignment) -> List[Tuple[int, int]]:
-        """Changes of one layer to a candidate that costs less there: most clocks saved per error added first."""
+        """Changes of one layer to a candidate that costs less there: most clocks saved per error added first, then most bytes."""
         found = []
         for i, now in enumerate(plan):
             for one in self._open(i):
                 if self._price[i][one] < self._price[i][now]:
-                    saved = self._price[i][now].clocks - self._price[i][one].clocks
-                    found.append((saved / max(self._squared(i, one) - self._squared(i, now), 1e-300), i, one))
-        return [(i, one) for _, i, one in sorted(found, key=lambda move: -move[0])]
+                    more = max(self._squared(i, one) - self._squared(i, now), 1e-300)
+                    saved = [(a - b) / more for a, b in zip(self._price[i][now], self._price[i][one])]
+                    found.append((saved, i, one))
+        return [(i, one) for _, i, one in sorted(found, key=lambda move: move[0], reverse=True)]
 
     def _single_moves(self, failures: Optional[int] = None) -> None:
         """Takes what is within the limit, until a whole pass takes nothing, or after so many failures in a row."""
