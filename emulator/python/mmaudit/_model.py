@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _report, _tool
+from ._refuse import refused
 
 _Path = Union[str, "PathLike[str]"]
 _OWN_NAMES = {"--list": "audit=False", "--original": "original"}
@@ -75,10 +76,14 @@ def model(
     Raises: ValueError with the line of the command line in the names of these arguments; RuntimeError where the
         program mmaudit is not found.
     """
+    places = [None if one is None else os.path.abspath(os.path.expanduser(os.fsdecode(one))) for one in (path, original)]
+    for name, place in zip(("path", "original"), places):
+        if place is not None and not os.path.exists(place):
+            raise refused(name, f"nothing at {place!r}", "a folder of a hub, an index, a .safetensors or a .gguf")
     if activations is not None and os.path.exists(activations):
         activations = os.path.abspath(activations)
-    arguments = ["model", os.path.abspath(path), *_tool.options_of(
-        convention=convention, original=None if original is None else os.path.abspath(original), activations=activations,
+    arguments = ["model", str(places[0]), *_tool.options_of(
+        convention=convention, original=places[1], activations=activations,
         layers=layers, recipe=recipe, max_rel_fro=max_rel_fro, seed=seed, threads=threads, **_FILES)]
     arguments.append("--plan=plan.json" if audit else "--list")
     with _tool.scratch() as folder:

@@ -63,7 +63,7 @@ def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
 
 def options_of(**given: Any) -> List[str]:
     """Arguments as options of the tool: names in lists are joined, None is left out."""
-    return [f"--{name.replace('_', '-')}={','.join(value) if isinstance(value, (tuple, list)) else value}"
+    return [f"--{name.replace('_', '-')}={','.join(map(str, value)) if isinstance(value, (tuple, list)) else value}"
             for name, value in given.items() if value is not None]
 
 

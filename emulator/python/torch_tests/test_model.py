@@ -38,7 +38,8 @@ def test_audit(folder, tmp_path):
 
 
 @pytest.mark.parametrize("given,line", [
-    ({"path": "/nowhere"}, "/nowhere: "), ({"convention": "mine"}, "convention: found mine, allowed: "),
+    ({"path": "/nowhere"}, "path: found nothing at '/nowhere', allowed: a folder"), ({"path": "~/no\nwhere"}, "path: found nothing at '/"),
+    ({"original": "/nowhere"}, "original: found nothing at "), ({"recipe": [1]}, "recipe: found 1, "), ({"convention": "mine"}, "convention: found mine, allowed: "),
     ({"audit": False, "max_rel_fro": 0.1}, "audit=False: found with original, max_rel_fro")])
 def test_refusals_are_in_the_names_of_arguments(folder, given, line):
     with pytest.raises(ValueError) as error:
