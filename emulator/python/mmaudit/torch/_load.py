@@ -176,7 +176,8 @@ def _fill(model: Any, parameters: Dict[str, Any], pieces: Dict[str, Dict[Place, 
 
 def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[str] = None,
          dtype: Optional[torch.dtype] = None) -> nn.Module:
-    """A model of transformers from a folder of a hub, whose quantized layers have the checkpoint's own codes and scales.
+    """A model of transformers from a folder of a hub or a .gguf, whose quantized layers have the checkpoint's own codes and
+    scales.
 
     A layer that the checkpoint means for quantized products (W4A4, W8A8) runs in the bits of `arch`: its activations are
     quantized as the checkpoint says, its weights are not quantized again. One with quantized weights alone (W4A16) runs
@@ -184,12 +185,12 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     emulate() takes them. Memory: one byte per element. Inference only, experts one after the other.
 
     Args:
-        path: the folder, with config.json and .safetensors. arch: the GPU, as "b200".
+        path: the folder, with config.json and .safetensors, or the .gguf of a Llama, Qwen2 or Qwen3. arch: the GPU, as "b200".
         convention: whose layout of codes and scales it is (docs/model.md); None: as config and tensors say.
         dtype: of what is not quantized; None: config.json's.
     Returns: the model, in eval mode. Warns: of tensors that the model has no place for.
     Raises: ValueError, in one line: a file that can't be read, a GPU without the instruction, a parameter that no file
-        has; ImportError without transformers.
+        has, what is not run (docs/torch.md); ImportError without transformers, or gguf for a .gguf.
     """
     _checked.of_kind("arch", arch, str, "a str")
     file, tied = Path(path), None  # type: Path, Optional[List[Coded]]
@@ -237,6 +238,7 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     _fill(model, names.parameters, pieces, source)
     if tied is not None:
         _put(model, "lm_head.weight", CodedWeight(tied, model.dtype))
+        model.config.tie_word_embeddings = False  # tie_weights() would put numbers in their place again
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         warnings.warn(f"load: {type(model).__name__} has no place for {listed(left[:_NAMED])}{more}", stacklevel=2)
