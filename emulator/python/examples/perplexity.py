@@ -3,12 +3,13 @@
     python perplexity.py ORIGINAL QUANTIZED --arch b200 --text lines.jsonl [--limit 8]
 
 ORIGINAL: a folder of a hub with its tokenizer. QUANTIZED: what mt.load() takes. --text: a document per line, {"text": ...}:
-the task is made here, so nothing is downloaded. lm-eval's own tasks go by their names: tasks=["wikitext"].
+the task is made here, so nothing is downloaded. lm-eval's own go by their names, without task_manager: tasks=["wikitext"].
 """
 import argparse
 
 from lm_eval import simple_evaluate
 from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks import TaskManager
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import mmaudit.torch as mt
@@ -32,7 +33,8 @@ def main():
     for name, net in (("original", AutoModelForCausalLM.from_pretrained(given.original)),
                       ("quantized", mt.load(given.quantized, given.arch))):
         model = HFLM(pretrained=net, tokenizer=words, device="cpu")
-        found = simple_evaluate(model, tasks=[task(given.text)], limit=given.limit, bootstrap_iters=0)["results"]["text"]
+        found = simple_evaluate(model, tasks=[task(given.text)], task_manager=TaskManager(include_defaults=False),
+                                limit=given.limit, bootstrap_iters=0)["results"]["text"]
         print(name, *(f"{key.partition(',')[0]} {value:.6g}" for key, value in found.items() if isinstance(value, float)))
 
 

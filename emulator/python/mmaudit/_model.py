@@ -79,7 +79,8 @@ def model(
     Raises: ValueError with the line of the command line in the names of these arguments; RuntimeError where the
         program mmaudit is not found.
     """
-    places = [None if one is None else os.path.abspath(os.path.expanduser(os.fsdecode(one))) for one in (path, original)]
+    places = [None if one is None else os.path.abspath(os.path.expanduser(os.fsdecode(one)))
+              for one in (path, original)]
     for name, place in zip(("path", "original"), places):
         if place is not None and not os.path.exists(place):
             raise refused(name, f"nothing at {place!r}", "a folder of a hub, an index, a .safetensors or a .gguf")

@@ -72,8 +72,8 @@ def run(
     arguments: List[str], folder: str, names: Mapping[str, str] = MappingProxyType({}), progress: bool = False
 ) -> "subprocess.CompletedProcess[str]":
     """ValueError for bad input, RuntimeError for what this machine lacks, each with the tool's line. Its options are
-    called there by `names`, else as Python writes them: "max_rel_fro". `progress`: its lines on sys.stderr, as a notebook
-    shows them. An interrupt ends the program."""
+    called there by `names`, else as Python writes them: "max_rel_fro". `progress`: its lines on sys.stderr, which a
+    notebook shows. An interrupt ends the program."""
     errors: List[str] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder) as out, subprocess.Popen(
             [program(), *([] if progress else ["-q"]), *arguments], cwd=folder, stdout=out, stderr=subprocess.PIPE,

@@ -9,8 +9,8 @@ from torch import Tensor
 from .._refuse import refused
 from ._stored import Place, Stored
 
-#: Architectures whose tensors are transformers' own but for the order of rows, which the library's reader tells. Source:
-#: transformers 5.24.0, modeling_gguf_pytorch_utils.py, TENSOR_PROCESSORS: LlamaTensorProcessor, or none.
+#: Architectures whose tensors are transformers' own but for the order of rows, which the library's reader tells.
+#: Source: transformers 5.24.0, modeling_gguf_pytorch_utils.py, TENSOR_PROCESSORS: LlamaTensorProcessor, or none.
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 _FREQUENCIES = "rope_freqs.weight"  #: gguf 0.19.0, constants.py, ROPE_FREQS
 _ANGLES = "inv_freq"
@@ -22,11 +22,11 @@ def arguments_of(path: Path) -> Dict[str, str]:
 
 
 def opened(path: Path) -> Any:
-    """gguf's reader of a file that transformers can have a model of. ValueError for others, ImportError without gguf."""
+    """gguf's reader of a file that transformers has a model of. ValueError for others, ImportError without gguf."""
     try:
         gguf = import_module("gguf")
     except ImportError as error:
-        raise refused("load", f"no gguf ({error})", "gguf, which transformers reads the config with", ImportError) from None
+        raise refused("load", f"no gguf ({error})", "gguf, by which the config is read", ImportError) from None
     try:
         reader = gguf.GGUFReader(str(path))
         found = {name: reader.fields[name].contents() for name in reader.fields if not name.startswith("tokenizer.")}
@@ -35,10 +35,11 @@ def opened(path: Path) -> Any:
         raise refused(path.name, f"{type(error).__name__} of gguf ({line})", "a file that gguf reads") from None
     architecture = found.get("general.architecture")
     if architecture not in ARCHITECTURES:
-        raise refused("general.architecture", repr(architecture), ", ".join(ARCHITECTURES))
-    for key, usual in ((f"{architecture}.expert_count", 0), (f"{architecture}.rope.scaling.type", "none"), ("split.count", 1)):
-        if found.get(key, usual) != usual and not (key == "split.count" and found[key] == 0):
-            raise refused(key, repr(found[key])[:80], f"{usual}, or none: no other is mapped to transformers")
+        raise refused("general.architecture", repr(architecture)[:80], ", ".join(ARCHITECTURES))
+    own = {f"{architecture}.expert_count": (0,), f"{architecture}.rope.scaling.type": ("none",), "split.count": (1, 0)}
+    for key, usual in own.items():
+        if key in found and found[key] not in usual:
+            raise refused(key, repr(found[key])[:80], f"{usual[0]}: no other is mapped to transformers")
     return reader
 
 

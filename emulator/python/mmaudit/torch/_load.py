@@ -171,13 +171,12 @@ def _fill(model: Any, parameters: Dict[str, Any], pieces: Dict[str, Dict[Place, 
     lacking = [name for name, one in model.named_parameters() if one.is_meta]
     if lacking:
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-        raise refused("path", f"no tensors for {listed(lacking[:_NAMED])}{more}", f"a tensor for each parameter of {source}")
+        raise refused("path", f"no tensors for {listed(lacking[:_NAMED])}{more}", f"one per parameter of {source}")
 
 
 def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[str] = None,
          dtype: Optional[torch.dtype] = None) -> nn.Module:
-    """A model of transformers from a folder of a hub or a .gguf, whose quantized layers have the checkpoint's own codes and
-    scales.
+    """A model of transformers from a folder of a hub or a .gguf, with the checkpoint's own codes and scales.
 
     A layer that the checkpoint means for quantized products (W4A4, W8A8) runs in the bits of `arch`: its activations are
     quantized as the checkpoint says, its weights are not quantized again. One with quantized weights alone (W4A16) runs
@@ -185,7 +184,8 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     emulate() takes them. Memory: one byte per element. Inference only, experts one after the other.
 
     Args:
-        path: the folder, with config.json and .safetensors, or the .gguf of a Llama, Qwen2 or Qwen3. arch: the GPU, as "b200".
+        path: the folder, with config.json and .safetensors, or the .gguf of a Llama, Qwen2 or Qwen3.
+        arch: the GPU, as "b200".
         convention: whose layout of codes and scales it is (docs/model.md); None: as config and tensors say.
         dtype: of what is not quantized; None: config.json's.
     Returns: the model, in eval mode. Warns: of tensors that the model has no place for.

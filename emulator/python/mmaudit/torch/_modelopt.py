@@ -11,7 +11,7 @@ from .._refuse import refused
 from ._stored import Layer
 
 #: What is not run, and why. Source: nvidia-modelopt 0.47.0, torch/export/quant_utils.py, process_layer_quant_config.
-_OTHERS = {"W4A8_AWQ": "INT4 in FP8 activations", "W4A8_MXFP4_FP8": "MXFP4 in FP8 activations"}
+_OTHERS = {"W4A8_AWQ": "INT4 under FP8 activations", "W4A8_MXFP4_FP8": "MXFP4 under FP8 activations"}
 _RUNS = "FP8, MXFP8, NVFP4, W4A16_NVFP4, W4A8_NVFP4_FP8"
 _FP8_ACTIVATIONS = "W4A8_NVFP4_FP8"
 _E2M1 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
@@ -31,7 +31,8 @@ class Algorithms:
 
     def __init__(self, folder: Path) -> None:
         """ValueError where it is one that can't be run."""
-        found = _read(folder, "config.json", "quantization_config") or _read(folder, "hf_quant_config.json", "quantization")
+        found = _read(folder, "config.json", "quantization_config")
+        found = found or _read(folder, "hf_quant_config.json", "quantization")
         layers = found.get("quantized_layers")
         self._layers: Dict[str, Any] = layers if isinstance(layers, dict) else {}
         self._all = found.get("quant_algo")
@@ -44,13 +45,15 @@ class Algorithms:
         return found.get("quant_algo") if isinstance(found, dict) else None
 
     def as_run(self, layer: Layer, codes: Dict[str, Tensor]) -> Tuple[Layer, Dict[str, Tensor]]:
-        """The layer and its codes as a product takes them. NVFP4 under FP8 activations: the kernel makes FP8 of code times
-        scale, so it is FP8 of one scale, weight_scale_2, as input_scale is the activations'. Source: quant_utils.py,
-        get_weight_scaling_factor: "the kernel dequantizes weight to fp8". Rounding: nearest even, up to 448."""
+        """The layer and its codes as a product takes them. NVFP4 under FP8 activations: the kernel makes FP8 of code
+        times scale, so it is FP8 of one scale, weight_scale_2, as input_scale is the activations'. Source:
+        quant_utils.py, get_weight_scaling_factor: "the kernel dequantizes weight to fp8". Rounding: nearest even, up to
+        448."""
         if self.of(layer.name) != _FP8_ACTIVATIONS or layer.format != "e2m1" or layer.scale_format == "ue8m0":
             return layer, codes
         scales = codes["scales"].to(torch.float32).repeat_interleave(layer.block_k, -1)[..., :layer.k]
         x = _E2M1[codes["codes"].view(torch.uint8).long()] * scales
+        elements = x.clamp(-448, 448).to(torch.float8_e4m3fn)
         return layer._replace(
-            format="e4m3", scale_format="f32", scale_rows=1, scale_columns=1, block_n=layer.n, block_k=layer.k, has_factors=0,
-            recipe="fp8-tensor"), {"codes": x.clamp(-448, 448).to(torch.float8_e4m3fn), "scales": codes["factors"].reshape(-1, 1, 1)}
+            format="e4m3", scale_format="f32", scale_rows=1, scale_columns=1, block_n=layer.n, block_k=layer.k,
+            has_factors=0, recipe="fp8-tensor"), {"codes": elements, "scales": codes["factors"].reshape(-1, 1, 1)}
