@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import MappingProxyType
@@ -63,18 +64,34 @@ def write(path: Path, tensors: Dict[str, Tuple[str, np.ndarray]]) -> None:
 
 def options_of(**given: Any) -> List[str]:
     """Arguments as options of the tool: names in lists are joined, None is left out."""
-    return [f"--{name.replace('_', '-')}={','.join(value) if isinstance(value, (tuple, list)) else value}"
+    return [f"--{name.replace('_', '-')}={','.join(map(str, value)) if isinstance(value, (tuple, list)) else value}"
             for name, value in given.items() if value is not None]
 
 
 def run(
-    arguments: List[str], folder: str, names: Mapping[str, str] = MappingProxyType({})
+    arguments: List[str], folder: str, names: Mapping[str, str] = MappingProxyType({}), progress: bool = False
 ) -> "subprocess.CompletedProcess[str]":
     """ValueError for bad input, RuntimeError for what this machine lacks, each with the tool's line. Its options are
-    called there by `names`, else as Python writes them: "max_rel_fro"."""
-    done = subprocess.run([program(), "-q", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise failure(done.returncode, done.stderr, names)
+    called there by `names`, else as Python writes them: "max_rel_fro". `progress`: its lines on sys.stderr, which a
+    notebook shows. An interrupt ends the program."""
+    errors: List[str] = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8", dir=folder) as out, subprocess.Popen(
+            [program(), *([] if progress else ["-q"]), *arguments], cwd=folder, stdout=out, stderr=subprocess.PIPE,
+            text=True) as child:
+        try:
+            for line in child.stderr or ():
+                errors.append(line)
+                if progress and not line.startswith("mmaudit: "):
+                    sys.stderr.write(line)
+                    sys.stderr.flush()
+            code = child.wait()
+        except BaseException:
+            child.kill()
+            raise
+        out.seek(0)
+        done = subprocess.CompletedProcess(child.args, code, out.read(), "".join(errors))
+    if code not in (0, 1):
+        raise failure(code, done.stderr, names)
     return done
 
 

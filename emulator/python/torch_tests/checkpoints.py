@@ -80,11 +80,12 @@ def compressed_config(scheme):
 def modelopt(kind, weight):
     """ModelOpt's own quantizers of weights, under the names of its export."""
     tensors = pytest.importorskip("modelopt.torch.quantization.qtensor")
-    if kind == "NVFP4":
-        found, scales, factor = tensors.NVFP4QTensor.quantize(weight, 16)
+    if "NVFP4" in kind:
+        factor = weight.float().abs().amax() / 448 if kind == "W4A8_NVFP4_FP8" else None  # export/quant_utils.py
+        found, scales, factor = tensors.NVFP4QTensor.quantize(weight, 16, weights_scaling_factor_2=factor)
         again = found.dequantize(torch.bfloat16, scale=scales, double_scale=factor, block_sizes={-1: 16})
         return {"weight": found._quantized_data, "weight_scale": scales, "weight_scale_2": factor.float().reshape(()),
-                "input_scale": torch.tensor(7.3 / (6 * 448))}, again
+                "input_scale": torch.tensor(7.3 / (6 * 448) if kind == "NVFP4" else 0.0171)}, again
     if kind == "MXFP8":
         found, scales = tensors.MXFP8QTensor.quantize(weight)
         return {"weight": found._quantized_data, "weight_scale": scales}, found.dequantize(torch.bfloat16, scale=scales)
@@ -166,7 +167,7 @@ def _schemes(name, scheme):
 
 
 def _modelopt(name, kind):
-    quantization = {"quant_algo": kind, "exclude_modules": ["lm_head"], **({"group_size": 16} if kind == "NVFP4" else {})}
+    quantization = {"quant_algo": kind, "exclude_modules": ["lm_head"], **({"group_size": 16} if "NVFP4" in kind else {})}
     return name, (lambda weight: modelopt(kind, weight), lambda: {"quant_method": "modelopt", **quantization})
 
 
@@ -178,6 +179,7 @@ CONVENTIONS = dict([
     _schemes("ct-mxfp4a16", "MXFP4A16"), _schemes("ct-mxfp8", "MXFP8"), _schemes("ct-w8a8", "W8A8"),
     _schemes("ct-w4a16", "W4A16"), _schemes("ct-w4a16-asym", "W4A16_ASYM"), _schemes("ct-w8a16", "W8A16"),
     _modelopt("modelopt-nvfp4", "NVFP4"), _modelopt("modelopt-fp8", "FP8"), _modelopt("modelopt-mxfp8", "MXFP8"),
+    _modelopt("modelopt-w4a8", "W4A8_NVFP4_FP8"),
     ("deepseek-fp8", (fine_grained, lambda: {"quant_method": "fp8", "weight_block_size": [128, 128], "fmt": "e4m3",
                                              "activation_scheme": "dynamic"})),
     ("gptq", (gptq, lambda: {"quant_method": "gptq", **_INT4})),
@@ -207,6 +209,71 @@ def write(folder, kind, convention):
     save_file(out, file, {"format": "pt"})
     place = Path(folder) / "config.json"
     place.write_text(json.dumps({**json.loads(place.read_text()), "quantization_config": config()}))
+    return again, net
+
+
+def gguf_blocks(kind, x, draw):
+    """Blocks of a matrix (n, k): by gguf's quantizer where it has one, else drawn bytes, scaled to numbers like 0.05."""
+    gguf = pytest.importorskip("gguf")
+    what = gguf.GGMLQuantizationType[kind]
+    try:
+        return gguf.quants.quantize(x, what)
+    except NotImplementedError:
+        size, bytes_ = gguf.GGML_QUANT_SIZES[what]
+        data = draw.integers(0, 256, (*x.shape[:-1], x.shape[-1] // size, bytes_), dtype=np.uint8)
+        halves = {"Q4_K": (0, (2e-4, 1.5e-3)), "Q6_K": (208, (6.2e-5,)), "NVFP4": (0, ())}[kind]  # gguf/quants.py
+        if kind == "NVFP4":
+            data[..., :4] = data[..., :4] % 8 + 8  # near 2^-6
+        for i, one in enumerate(halves[1]):
+            data[..., halves[0] + 2 * i:halves[0] + 2 * i + 2] = np.frombuffer(np.float16(one).tobytes(), np.uint8)
+        return data.reshape(*x.shape[:-1], -1)
+
+
+def write_gguf_network(path, kind, architecture="llama", tied=False, change=None):
+    """A tiny network of 2-d tensors of this type; gguf's own weights by transformers' names and rows, the network.
+    `change` gets the writer before it writes."""
+    gguf, transformers = pytest.importorskip("gguf"), pytest.importorskip("transformers")
+    torch.manual_seed(3)
+    name = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}[architecture]
+    head = 128 if architecture == "qwen3" else 64  # transformers does not read Qwen3's out of the file
+    config = getattr(transformers, f"{name}Config")(**{
+        **SIZES, "hidden_size": 256, "head_dim": head, "num_key_value_heads": 2, "rms_norm_eps": 1e-5}, tie_word_embeddings=tied)
+    net, draw, again = getattr(transformers, f"{name}ForCausalLM")(config).eval(), np.random.default_rng(7), {}
+    writer, table = gguf.GGUFWriter(path, architecture), gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
+    writer.add_block_count(2)
+    writer.add_context_length(64)
+    writer.add_embedding_length(256)
+    writer.add_feed_forward_length(256)
+    writer.add_head_count(4)
+    writer.add_head_count_kv(2)
+    writer.add_key_length(head)
+    writer.add_rope_dimension_count(head)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(96)
+    for target, one in net.named_parameters():
+        base, _, end = target.rpartition(".")
+        x = one.detach().mul(3 if one.dim() == 2 else 1).add(0.5 * torch.randn(one.shape) if one.dim() == 1 else 0).numpy()
+        order, place = np.arange(len(x)), gguf.TensorNameMap.get_name(table, base) or f"blk.{base.split('.')[2]}.{base[-6:]}"
+        if architecture == "llama" and (".q_proj" in base or ".k_proj" in base):  # llama.cpp conversion/llama.py, permute
+            order = order.reshape(len(x) // 64, 2, 32).swapaxes(1, 2).reshape(-1)
+        place = place.replace("q_norm", "attn_q_norm").replace("k_norm", "attn_k_norm")
+        if one.dim() == 1:
+            writer.add_tensor(f"{place}.{end}", x[order])
+        else:
+            data = gguf_blocks(kind, x[order], draw)
+            writer.add_tensor(f"{place}.{end}", data, raw_dtype=gguf.GGMLQuantizationType[kind])
+            found = gguf.quants.dequantize(data, gguf.GGMLQuantizationType[kind])
+            x = np.empty_like(x)
+            x[order] = found
+            again[target] = torch.from_numpy(x.copy())
+        one.data = torch.from_numpy(x.copy())
+    if change is not None:
+        change(writer)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
     return again, net
 
 

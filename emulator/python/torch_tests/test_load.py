@@ -44,7 +44,7 @@ def test_weights_are_the_package_s_own(written, convention):
             expected = again[name + ".weight"]
             to = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}[expected.dtype]
             found = stored.weights(index, to)[0]
-            if convention == "modelopt-nvfp4":  # ModelOpt's table has no -0
+            if convention in ("modelopt-nvfp4", "modelopt-w4a8"):  # ModelOpt's table has no -0
                 found = torch.where(found == 0, found.abs(), found)
             assert same_bits(found, expected), name
 
@@ -83,6 +83,9 @@ def exact(convention, x, again):
         codes = nibbles(x["weight_packed"] if "weight_packed" in x else x["weight"])
         factor = x["weight_scale_2"].double() if "weight_scale_2" in x else 1 / x["weight_global_scale"].double()
         return codes * x["weight_scale"].double().repeat_interleave(16, 1) * factor
+    if convention == "modelopt-w4a8":  # FP8 of code times scale
+        of_block = nibbles(x["weight"]) * x["weight_scale"].double().repeat_interleave(16, 1)
+        return of_block.float().to(torch.float8_e4m3fn).double() * x["weight_scale_2"].double()
     if convention == "ct-mxfp4":
         return nibbles(x["weight_packed"]) * torch.exp2(x["weight_scale"].double() - 127).repeat_interleave(32, 1)
     if convention.endswith("mxfp8"):
@@ -114,7 +117,7 @@ def activations(convention, x, of):
         tensors = pytest.importorskip("modelopt.torch.quantization.qtensor")
         found, scales, factor = tensors.NVFP4QTensor.quantize(x, 16, weights_scaling_factor_2=of["input_scale"])
         return nibbles(found._quantized_data) * scales.double().repeat_interleave(16, 1) * factor.double()
-    if convention == "modelopt-fp8":
+    if convention in ("modelopt-fp8", "modelopt-w4a8"):
         return (x / of["input_scale"]).clamp(-448, 448).to(torch.float8_e4m3fn).double() * of["input_scale"].double()
     if convention.endswith("mxfp8"):
         blocks = x.reshape(len(x), -1, 32)
@@ -194,7 +197,8 @@ LOSSES = [("llama", "ct-nvfp4", "b200", 1e-6, 1e-4), ("mixtral", "ct-nvfp4", "b2
           ("mixtral", "awq", "ampere", 1e-6, 1e-4), ("llama", "modelopt-nvfp4", "b200", 1e-6, 1e-4),
           ("llama", "ct-fp8", "b200", 1e-6, 1e-4), ("llama", "modelopt-fp8", "blackwell_rtx", 1e-6, 1e-4),
           ("llama", "ct-fp8-dynamic", "b200", 1e-6, 1e-4), ("mixtral", "ct-w8a8", "ampere", 1e-6, None),
-          ("llama", "modelopt-mxfp8", "b200", 1e-6, 1e-4)]
+          ("llama", "modelopt-mxfp8", "b200", 1e-6, 1e-4), ("llama", "modelopt-w4a8", "b200", 1e-6, 1e-4),
+          ("mixtral", "modelopt-w4a8", "blackwell_rtx", 1e-6, None)]
 
 
 @pytest.mark.parametrize("kind,convention,arch,of_product,of_loss", LOSSES)

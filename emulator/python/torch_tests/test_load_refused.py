@@ -80,6 +80,34 @@ def test_hostile_configs(broken, config, start):
     refuses(start, broken(**config), "b200")
 
 
+@pytest.mark.parametrize("given", [{"quant_algo": "W4A8_AWQ"}, {"quant_algo": "W4A8_MXFP4_FP8"}, {
+    "quant_algo": "MIXED_PRECISION", "quantized_layers": {"model.layers.1.mlp.up_proj": {"quant_algo": "W4A8_AWQ"}}}])
+@pytest.mark.parametrize("own", [False, True])
+def test_algorithms_of_modelopt_that_are_not_run(broken, given, own):
+    """Their codes would be taken for those of other activations."""
+    folder = broken(quantization_config=None if own else {"quant_method": "modelopt", **given})
+    if own:
+        (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": given}))
+    where = " of model.layers.1.mlp.up_proj" if "quantized_layers" in given else ""
+    algorithm = given["quant_algo"] if not where else "W4A8_AWQ"
+    refuses(f"quant_algo{where}: found {algorithm}, ", folder, "b200")
+
+
+@pytest.mark.parametrize("given", [7, "W4A8_AWQ", {"quantized_layers": 3}, {"quant_algo": [1], "quantized_layers": {"a": 5}}])
+def test_hostile_algorithms(broken, llama, given):
+    config = json.loads((llama / "config.json").read_text())["quantization_config"]
+    folder = broken(quantization_config={**config, **given} if isinstance(given, dict) else given)
+    if isinstance(given, dict):
+        assert same_bits(logits(mt.load(folder, "b200")), logits(mt.load(llama, "b200")))
+    else:
+        refuses("", folder, "b200")
+
+
+def test_factors_of_activations(broken):
+    folder = broken(lambda x: x.update({"model.layers.0.mlp.down_proj.pre_quant_scale": torch.ones(256)}))
+    refuses("model.layers.0.mlp.down_proj.pre_quant_scale: found factors", folder, "b200")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", "7", '{"a":' * 5000, '{"model_type": "llama", "model_type": "llama"', "\xff"])
 def test_config_that_is_no_json(broken, text):
     folder = broken()

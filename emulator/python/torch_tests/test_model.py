@@ -1,5 +1,7 @@
 """mmaudit.model(): the program's answer about a checkpoint as a result of Python."""
 import json
+import os
+import sys
 
 import checkpoints
 import pytest
@@ -37,8 +39,35 @@ def test_audit(folder, tmp_path):
         f"model.layers.{at}.mlp.{one}_proj" for at in range(2) for one in ("gate", "up", "down")}
 
 
+TALKS = """#!/bin/sh
+echo $$ >"$(dirname "$0")/pid"
+echo "model: 1 of 9" >&2
+exec sleep 60
+"""
+
+
+def test_progress_is_shown_as_it_comes_and_an_interrupt_ends_the_program(folder, tmp_path, monkeypatch):
+    """With a program that says a line and goes on: what is raised while it runs is Ctrl-C."""
+    tool, seen = tmp_path / "tool", []
+    tool.write_text(TALKS)
+    tool.chmod(0o755)
+    monkeypatch.setenv("MMAUDIT_TOOL", str(tool))
+
+    def interrupted(line):
+        seen.append(line)
+        raise KeyboardInterrupt
+    monkeypatch.setattr(sys.stderr, "write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mmaudit.model(folder, progress=True)
+    assert seen == ["model: 1 of 9\n"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
 @pytest.mark.parametrize("given,line", [
-    ({"path": "/nowhere"}, "/nowhere: "), ({"convention": "mine"}, "convention: found mine, allowed: "),
+    ({"path": "/nowhere"}, "path: found nothing at '/nowhere', allowed: a folder"),
+    ({"path": "~/no\nwhere"}, "path: found nothing at '/"), ({"original": "/nowhere"}, "original: found nothing at "),
+    ({"recipe": [1]}, "recipe: found 1, "), ({"convention": "mine"}, "convention: found mine, allowed: "),
     ({"audit": False, "max_rel_fro": 0.1}, "audit=False: found with original, max_rel_fro")])
 def test_refusals_are_in_the_names_of_arguments(folder, given, line):
     with pytest.raises(ValueError) as error:

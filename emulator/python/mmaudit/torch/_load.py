@@ -4,36 +4,30 @@ import warnings
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from .._refuse import listed, refused
-from . import _checked
+from . import _checked, _gguf
 from ._checkpoint import _files, _opened
 from ._coded import Coded, CodedStack, CodedWeight, path_of
-from ._stored import Stored
+from ._modelopt import Algorithms
+from ._stored import Place, Stored
 from ._tensors import NUMBERS
 
 _NAMED = 4  #: tensors that a message names
+_SMOOTHED = ".pre_quant_scale"  #: nvidia-modelopt 0.47.0, torch/export/quant_utils.py, postprocess_state_dict
 _STACKS = ("MergeModulelist", "Concatenate")  #: what transformers does with experts' weights that is done here too
-
-
-class _Place(NamedTuple):
-    """Where a tensor of a file goes: the parameter, the expert, and the place under other tensors of that expert."""
-
-    target: str
-    expert: Optional[int]
-    part: int
 
 
 class _Names:
     """Names in files as transformers' names of parameters, by its own tables; before transformers 5 they are the same."""
 
-    def __init__(self, model: Any) -> None:
-        self._model, self.parameters = model, dict(model.named_parameters(remove_duplicate=False))
+    def __init__(self, model: Any, folder: Path) -> None:
+        self._folder, self._model, self.parameters = folder, model, dict(model.named_parameters(remove_duplicate=False))
         self.parameters.update(model.named_buffers())
         self._loading: Any = None
         try:
@@ -45,7 +39,7 @@ class _Names:
         self._renamings, self._converters = (
             [one for one in transforms if isinstance(one, getattr(self._loading, kind))] for kind in kinds)
 
-    def place(self, name: str) -> Optional[_Place]:
+    def place(self, name: str) -> Optional[Place]:
         """None for a tensor that the model has no parameter for."""
         target, pattern = name, None
         if self._loading is not None:
@@ -54,18 +48,34 @@ class _Names:
         if target not in self.parameters:
             return None
         if pattern is None:
-            return _Place(target, None, 0)
+            return Place(target, None, 0)
         converter = next(one for one in self._converters if pattern in one.source_patterns)
         found = re.search(re.escape(pattern).replace(r"\*", r"(\d+)"), name)
         others = [type(one).__name__ for one in converter.operations if type(one).__name__ not in _STACKS]
         if others or found is None or not found.groups():
             raise refused(name, f"{listed(others) or 'no number'} in transformers' rule for {target}",
                           f"{listed(_STACKS)} over the numbers of experts")
-        return _Place(target, int(found[1]), converter.source_patterns.index(pattern))
+        return Place(target, int(found[1]), converter.source_patterns.index(pattern))
 
 
-def _empty(path: Path, dtype: Optional[torch.dtype]) -> Any:
-    """The model of config.json, with its buffers and without memory for its parameters."""
+    def layer(self, of: Dict[str, Any]) -> Optional[Place]:
+        """Of a quantized layer, whose parameter is `weight`, or what gpt-oss calls it."""
+        return self.place(of["name"] + ".weight") or self.place(of["name"])
+
+    def in_order(self, name: str, x: Tensor) -> Tensor:
+        """Rows as the model has them: all writers of these keep their order."""
+        return x
+
+    def tensors(self, plain: Set[str]) -> Iterator[Tuple[str, Tensor]]:
+        """Tensors that are not quantized."""
+        for file in _files(self._folder):
+            with _opened(file) as opened:
+                for name in sorted(plain & set(opened.keys())):
+                    yield name, opened.get_tensor(name)
+
+
+def _empty(arguments: Dict[str, str], source: str, dtype: Optional[torch.dtype]) -> Any:
+    """The model of a config, with its buffers and without memory for its parameters."""
     try:
         transformers = import_module("transformers")
     except ImportError as error:
@@ -75,7 +85,7 @@ def _empty(path: Path, dtype: Optional[torch.dtype]) -> Any:
         return None if one is None or one.is_meta else nn.Parameter(one.detach().to("meta"), requires_grad=False)
 
     try:
-        config = transformers.AutoConfig.from_pretrained(str(path), local_files_only=True)
+        config = transformers.AutoConfig.from_pretrained(**arguments, local_files_only=True)
         if hasattr(config, "quantization_config"):
             del config.quantization_config
         hook = register_module_parameter_registration_hook(without)
@@ -88,7 +98,7 @@ def _empty(path: Path, dtype: Optional[torch.dtype]) -> Any:
             hook.remove()
     except Exception as error:  # whatever a hostile config makes of transformers
         line = " ".join(str(error).split())[:200]
-        raise refused("config.json", f"{type(error).__name__} of transformers ({line})", "a model of its own") from None
+        raise refused(source, f"{type(error).__name__} of transformers ({line})", "a model of its own") from None
     if hasattr(model, "set_experts_implementation"):
         model.set_experts_implementation("eager")
     return model.eval()
@@ -103,16 +113,17 @@ def _put(model: nn.Module, target: str, value: Any) -> None:
     setattr(module, name, value)
 
 
-def _coded(stored: Stored, index: int, arch: str, model: Any) -> List[Coded]:
+def _coded(stored: Stored, index: int, arch: str, model: Any, names: "Union[_Names, _gguf.Names]",
+           algorithms: Algorithms) -> List[Coded]:
     """The matrices of a layer, by expert."""
     layer = stored.layers[index]
     plain = layer.dequantized if layer.dequantized in ("bf16", "f16") else NUMBERS[model.dtype]
     plain = plain if plain in ("bf16", "f16") else "bf16"
-    how = path_of(layer, arch, plain)
     if layer.recipe is None:
-        return [Coded(layer, arch, how, one) for one in stored.weights(index, plain)]
-    found = stored.codes(index)
-    of = [found.get("scales"), found.get("factors")]
+        how, file = path_of(layer, arch, plain), stored.described["layers"][index]["tensors"][0]
+        return [Coded(layer, arch, how, names.in_order(file, one)) for one in stored.weights(index, plain)]
+    layer, found = algorithms.as_run(layer, stored.codes(index))
+    how, of = path_of(layer, arch, plain), [found.get("scales"), found.get("factors")]
     return [Coded(layer, arch, how, found["codes"][expert], *(None if one is None else one[expert] for one in of))
             for expert in range(layer.experts)]
 
@@ -120,7 +131,7 @@ def _coded(stored: Stored, index: int, arch: str, model: Any) -> List[Coded]:
 _Piece = Union[Tensor, List[Coded]]
 
 
-def _weight(target: str, pieces: Dict[_Place, _Piece], like: Tensor, transposed: bool) -> Any:
+def _weight(target: str, pieces: Dict[Place, _Piece], like: Tensor, transposed: bool, source: str) -> Any:
     """What takes the place of a parameter: its pieces, by expert and then under one another."""
     experts: Dict[Optional[int], List[_Piece]] = {}
     for place in sorted(pieces, key=lambda one: (one.expert or 0, one.part)):
@@ -144,28 +155,28 @@ def _weight(target: str, pieces: Dict[_Place, _Piece], like: Tensor, transposed:
     except RuntimeError as error:  # hostile shapes
         raise refused(target, " ".join(str(error).split()), f"tensors of a parameter {list(like.shape)}") from None
     if found.shape != like.shape:
-        raise refused(target, f"the shape {list(found.shape)}", f"{list(like.shape)}, as config.json says")
+        raise refused(target, f"the shape {list(found.shape)}", f"{list(like.shape)}, as {source} says")
     if not isinstance(found, Tensor):
         return found
     return nn.Parameter(found.to(like.dtype), requires_grad=False) if isinstance(like, nn.Parameter) else found.to(like.dtype)
 
 
-def _fill(model: Any, names: _Names, pieces: Dict[str, Dict[_Place, _Piece]]) -> None:
+def _fill(model: Any, parameters: Dict[str, Any], pieces: Dict[str, Dict[Place, _Piece]], source: str) -> None:
     """Gives parameters what the files have. ValueError where they lack one."""
     for target in list(pieces):
         module = model.get_submodule(target.rpartition(".")[0])
         transposed = bool(getattr(module, "is_transposed", False))
-        _put(model, target, _weight(target, pieces.pop(target), names.parameters[target], transposed))
+        _put(model, target, _weight(target, pieces.pop(target), parameters[target], transposed, source))
     model.tie_weights()
     lacking = [name for name, one in model.named_parameters() if one.is_meta]
     if lacking:
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-        raise refused("path", f"no tensors for {listed(lacking[:_NAMED])}{more}", "a file for each parameter of config.json")
+        raise refused("path", f"no tensors for {listed(lacking[:_NAMED])}{more}", f"one per parameter of {source}")
 
 
 def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[str] = None,
          dtype: Optional[torch.dtype] = None) -> nn.Module:
-    """A model of transformers from a folder of a hub, whose quantized layers have the checkpoint's own codes and scales.
+    """A model of transformers from a folder of a hub or a .gguf, with the checkpoint's own codes and scales.
 
     A layer that the checkpoint means for quantized products (W4A4, W8A8) runs in the bits of `arch`: its activations are
     quantized as the checkpoint says, its weights are not quantized again. One with quantized weights alone (W4A16) runs
@@ -173,36 +184,61 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     emulate() takes them. Memory: one byte per element. Inference only, experts one after the other.
 
     Args:
-        path: the folder, with config.json and .safetensors. arch: the GPU, as "b200".
+        path: the folder, with config.json and .safetensors, or the .gguf of a Llama, Qwen2 or Qwen3.
+        arch: the GPU, as "b200".
         convention: whose layout of codes and scales it is (docs/model.md); None: as config and tensors say.
         dtype: of what is not quantized; None: config.json's.
     Returns: the model, in eval mode. Warns: of tensors that the model has no place for.
     Raises: ValueError, in one line: a file that can't be read, a GPU without the instruction, a parameter that no file
-        has; ImportError without transformers.
+        has, what is not run (docs/torch.md); ImportError without transformers, or gguf for a .gguf.
     """
     _checked.of_kind("arch", arch, str, "a str")
-    folder = Path(path)
-    if not (folder / "config.json").is_file():
-        raise refused("path", f"no config.json in {str(path)!r}", "a folder of a hub, with config.json and .safetensors")
-    with Stored(folder, convention) as stored:
-        model: Any = _empty(folder, dtype)
-        names, left = _Names(model), []  # type: _Names, List[str]
-        pieces: Dict[str, Dict[_Place, _Piece]] = {}
+    file, tied = Path(path), None  # type: Path, Optional[List[Coded]]
+    names: Union[_Names, _gguf.Names]
+    gguf = file.suffix == ".gguf" and file.is_file()
+    source = file.name if gguf else "config.json"
+    if not gguf and not (file / "config.json").is_file():
+        raise refused("path", f"no config.json in {str(path)!r}",
+                      "a folder of a hub, with config.json and .safetensors, or a .gguf")
+    algorithms = Algorithms(file)
+    with Stored(file, convention) as stored:
+        if gguf:
+            reader = _gguf.opened(file)
+            model: Any = _empty(_gguf.arguments_of(file), source, dtype)
+            names = _gguf.Names(model, reader, stored)
+        else:
+            model = _empty({"pretrained_model_name_or_path": str(file)}, source, dtype)
+            names = _Names(model, file)
+        unread = {one["name"]: one["why"] for one in stored.described["others"] if one["why"] is not None}
+        left: List[str] = []
+        pieces: Dict[str, Dict[Place, _Piece]] = {}
+        for name, why in unread.items():
+            if names.place(name) is not None:
+                raise ValueError(f"{name}: {why}")
+            left.append(name)
         for index, layer in enumerate(stored.layers):
-            place = names.place(layer.name + ".weight") or names.place(layer.name) if layer.quantized else None
-            if place is not None:
-                pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model)
+            of = stored.described["layers"][index]
+            place = names.layer(of) if layer.quantized else None
+            if place is not None and of["product"]:
+                pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model, names, algorithms)
+            elif place is not None:  # rows of it are looked up; a tied last layer multiplies by it
+                pieces.setdefault(place.target, {})[place] = stored.weights(index, "f32")[0]
+                if getattr(model.config, "tie_word_embeddings", False):
+                    tied = _coded(stored, index, arch, model, names, algorithms)
             elif layer.quantized:
                 left.append(layer.name)
-        for file in _files(folder):
-            with _opened(file) as opened:
-                for name in sorted(stored.plain() & set(opened.keys())):
-                    place = names.place(name)
-                    if place is None:
-                        left.append(name)
-                    else:
-                        pieces.setdefault(place.target, {})[place] = opened.get_tensor(name)
-    _fill(model, names, pieces)
+        for name, x in names.tensors(stored.plain() - set(unread)):
+            place = names.place(name)
+            if name.endswith(_SMOOTHED):
+                raise refused(name, "factors of activations", "none: activations are quantized as they are")
+            if place is None:
+                left.append(name)
+            else:
+                pieces.setdefault(place.target, {})[place] = x
+    _fill(model, names.parameters, pieces, source)
+    if tied is not None:
+        _put(model, "lm_head.weight", CodedWeight(tied, model.dtype))
+        model.config.tie_word_embeddings = False  # tie_weights() would put numbers in their place again
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         warnings.warn(f"load: {type(model).__name__} has no place for {listed(left[:_NAMED])}{more}", stacklevel=2)

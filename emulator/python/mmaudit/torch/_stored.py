@@ -39,6 +39,14 @@ class Layer(NamedTuple):
         return self.convention != "plain"
 
 
+class Place(NamedTuple):
+    """Where a tensor of a file goes: the parameter, the expert, and the place under other tensors of that expert."""
+
+    target: str
+    expert: Optional[int]
+    part: int
+
+
 class Stored:
     """An open checkpoint. ValueError, in one line, for what can't be read, and where `convention` is to be said."""
 
@@ -51,6 +59,8 @@ class Stored:
             found = _library.CheckpointLayer()
             _library.check(lib.mmaudit_checkpoint_layer_at(self._open, index, byref(found)))
             self.layers.append(Layer(**_library.values_of(found)))
+        #: mmaudit.checkpoint/1 (docs/model.md): its layers are in the same order
+        self.described: Dict[str, Any] = json.loads(_library.text_from(lib.mmaudit_checkpoint_describe, self._open))
 
     def __enter__(self) -> "Stored":
         return self
@@ -61,9 +71,8 @@ class Stored:
 
     def plain(self) -> Set[str]:
         """Names of the tensors that belong to no quantized layer."""
-        found = json.loads(_library.text_from(lib.mmaudit_checkpoint_describe, self._open))
-        return {one["name"] for one in found["others"]} | {
-            one for layer in found["layers"] if layer["convention"] == "plain" for one in layer["tensors"]}
+        return {one["name"] for one in self.described["others"]} | {
+            one for layer in self.described["layers"] if layer["convention"] == "plain" for one in layer["tensors"]}
 
     def _read(self, index: int, wanted: Dict[str, Tensor], to: Optional[str] = None) -> Dict[str, Tensor]:
         layer, work = self.layers[index], _library.CheckpointRows()
