@@ -84,7 +84,7 @@ void read(const mmaudit_checkpoint* checkpoint, const mmaudit_checkpoint_rows* g
       !given(work.groups))
     return;
   rows = {};
-  const CheckpointRows all = open.rows(layer, 0, layer.rows());
+  const CheckpointRows all = open.rows(layer, 0, layer.rows(), false);
   if (layer.scale_format == Format::f32)
     copy_to("scales", work.scales, all.scales);
   else

@@ -19,11 +19,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kIndex = ".index.json";
 
-Json json_of_file(const fs::path& path, std::string_view allowed) {
+constexpr std::uint64_t kMostOfConfig = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostOfIndex = std::uint64_t{64} << 20;  // a million tensors
+
+Json json_of_file(const fs::path& path, std::string_view allowed, std::uint64_t most) {
   const RawFile file(path);
-  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // an index of a million tensors
-  if (file.size() > kMost)
-    refuse("{}: size: found {} bytes, allowed: at most {}", file.label(), file.size(), kMost);
+  if (file.size() > most)
+    refuse("{}: size: found {} bytes, allowed: at most {}", file.label(), file.size(), most);
   const std::vector<std::byte> bytes = file.read(0, file.size());
   Json json =
       parse_bounded({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.label(), allowed);
@@ -38,7 +40,10 @@ std::string text_at(const Json& json, std::string_view key) {
 
 std::vector<fs::path> files_of(const fs::path& folder, std::string_view extension) {
   std::vector<fs::path> out;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+  std::error_code error;
+  const fs::directory_iterator entries(folder, error);
+  if (error) refuse("{}: folder: found {}, allowed: one that can be read", label_of(folder), error.message());
+  for (const fs::directory_entry& entry : entries)
     if (entry.path().extension() == extension) out.push_back(entry.path());
   std::sort(out.begin(), out.end());
   return out;
@@ -97,19 +102,24 @@ void Checkpoint::open_file(const fs::path& path) {
   for (const TensorInfo& info : header.tensors)
     keep({info.name, &file, info.dtype, info.shape, header.data_start + info.begin, info.end - info.begin},
          info.refused);
+  if (!header.refused.empty() &&
+      std::none_of(header.tensors.begin(), header.tensors.end(),
+                   [&](const auto& info) { return info.refused == header.refused; }))
+    others_.push_back({nullptr, file.label(), header.refused});  // nothing is left out, but the file is odd
 }
 
 void Checkpoint::open_index(const fs::path& index) {
-  const Json json = json_of_file(index, "the index of a checkpoint");
+  const Json json = json_of_file(index, "the index of a checkpoint", kMostOfIndex);
   const Json* map = json.find("weight_map");
   if (map == nullptr || !map->is_object())
     refuse("{}: weight_map: found none, allowed: names of tensors with the files they are in",
            label_of(index));
   std::set<std::string> files;
   for (const auto& [name, file] : map->items()) {
-    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>())
+    if (const std::string of = file.is_string() ? file.get<std::string>() : file.dump();
+        !file.is_string() || fs::path(of).filename() != of || of.find('\0') != std::string::npos)
       refuse("{}: weight_map: found {} in {}, allowed: the name of a file of this folder", label_of(index),
-             in_quotes(name), in_quotes(file.dump()));
+             in_quotes(name), in_quotes(of));
     files.insert(file.get<std::string>());
   }
   for (const std::string& file : files) open_file(index.parent_path() / file);
@@ -140,7 +150,10 @@ void Checkpoint::open_folder(const fs::path& folder) {
 
 void Checkpoint::read_config(const fs::path& folder) {
   const auto take = [&](const char* name) {
-    return fs::exists(folder / name) ? json_of_file(folder / name, "an object") : Json::object();
+    return fs::symlink_status(folder / name).type() ==
+                   fs::file_type::not_found  // links are followed or refused
+               ? Json::object()
+               : json_of_file(folder / name, "an object", kMostOfConfig);
   };
   config_ = take("config.json");
   for (const char* key : {"quantization_config", "compression_config"})

@@ -73,9 +73,10 @@ bool goes_before(std::string_view x, std::string_view y) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
       };
-      const auto p = number(a), q = number(b);
-      if (p && q && *p != *q) return *p < *q;
       if (const int c = place_of(a), d = place_of(b); c != d) return c < d;
+      const auto p = number(a), q = number(b);
+      if (p.has_value() != q.has_value()) return p.has_value();  // else 10a < 9 < 10 < 10a
+      if (p && *p != *q) return *p < *q;
       return a < b;
     }
     i += a.size() + 1, j += b.size() + 1;
@@ -199,8 +200,9 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
     if (of == nullptr || of->shape.size() != 1 || of->shape[0] < 2)
       return refusal("{}: found none, allowed: (n, k)", name + std::string(row.shape));
     const std::vector<double> said = numbers_of(*of);
-    const double k = said.back();
-    if (!(k >= 1 && k <= 1e15)) return refusal("{}: found {}, allowed: (n, k)", of->name, k);
+    const double n = said[said.size() - 2], k = said.back();
+    if (n != static_cast<double>(shape[0]) || !(k >= 1 && k <= 1e15))
+      return refusal("{}: found ({}, {}), allowed: ({}, k)", of->name, n, k, shape[0]);
     layer.k = static_cast<std::uint64_t>(k);
     of_zeros = layer.k > shape[1] * 4 ? 4 : 8;
     if (shape[1] != rounded_up(layer.k * of_zeros, kWord))
@@ -233,6 +235,10 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
   if (layer.groups && (element_count(layer.group->shape) != layer.k || layer.group->dtype != DType::i32))
     return refusal("{}: found {}, allowed: k of I32", layer.group->name, to_string(layer.group->shape));
   if (std::string why = grid(row, layer); !why.empty()) return why;
+  const std::vector<double> groups = layer.groups ? numbers_of(*layer.group) : std::vector<double>();
+  for (const double group : groups)
+    if (!(group < static_cast<double>(layer.scale_columns)))
+      return refusal("{}: found group {}, allowed: below {}", layer.group->name, group, layer.scale_columns);
   if (layer.zeros && row.order == CodeOrder::elements &&
       (layer.zero->dtype != DType::i8 ||
        element_count(layer.zero->shape) != element_count(layer.scale->shape)))
@@ -366,14 +372,27 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
-    const bool unknown =
-        tensor->shape.size() >= 2 && format_of(tensor->dtype) == Format::none && tensor->ggml_type == 0;
-    others.push_back({tensor, full,
-                      why != refused.end() ? why->second
-                      : unknown            ? refusal("convention: found {} {} that none knows, allowed: {}",
-                                                     tensor->type(), to_string(tensor->shape), names_of(conventions()))
-                                           : ""});
+    const bool matrix = tensor->shape.size() >= 2 && tensor->ggml_type == 0;
+    const bool unknown = matrix && format_of(tensor->dtype) == Format::none;
+    const bool bare = matrix && bytes_of(tensor->dtype) == 1 && full.ends_with(".weight");
+    others.push_back(
+        {tensor, full,
+         why != refused.end() ? why->second
+         : unknown ? refusal("convention: found {} {} that none knows, allowed: {}", tensor->type(),
+                             to_string(tensor->shape), names_of(conventions()))
+         : bare    ? refusal("scales: found none beside {}, allowed: those of its codes", tensor->type())
+                   : ""});
   }
+  std::set<std::string> kept;
+  bool agrees = method.empty() || layers.empty() || !refused.empty();
+  for (const CheckpointLayer& layer : layers) {
+    if (layer.convention != &kPlain) kept.emplace(layer.convention->name);
+    agrees = agrees || lists(layer.convention->methods, method);
+  }
+  const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
+  if (!agrees)
+    others.push_back({nullptr, "quantization_config",
+                      refusal("quant_method: found {}, allowed: for {}", in_quotes(method), are)});
   std::sort(layers.begin(), layers.end(),
             [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
 }

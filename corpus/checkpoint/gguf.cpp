@@ -149,10 +149,11 @@ Json value_of(Cursor& from, std::uint64_t type, const RawFile& file, int depth =
     if (depth == kDeepest)
       refuse("{}: metadata: found lists in lists, allowed: {} deep", file.label(), kDeepest);
     const std::uint64_t of = from.number(4), count = from.number(8);
-    if (of < kTypesOfValues && kBytesOf[of] != 0) {
-      if (count > file.size())
-        refuse("{}: list: found {} elements, allowed: what the file holds", file.label(), count);
-      from.skip(count * kBytesOf[of]);
+    const std::uint64_t each = of < kTypesOfValues ? kBytesOf[of] : 0;
+    if (count > file.size() / (each != 0 ? each : 8))  // 8: the length of a text or of a list's elements
+      refuse("{}: list: found {} elements, allowed: what the file holds", file.label(), count);
+    if (each != 0) {
+      from.skip(count * each);
     } else {
       for (std::uint64_t i = 0; i < count; ++i) value_of(from, of, file, depth + 1);  // ends with the file
     }

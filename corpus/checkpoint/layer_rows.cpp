@@ -155,8 +155,8 @@ void read_blocks(const CheckpointLayer& layer, CheckpointRows& out) {
 
 }  // namespace
 
-CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t first,
-                                std::uint64_t count) const {
+CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t first, std::uint64_t count,
+                                bool with_codes) const {
   if (first > layer.rows() || count > layer.rows() - first)
     refuse("rows: found {} from {} on, allowed: {} of {}", count, first, layer.rows(), layer.name);
   CheckpointRows out;
@@ -173,7 +173,7 @@ CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t firs
     read_blocks(layer, out);
     return out;
   }
-  read_codes(layer, out);
+  if (with_codes) read_codes(layer, out);
   if (layer.scale == nullptr) return out;
   read_scales(layer, out);
   if (layer.zeros) read_zeros(layer, out);
@@ -181,7 +181,7 @@ CheckpointRows Checkpoint::rows(const CheckpointLayer& layer, std::uint64_t firs
     for (const double factor : numbers_of(*layer.factor)) out.factors.push_back(static_cast<float>(factor));
   if (layer.groups) {
     for (const double group : numbers_of(*layer.group)) {
-      if (!(group < static_cast<double>(layer.scale_columns)))
+      if (!(group < static_cast<double>(layer.scale_columns)))  // the file has changed
         refuse("{}: found group {}, allowed: below {}", layer.group->name, group, layer.scale_columns);
       out.groups.push_back(static_cast<std::uint32_t>(group));
     }

@@ -1,5 +1,5 @@
-// The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, or the config or
-// the index of a folder that has one good file.
+// The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, the config or the
+// index of a folder that has one good file, or the config and, behind its line, the file of a folder.
 #include <algorithm>
 #include <fstream>
 
@@ -32,9 +32,15 @@ class Folder {
         R"({"a.weight":{"dtype":"F8_E4M3","shape":[2,4],"data_offsets":[0,8]},"a.weight_scale_inv":)"
         R"({"dtype":"F32","shape":[1,1],"data_offsets":[8,12]}})";
     header.resize((header.size() + 7) / 8 * 8, ' ');
-    std::string bytes(8, '\0');
-    bytes[0] = static_cast<char>(header.size());
-    folder_ = file_.holding(bytes + header + std::string(12, '\x3A')).parent_path();
+    good_.resize(8);
+    good_[0] = static_cast<char>(header.size());
+    good_ += header + std::string(12, '\x3A');
+    folder_ = file_.holding(good_).parent_path();
+  }
+  void holding_both(std::string_view config, std::string_view file) {
+    file_.holding(file);
+    holding("config.json", config);
+    file_.holding(good_);
   }
   void holding(const std::string& name, std::string_view text) {
     for (const char* other : {"config.json", "model.safetensors.index.json"})
@@ -46,6 +52,7 @@ class Folder {
 
  private:
   ScratchFile file_;
+  std::string good_;
   std::filesystem::path folder_;
 };
 
@@ -58,10 +65,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static ScratchFile gguf("x.gguf"), alone("x.safetensors");
   static Folder folder;
   Bytes bytes(data, size);
-  const unsigned what = bytes.byte() % 4U;
+  const unsigned what = bytes.byte() % 5U;
   if (what == 0) read_all(gguf.holding(bytes.rest()));
   if (what == 1) read_all(alone.holding(bytes.rest()));
   if (what == 2) folder.holding("config.json", bytes.text());
   if (what == 3) folder.holding("model.safetensors.index.json", bytes.text());
+  if (what == 4) {
+    const std::string_view text = bytes.text(), config = text.substr(0, text.find('\n'));
+    folder.holding_both(config, text.substr(std::min(config.size() + 1, text.size())));
+  }
   return 0;
 }

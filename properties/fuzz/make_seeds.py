@@ -143,6 +143,37 @@ for name, text in {"good": '{"dtype":"bfloat16","quantization_config":{"quant_me
 for name, text in {"good": '{"weight_map":{"a.weight":"model.safetensors","b":"model.safetensors"}}', "none": "{}", "list": "[]",
                    "outside": '{"weight_map":{"a":"../x.safetensors"}}', "number": '{"weight_map":{"a":1}}'}.items():
     seed("checkpoint", "index_" + name, b"\3" + text.encode())
+
+
+def quantized(name, config, **parts):
+    """A layer "a" of this convention: its end of a name, with _ for its dot, to (dtype, shape, bytes)."""
+    head, data = {}, b""
+    for end, (dtype, shape, content) in parts.items():
+        head["a." + end] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    seed("checkpoint", "two_" + name, b"\4" + json.dumps({"quantization_config": config}).encode() + b"\n" + tensors(head, data))
+
+
+CODES, ONE, TENTH = bytes(i * 11 % 120 for i in range(256)), struct.pack("<f", 1.5), struct.pack("<f", 0.1)
+quantized("fp8_deepseek", {"quant_method": "fp8", "weight_block_size": [4, 16]}, weight=("F8_E4M3", [8, 32], CODES),
+          weight_scale_inv=("F32", [2, 2], ONE * 4))
+quantized("fp8_static", {"quant_method": "fp8"}, weight=("F8_E4M3", [8, 32], CODES), weight_scale=("F32", [1], ONE),
+          input_scale=("F32", [1], TENTH))
+quantized("mxfp8", {"quant_method": "modelopt"}, weight=("F8_E4M3", [4, 64], CODES), weight_scale=("U8", [4, 2], CODES[3:11]))
+quantized("nvfp4_modelopt", {"quant_method": "modelopt"}, weight=("U8", [4, 32], CODES[:128]),
+          weight_scale=("F8_E4M3", [4, 4], CODES[:16]), weight_scale_2=("F32", [], TENTH), input_scale=("F32", [], TENTH))
+quantized("nvfp4_compressed", {"quant_method": "compressed-tensors"}, weight_packed=("U8", [4, 32], CODES[:128]),
+          weight_scale=("F8_E4M3", [4, 4], CODES[:16]), weight_global_scale=("F32", [1], ONE),
+          input_global_scale=("F32", [1], ONE))
+quantized("int8", {"quant_method": "compressed-tensors"}, weight=("I8", [8, 32], CODES), weight_scale=("F32", [8, 1], ONE * 8))
+quantized("words", {"quant_method": "compressed-tensors"}, weight_packed=("I32", [4, 4], CODES[:64]),
+          weight_scale=("F32", [4, 2], ONE * 8), weight_zero_point=("I32", [1, 2], CODES[:8]),
+          weight_shape=("I64", [2], struct.pack("<2q", 4, 32)))
+quantized("gptq", {"quant_method": "gptq"}, qweight=("I32", [4, 8], CODES[:128]), qzeros=("I32", [2, 1], CODES[:8]),
+          scales=("F16", [2, 8], b"\0\x3c" * 16), g_idx=("I32", [32], struct.pack("<32i", *[i // 16 for i in range(32)])))
+quantized("awq", {"quant_method": "awq"}, qweight=("I32", [32, 1], CODES[:128]), qzeros=("I32", [2, 1], CODES[:8]),
+          scales=("F16", [2, 8], b"\0\x3c" * 16))
+quantized("plain", {}, weight=("BF16", [4, 32], CODES))
 seed("safetensors", "packed_good", b"\2" + good)
 seed("safetensors", "packed_cut", b"\2" + good[:-3])
 seed("safetensors", "frame_good", b"\1" + frame(good))

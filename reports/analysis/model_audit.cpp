@@ -29,7 +29,8 @@ using corpus::Checkpoint;
 using corpus::CheckpointLayer;
 using corpus::CheckpointRows;
 
-constexpr std::uint64_t kRows = 32;  ///< of A
+constexpr std::uint64_t kRows = 32;                       ///< of A
+constexpr std::uint64_t kMostK = std::uint64_t{1} << 19;  ///< a sample of more takes gigabytes
 
 /// Rows of A for a layer: drawn, or captured.
 class Activations {
@@ -195,6 +196,10 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
 
 void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint64_t index, ModelLayer& out,
                  ModelAudit& result) {
+  if (layer.k > kMostK) {
+    out.why = refusal("K: found {}, allowed: at most {}", layer.k, kMostK);
+    return;
+  }
   const SampledRows sample = sampled_rows(work.checkpoint, layer, work.request.seed + index);
   std::vector<float> reference = sample.weights;
   if (work.original != nullptr) {
@@ -207,7 +212,7 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
     }
     reference = same_rows(*work.original, *of, sample, layer.head_rows).weights;
     CheckpointRows whole;
-    if (layer.scale_columns != 0) whole = work.checkpoint.rows(layer, 0, layer.rows());
+    if (layer.scale_columns != 0) whole = work.checkpoint.rows(layer, 0, layer.rows(), false);
     out.against = compared(layer, sample, reference, whole);
     out.faults = faults_of(layer, sample, reference,
                            layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0, whole);
@@ -281,6 +286,9 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   LayerWork work{request, checkpoint, original ? &*original : nullptr, activations, {}, {}};
   if (original)
     for (const CheckpointLayer& layer : original->layers()) work.originals.emplace(layer.name, &layer);
+  if (checkpoint.layers().empty())
+    refuse("{}: layers: found none{}, allowed: matrices of weights", checkpoint.label(),
+           out.unread.empty() ? "" : " (" + out.unread.front() + ")");
   std::vector<const CheckpointLayer*> chosen;
   for (const CheckpointLayer& layer : checkpoint.layers()) {
     if (layer.input_scale) work.input_scales[kind_of(layer.name)].push_back(*layer.input_scale);
@@ -288,8 +296,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   }
   if (chosen.empty())
     refuse("--layers: found {}, which no layer matches, allowed: a glob over {} layers ({})", request.layers,
-           checkpoint.layers().size(),
-           checkpoint.layers().empty() ? "none" : "such as " + checkpoint.layers().front().name);
+           checkpoint.layers().size(), "such as " + checkpoint.layers().front().name);
   if (!list) progress.begin("layers", chosen.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const CheckpointLayer& layer = *chosen[i];

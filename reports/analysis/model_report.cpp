@@ -166,8 +166,11 @@ Report report_of(const ModelAudit& audit) {
     }
     if (!layer.why.empty())
       out.warnings.lines.push_back(fmt::format("{} was not audited: {}", printable(layer.name), layer.why));
+    const CapturedProduct* product = list ? nullptr : product_of(audit, layer.name);
+    if (product != nullptr && product->audit.rows_of.front().verdict == GemmVerdict::not_judged)
+      out.warnings.lines.push_back(
+          fmt::format("{} can't be judged: {}", printable(layer.name), product->audit.rows_of.front().why));
     if (!list && layer.faults.empty()) {
-      const CapturedProduct* product = product_of(audit, layer.name);
       const bool fails =
           limited && product != nullptr &&
           std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(),

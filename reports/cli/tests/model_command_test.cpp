@@ -135,5 +135,27 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   }
 }
 
+TEST_F(ModelCommand, WhatCantBeAuditedSaysWhy) {
+  constexpr std::size_t kWide = (std::size_t{1} << 19) + 8;
+  const std::vector<std::uint16_t> wide(kWide, 0x3F80), nan(64, 0x7FC0);
+  corpus::SafetensorsFile file;
+  file.tensors.push_back(corpus::make_tensor<std::uint16_t>("a.weight", DType::bf16, {1, kWide},
+                                                            std::span<const std::uint16_t>(wide)));
+  file.tensors.push_back(corpus::make_tensor<std::uint16_t>("b.weight", DType::bf16, {8, 8},
+                                                            std::span<const std::uint16_t>(nan)));
+  write_safetensors(folder_ + "odd.safetensors", file);
+  const test::Outcome odd = test::run({"model", folder_ + "odd.safetensors"});
+  EXPECT_NE((odd.out + odd.err).find("a was not audited: K: found 524296, allowed: at most 524288"),
+            std::string::npos)
+      << odd.out << odd.err;
+  EXPECT_NE((odd.out + odd.err).find("b can't be judged: "), std::string::npos) << odd.out << odd.err;
+  file.tensors = {
+      corpus::make_tensor<std::uint16_t>("a", DType::bf16, {64}, std::span<const std::uint16_t>(nan))};
+  write_safetensors(folder_ + "odd.safetensors", file);
+  const test::Outcome none = test::run({"model", folder_ + "odd.safetensors"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("layers: found none, allowed: matrices of weights"), std::string::npos) << none.err;
+}
+
 }  // namespace
 }  // namespace mmaudit::cli

@@ -95,9 +95,10 @@ class Checkpoint {
   /// mmaudit.checkpoint/1.
   [[nodiscard]] Json json() const;
 
-  /// Errors: InputError where the file ends or says what it can't mean.
-  [[nodiscard]] CheckpointRows rows(const CheckpointLayer& layer, std::uint64_t first,
-                                    std::uint64_t count) const;
+  /// `with_codes`: false leaves codes unread where scales lie apart from them. Errors: InputError where the
+  /// file ends or says what it can't mean.
+  [[nodiscard]] CheckpointRows rows(const CheckpointLayer& layer, std::uint64_t first, std::uint64_t count,
+                                    bool with_codes = true) const;
 
  private:
   void open_file(const std::filesystem::path& path);
