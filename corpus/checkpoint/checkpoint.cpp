@@ -18,6 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndex = ".index.json";
+/// What torch.save, Keras and Flax write; transformers utils/__init__.py, WEIGHTS_NAME, TF2_WEIGHTS_NAME,
+/// FLAX_WEIGHTS_NAME. Reading the first runs the code that is in them.
+constexpr std::string_view kUnread[] = {".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack"};
 
 constexpr std::uint64_t kMostOfConfig = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostOfIndex = std::uint64_t{64} << 20;  // a million tensors
@@ -62,7 +65,15 @@ Checkpoint::Checkpoint(const fs::path& path, std::string_view convention) : labe
         std::find(names.begin(), names.end(), convention) == names.end())
       refuse("convention: found {}{}, allowed: {}", convention, did_you_mean(convention, names), names);
   std::error_code none;
-  if (fs::is_directory(path, none)) {
+  const fs::file_status status = fs::status(path, none);
+  if (status.type() == fs::file_type::not_found)
+    refuse(
+        "{}: path: found nothing there, allowed: a folder, an index, a .safetensors or a .gguf on this disk "
+        "(of a hub: download it first)",
+        label_);
+  if (!fs::is_directory(status) && !fs::is_regular_file(status))
+    static_cast<void>(RawFile(path));  // says why
+  if (fs::is_directory(status)) {
     open_folder(path);
   } else if (path.native().ends_with(kIndex)) {
     kind_ = "index";
@@ -142,9 +153,16 @@ void Checkpoint::open_folder(const fs::path& folder) {
   if (!index.empty()) return open_index(index.front());
   std::vector<fs::path> files = files_of(folder, ".safetensors");
   if (files.empty()) files = files_of(folder, ".gguf");
-  if (files.empty())
-    refuse("{}: folder: found no *.safetensors and no *.gguf, allowed: a checkpoint with one of them",
-           label_);
+  if (files.empty()) {
+    std::vector<fs::path> unread;
+    for (const std::string_view extension : kUnread)
+      for (const fs::path& file : files_of(folder, extension)) unread.push_back(file);
+    refuse("{}: folder: found {}, allowed: a checkpoint of *.safetensors or *.gguf", label_,
+           !unread.empty() ? std::to_string(unread.size()) + " files that are not read, such as " +
+                                 in_quotes(unread.front().filename().native())
+           : fs::is_empty(folder) ? "nothing in it"
+                                  : "no *.safetensors and no *.gguf");
+  }
   for (const fs::path& file : files) open_file(file);
 }
 
@@ -208,6 +226,8 @@ Json Checkpoint::json() const {
          {"has_groups", layer.groups},
          {"dequantized", name_of(layer.dequantized)},
          {"activations", layer.activations},
+         {"activation_format",
+          layer.activation_format == Format::none ? Json() : Json(name_of(layer.activation_format))},
          {"input_scale", layer.input_scale},
          {"recipe", layer.recipe.empty() ? Json() : Json(layer.recipe)},
          {"meaning", layer.meaning()},
@@ -245,7 +265,9 @@ std::string CheckpointLayer::meaning() const {
   if (plain) return std::string(name_of(format));
   const bool four = format == Format::e2m1 || format == Format::u4 || format == Format::s4;
   const std::string bits = four ? "4" : scale_format == Format::none ? "16" : "8";
-  return recipe.empty() ? "w" + bits + "a16" : "w" + bits + "a" + bits + " " + recipe;
+  if (!recipe.empty()) return "w" + bits + "a" + bits + " " + recipe;
+  if (activation_format == Format::none) return "w" + bits + "a16";
+  return "w" + bits + "a8 " + std::string(name_of(activation_format));
 }
 
 }  // namespace mmaudit::corpus

@@ -43,6 +43,14 @@ constexpr Convention kConventions[] = {
      .inputs = ".input_scale", .order = CodeOrder::nibbles, .element = Format::e2m1, .block_k = 16,
      .dequantization = Dequantization::to_model, .recipe = "nvfp4-modelopt",
      .source = "modelopt torch/quantization/qtensor/nvfp4_tensor.py, NVFP4QTensor.dequantize"},
+    {.name = "nvfp4-fp8-modelopt", .title = "NVFP4 of ModelOpt by activations of FP8", .methods = "modelopt",
+     .codes = ".weight", .code_types = "U8", .scales = ".weight_scale", .scale_types = "F8_E4M3",
+     .factor = ".weight_scale_2", .inputs = ".input_scale", .order = CodeOrder::nibbles,
+     .element = Format::e2m1, .dequantization = Dequantization::to_model, .algorithms = "W4A8_NVFP4_FP8",
+     .activation = Format::e4m3,
+     .source = "modelopt torch/export/quant_utils.py, process_layer_quant_config and get_weight_scaling_factor_2 "
+               "(largest / 448); torch/export/convert_hf_config.py, _quant_algo_to_group_config: "
+               "input_activations; configs/numerics/nvfp4_bs32: blocks of 32, which group_size says"},
     {.name = "nvfp4-compressed-tensors", .title = "NVFP4 of compressed-tensors", .methods = "compressed-tensors",
      .codes = ".weight_packed", .code_types = "U8", .scales = ".weight_scale", .scale_types = "F8_E4M3",
      .factor = ".weight_global_scale", .inputs = ".input_global_scale", .order = CodeOrder::nibbles,
@@ -59,6 +67,12 @@ constexpr Convention kConventions[] = {
      .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents, .order = CodeOrder::nibbles,
      .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model, .recipe = "mxfp4",
      .source = "modelopt torch/quantization/qtensor/mxfp4_tensor.py, MXFP4QTensor.dequantize: low nibbles first"},
+    {.name = "mxfp4-fp8-modelopt", .title = "MXFP4 of ModelOpt by activations of FP8", .methods = "modelopt",
+     .codes = ".weight", .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents,
+     .inputs = ".input_scale", .order = CodeOrder::nibbles, .element = Format::e2m1, .block_k = 32,
+     .dequantization = Dequantization::to_model, .algorithms = "W4A8_MXFP4_FP8", .activation = Format::e4m3,
+     .source = "modelopt torch/export/quant_utils.py, process_layer_quant_config; "
+               "torch/export/convert_hf_config.py, _quant_algo_to_group_config: input_activations"},
     {.name = "mxfp4-gpt-oss", .title = "MXFP4 of gpt-oss", .methods = "mxfp4", .codes = "_blocks",
      .code_types = "U8", .scales = "_scales", .scale_types = kExponents, .order = CodeOrder::nibbles,
      .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model,

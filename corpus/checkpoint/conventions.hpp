@@ -47,6 +47,9 @@ struct Convention {
   std::string_view recipe = "";         ///< of W x A; "": products in the type of the model
   std::string_view tensor_recipe = "";  ///< the same where a scale covers the tensor
   std::string_view row_recipe = "";     ///< a row
+  std::string_view algorithms =
+      "";  ///< quant_algo of ModelOpt that alone means this row, with blanks between
+  Format activation = Format::none;  ///< elements of A where no recipe says them
   std::string_view source = "";
 };
 

@@ -10,6 +10,7 @@
 #include "input_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/recipe.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
@@ -109,14 +110,18 @@ Format LayerFinder::model_type() const {
   return Format::bf16;
 }
 
+std::string LayerFinder::algorithm_of(const std::string& name) const {
+  const Json* in = &quantization;
+  if (const Json* layers = in->find("quantized_layers"); layers != nullptr && layers->is_object())
+    if (const Json* layer = layers->find(name); layer != nullptr && layer->is_object()) in = layer;
+  const Json* found = in->find("quant_algo");
+  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 std::string LayerFinder::activations(const CheckpointLayer& layer) const {
   if (layer.input_scale) return "static";
-  if (layer.recipe.empty()) return "none";
-  const auto text = [&](const char* key) {
-    const Json* found = quantization.find(key);
-    return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  if (text("quant_algo").find("A16") != std::string::npos) return "none";
+  if (layer.recipe.empty()) return layer.activation_format == Format::none ? "none" : "dynamic";
+  if (algorithm_of(layer.name).find("A16") != std::string::npos) return "none";
   if (const Json* groups = quantization.find("config_groups"); groups != nullptr && groups->is_object()) {
     const auto keeps = [](const auto& group) {
       const Json* input = group.value.find("input_activations");
@@ -284,8 +289,12 @@ void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLa
       const double scale = *std::max_element(all.begin(), all.end());
       layer.input_scale = row.divides ? 1 / scale : scale;
     }
+  layer.activation_format = row.activation;
   layer.activations = activations(layer);
   if (layer.activations == "none") layer.recipe.clear();
+  for (const Recipe& recipe : recipes())
+    if (!layer.recipe.empty() && recipe.name == layer.recipe)
+      layer.activation_format = find_gemm_dtype(recipe.dtype)->element;
   layer.product = !is_embedding(layer.name);
 }
 
@@ -302,7 +311,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     std::vector<CheckpointLayer> fitting;
-    bool said = false;
+    int said = 0;  // 1: a row of the config's method, 2: of its algorithm
     for (const Convention& row : conventions()) {
       if (!full.ends_with(row.codes) || !lists(row.code_types, safetensors_name(tensor->dtype)) ||
           tensor->ggml_type != 0)
@@ -310,14 +319,16 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       if (!convention.empty() && convention != row.name) continue;
       const std::string name = full.substr(0, full.size() - row.codes.size());
       if (!named.contains(name + std::string(row.scales))) continue;
+      const bool by_algorithm = lists(row.algorithms, algorithm_of(name));
+      if (!row.algorithms.empty() && !by_algorithm && convention.empty()) continue;
       CheckpointLayer layer;
       if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
         refused.emplace(full, std::move(why));
       } else {
-        const bool by_config = lists(row.methods, method);
-        if (by_config && !said) fitting.clear();
-        if (by_config || !said) fitting.push_back(std::move(layer));
-        said = said || by_config;
+        const int by_config = by_algorithm ? 2 : lists(row.methods, method) ? 1 : 0;
+        if (by_config > said) fitting.clear();
+        if (by_config >= said) fitting.push_back(std::move(layer));
+        said = std::max(said, by_config);
       }
     }
     if (fitting.size() > 1) {

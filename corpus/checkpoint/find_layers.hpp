@@ -29,6 +29,8 @@ struct LayerFinder {
   std::string grid(const Convention& row, CheckpointLayer& layer) const;
   void finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
   [[nodiscard]] std::string activations(const CheckpointLayer& layer) const;
+  /// quant_algo of a layer by ModelOpt's config, "" where it has none.
+  [[nodiscard]] std::string algorithm_of(const std::string& name) const;
   [[nodiscard]] Format model_type() const;
 };
 

@@ -71,6 +71,34 @@ std::vector<std::uint8_t> copy_of(const Tensor& tensor) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// Elements of a side of a block of DeepSeek-V3.1, config.json, weight_block_size with scale_fmt ue8m0.
+constexpr std::uint64_t kCheckpointBlock = 128;
+
+/// The scales of a file in the order of (N, K) weights, rows x blocks or one per 128 x 128 elements, as
+/// blocks x rows; nullopt where the file has neither shape.
+std::optional<std::vector<std::uint8_t>> checkpoint_scales(const Tensor& tensor,
+                                                           const Instruction& instruction,
+                                                           const MatrixShape& shape) {
+  const auto [count, rows, blocks] = shape;
+  for (const std::uint64_t side : {std::uint64_t{1}, kCheckpointBlock}) {
+    const std::uint64_t along =
+        std::max<std::uint64_t>(1, side / static_cast<std::uint64_t>(instruction.scale_block));
+    const std::uint64_t down = detail::quotient_up(rows, side), across = detail::quotient_up(blocks, along);
+    std::vector<std::uint64_t> found = tensor.shape;
+    if (found.size() == 2) found.insert(found.begin(), 1);
+    if (found != std::vector<std::uint64_t>{count, down, across}) continue;
+    if (side != 1 && instruction.scale != Format::ue8m0) continue;
+    std::vector<std::uint8_t> out;
+    out.reserve(count * blocks * rows);
+    for (std::uint64_t matrix = 0; matrix < count; ++matrix)
+      for (std::uint64_t block = 0; block < blocks; ++block)
+        for (std::uint64_t row = 0; row < rows; ++row)
+          out.push_back(bytes_of(tensor)[(matrix * down + row / side) * across + block / along]);
+    return out;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes) {
@@ -133,22 +161,23 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
 std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
                                                      const Instruction& instruction, ScaleOwner owner,
                                                      std::uint64_t count, std::uint64_t rows,
-                                                     std::uint64_t blocks, bool blocked) {
+                                                     std::uint64_t blocks, bool blocked, bool transposed) {
   if (file.empty()) return std::nullopt;
   if (instruction.scale == Format::none)
     refuse("{}: found with {}, allowed: with block-scaled instructions only (kind_mx...)", option,
            name_of(instruction));
   // A ue4m3 is an e4m3 without a sign, and files of checkpoints call it that.
-  const bool as_e4m3 = instruction.scale == Format::ue4m3;
+  const DType as_number = instruction.scale == Format::ue4m3 ? value_type(Format::e4m3) : DType::f8_e8m0;
   const auto require_type = [&](DType found) {
-    if (found == raw_type(spec_of(instruction.scale)) || (as_e4m3 && found == value_type(Format::e4m3)))
-      return;
-    refuse("{}: {} dtype: found {}, allowed: {} (raw bits of {}){}", file, option, safetensors_name(found),
-           safetensors_name(raw_type(spec_of(instruction.scale))), name_of(instruction.scale),
-           as_e4m3 ? " or F8_E4M3" : "");
+    if (found == raw_type(spec_of(instruction.scale)) || found == as_number) return;
+    refuse("{}: {} dtype: found {}, allowed: {} (raw bits of {}) or {}", file, option,
+           safetensors_name(found), safetensors_name(raw_type(spec_of(instruction.scale))),
+           name_of(instruction.scale), safetensors_name(as_number));
   };
   Tensor tensor = load_tensor(file);
   require_type(tensor.dtype);
+  if (!blocked && transposed)
+    if (auto scales = checkpoint_scales(tensor, instruction, {count, rows, blocks})) return scales;
   if (!blocked) {
     const MatrixShape shape =
         owner == ScaleOwner::a ? MatrixShape{count, rows, blocks} : MatrixShape{count, blocks, rows};

@@ -41,10 +41,12 @@ bool is_npy_target(const std::filesystem::path& target) {
 Tensor load_only_tensor(const std::filesystem::path& path) {
   const SafetensorsHeader header = read_safetensors_header(path);
   if (header.tensors.size() != 1) {
-    std::vector<std::string_view> names;
-    for (const TensorInfo& tensor : header.tensors) names.emplace_back(tensor.name);
+    std::vector<std::string> texts;
+    for (const TensorInfo& one : header.tensors)
+      texts.push_back(fmt::format("{} {} {}", one.name, safetensors_name(one.dtype), to_string(one.shape)));
+    const std::vector<std::string_view> shown(texts.begin(), texts.end());
     refuse("{}: tensor: found {} tensors ({}), allowed: one, or FILE.safetensors:NAME", label_of(path),
-           names.size(), list_names(names));
+           shown.size(), list_names(shown));
   }
   return read_safetensors_tensor(path, header.tensors.front().name);
 }

@@ -132,9 +132,15 @@ TEST(TensorFile, NamesAtMostEightTensorsWhenThereAreSeveral) {
   const std::string path = folder / "many.safetensors";
   for (int i = 0; i < 10; ++i) file.tensors.push_back({std::to_string(i), DType::u8, {0}, {}});
   write_safetensors(path, file);
-  expect_refused([&] { load_tensor(path); }, "found 10 tensors (0, 1, 2, 3, 4, 5, 6, 7, ... (10 in all))");
+  expect_refused([&] { load_tensor(path); },
+                 "found 10 tensors (0 U8 [0], 1 U8 [0], 2 U8 [0], 3 U8 [0], 4 U8 [0], 5 U8 [0], 6 U8 [0], "
+                 "7 U8 [0], ... (10 in all)), allowed: one, or FILE.safetensors:NAME");
   write_safetensors(path, {});
   expect_refused([&] { load_tensor(path); }, "found 0 tensors");
+  file.tensors = {{"w", DType::bf16, {2, 3}, std::vector<std::byte>(12)},
+                  {"w_scale", DType::f32, {}, std::vector<std::byte>(4)}};
+  write_safetensors(path, file);
+  expect_refused([&] { load_tensor(path); }, "found 2 tensors (w BF16 [2, 3], w_scale F32 []), allowed: one");
 }
 
 TEST(TensorFile, NamesOfANetworkAreShownWhole) {
@@ -148,7 +154,7 @@ TEST(TensorFile, NamesOfANetworkAreShownWhole) {
   }
   const std::string path = folder / "net.safetensors";
   write_safetensors(path, file);
-  expect_refused([&] { load_tensor(path); }, layers + "7" + expert + ", ... (9 in all)");
+  expect_refused([&] { load_tensor(path); }, layers + "7" + expert + " U8 [0], ... (9 in all)");
   expect_refused([&] { load_tensor(path + ":" + layers + "77" + expert); },
                  "allowed: " + layers + "7" + expert + ", ");
   expect_refused([&] { load_tensor(path + ":x"); }, ", ... (6 more)");

@@ -218,6 +218,11 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
                            layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0, whole);
   }
   if (!layer.product) return;
+  if (layer.recipe.empty() && layer.activation_format != Format::none) {
+    out.why = fmt::format("no recipe here multiplies activations of {} by weights of {}",
+                          name_of(layer.activation_format), name_of(layer.format));
+    return;
+  }
   GemmOperands operands;
   double largest = 0;
   const std::vector<double> a = work.activations.of(layer, index, largest);

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
+#include "mmaudit/fast_cast.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
 #include "tiles.hpp"
@@ -46,7 +46,8 @@ void require_memory(std::uint64_t needed, std::uint64_t limit, const char* what)
   refuse("--memory: found {} bytes needed for {}, allowed: {} bytes", needed, what, limit);
 }
 
-/// --factor-a, --factor-b: the factor of a whole tensor, a number or a file with one F32.
+/// --factor-a, --factor-b: the factor of a whole tensor, a number or a file with one. A F64 is rounded to
+/// nearest, as a number is.
 float factor_of(const char* option, const std::string& text) {
   if (text.empty()) return 1;
   float factor = 0;
@@ -58,11 +59,13 @@ float factor_of(const char* option, const std::string& text) {
     return factor;
   }
   const corpus::Tensor tensor = corpus::load_tensor(text);
-  if (tensor.dtype != corpus::DType::f32 || tensor.data.size() != sizeof factor)
-    refuse("{}: {}: found {} {}, allowed: one F32", text, option, corpus::safetensors_name(tensor.dtype),
-           corpus::to_string(tensor.shape));
-  std::memcpy(&factor, tensor.data.data(), sizeof factor);
-  if (!std::isfinite(factor)) refuse("{}: {}: found {}, allowed: a finite number", text, option, factor);
+  const Format format = corpus::format_of(tensor);
+  if (format == Format::none || tensor.elements() != 1)
+    refuse("{}: {}: found {} {}, allowed: one number of {}", text, option, corpus::type_text(tensor),
+           corpus::to_string(tensor.shape), corpus::float_dtype_names());
+  factor = static_cast<float>(FastDecode(spec_of(format)).at(tensor.data.data(), 0));
+  if (!std::isfinite(factor))
+    refuse("{}: {}: found {}, allowed: a finite number of binary32", text, option, factor);
   return factor;
 }
 
@@ -181,7 +184,7 @@ int execute(const MatmulOptions& options, const Context& context) {
   const auto scale_a = corpus::load_scales("--scale-a", options.files.scale_a, instruction, ScaleOwner::a,
                                            problem.batch, problem.m, blocks, blocked);
   const auto scale_b = corpus::load_scales("--scale-b", options.files.scale_b, instruction, ScaleOwner::b,
-                                           problem.batch, problem.n, blocks, blocked);
+                                           problem.batch, problem.n, blocks, blocked, options.b_transposed);
   const auto metadata = corpus::load_metadata(options.files.metadata, instruction,
                                               {problem.batch, problem.m, stored}, "matrix");
   if (scale_a) problem.scale_a = scale_a->data();
@@ -265,7 +268,10 @@ void add_matmul(Command& app) {
                  "omitted: +0");
   command.option("--scale-a FILE", files.scale_a,
                  "block-scaled: scale bytes of A, (M, K / block) or with a batch; omitted: every scale is 1");
-  command.option("--scale-b FILE", files.scale_b, "block-scaled: scale bytes of B, (K / block, N)");
+  command.option(
+      "--scale-b FILE", files.scale_b,
+      "block-scaled: scale bytes of B, (K / block, N); with --b-transposed as checkpoints keep them, "
+      "(N, K / block) or (N / 128, K / 128)");
   command.option("--metadata FILE", files.metadata,
                  "sparse: (M, K/2) of bytes, the position of every element of A inside its group");
   command.option("--out FILE", options->out,
@@ -287,7 +293,7 @@ void add_matmul(Command& app) {
               "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take")
       .one_of({"rows", "blocked"});
   command.option("--factor-a FACTOR", options->factor_a,
-                 "factor of all of A (NVFP4's second level), a number or a file with one F32: alpha times "
+                 "factor of all of A (NVFP4's second level), a number or a file with one: alpha times "
                  "factor a times factor b, in binary32, is the epilogue's alpha");
   command.option("--factor-b FACTOR", options->factor_b, "factor of all of B");
   command.option("--promote", options->promote,

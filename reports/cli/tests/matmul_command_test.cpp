@@ -180,7 +180,7 @@ TEST_F(MatmulCommand, RefusesScalesAndMetadataInOneLine) {
           {"--scale-b shape", "[3, 4]", "[1024]", "128 x 4"});
   refused(scaled({"--scale-layout", "tiled"}), {"--scale-layout", "tiled", "blocked"});
   refused(scaled({"--factor-a", "x"}), {"x"});
-  refused(scaled({"--factor-a", path("A.npy")}), {"--factor-a", "F16", "one F32"});
+  refused(scaled({"--factor-a", path("A.npy")}), {"--factor-a", "F16", "one number of"});
   for (const char* bad : {"nan", "inf", "1e400"})
     refused(scaled({"--factor-a", bad}), {"--factor-a: found", bad, "finite"});
   save<std::uint32_t>("NaN.npy", DType::f32, {1}, 0x7FC00000U);

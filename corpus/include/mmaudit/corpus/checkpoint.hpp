@@ -38,10 +38,11 @@ struct CheckpointLayer {
   Format scale_format = Format::none;  ///< none: there are no scales
   std::uint64_t block_n = 0, block_k = 0, scale_rows = 0, scale_columns = 0;
   bool zeros = false, offsets = false, factors = false, groups = false;
-  Format dequantized = Format::f32;   ///< what the package's own weights are
-  std::string activations;            ///< of its products: "none" (as they are), "dynamic", "static"
-  std::string recipe;                 ///< a name of recipes(), ""
-  std::optional<double> input_scale;  ///< one activation is code * input_scale
+  Format dequantized = Format::f32;         ///< what the package's own weights are
+  std::string activations;                  ///< of its products: "none" (as they are), "dynamic", "static"
+  Format activation_format = Format::none;  ///< elements of A in its products; none: as they are
+  std::string recipe;                       ///< a name of recipes(), ""
+  std::optional<double> input_scale;        ///< one activation is code * input_scale
   /// Of the codes, then of scales, factors, zeros, groups and the shape, null where there are none.
   const StoredTensor *codes = nullptr, *scale = nullptr, *factor = nullptr, *zero = nullptr, *group = nullptr;
   std::vector<std::string> tensors;  ///< names of all that belong to it
@@ -51,7 +52,7 @@ struct CheckpointLayer {
   bool product = true;  ///< false: rows of it are looked up (an embedding)
 
   [[nodiscard]] std::uint64_t rows() const { return experts * n; }
-  /// "w4a4 nvfp4-modelopt", "w4a16", "bf16": what it means on a GPU.
+  /// "w4a4 nvfp4-modelopt", "w4a16", "w4a8 e4m3" (no recipe has it), "bf16": what it means on a GPU.
   [[nodiscard]] std::string meaning() const;
   /// Whether the factor divides the scale.
   [[nodiscard]] bool divides() const;

@@ -47,12 +47,16 @@ Tensor result_tensor(const FormatSpec& format, const MatrixShape& shape, const O
 
 /// What: the bytes of the scales of `owner` for `instruction`, in the layout of Matmul and TileView: count x
 /// rows x blocks (A) or count x blocks x rows (B, whose rows here are columns). nullopt without a file.
-/// `blocked`: the file has the layout of scale_layout.hpp.
+/// `blocked`: the file has the layout of scale_layout.hpp. `transposed`: of a B whose file is (N, K) it may
+/// have that order too, rows x blocks, or one UE8M0 for every 128 x 128 elements, (N / 128, K / 128) rounded
+/// up, which is the scale of all blocks in them. Where N is K / block, and both orders fit, it is rows x
+/// blocks.
 /// Errors: InputError that names file, option, what was found and what is allowed.
 std::optional<std::vector<std::uint8_t>> load_scales(const char* option, const std::string& file,
                                                      const Instruction& instruction, ScaleOwner owner,
                                                      std::uint64_t count, std::uint64_t rows,
-                                                     std::uint64_t blocks, bool blocked = false);
+                                                     std::uint64_t blocks, bool blocked = false,
+                                                     bool transposed = false);
 
 /// What: --metadata, count x rows x stored bytes, valid; empty for a dense instruction. `of`: as in
 /// why_bad_metadata(). Errors: as load_scales(), also where a sparse instruction has none.

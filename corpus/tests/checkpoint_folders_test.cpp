@@ -1,0 +1,124 @@
+// Places that hold no checkpoint, and configs that say which activations the codes are multiplied by.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+
+#include "mmaudit/corpus/checkpoint.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "test_support.hpp"
+
+namespace mmaudit::corpus {
+namespace {
+
+using test::expect_refused;
+using test::put;
+using test::ScratchFolder;
+
+TEST(CheckpointFolders, APlaceWithoutACheckpointSaysWhatIsThere) {
+  const ScratchFolder folder;
+  const auto open = [&](const std::string& name) { static_cast<void>(Checkpoint(folder / name)); };
+  expect_refused([&] { open("none"); }, "none: path: found nothing there, allowed: a folder, an index, ");
+  expect_refused([&] { open("none.safetensors"); }, "none.safetensors: path: found nothing there");
+  std::filesystem::create_directories(folder / "empty");
+  expect_refused([&] { open("empty"); }, "empty: folder: found nothing in it, allowed: a checkpoint of");
+  std::filesystem::create_directories(folder / "text");
+  put(folder / "text/config.json", "{}");
+  expect_refused([&] { open("text"); }, "text: folder: found no *.safetensors and no *.gguf, allowed: ");
+  std::filesystem::create_directories(folder / "old");
+  for (const char* file : {"old/pytorch_model.bin", "old/a.pt", "old/b.pt", "old/c.pth", "old/config.json"})
+    put(folder / file, "{}");
+  expect_refused([&] { open("old"); },
+                 "folder: found 4 files that are not read, such as \"pytorch_model.bin\", allowed: ");
+  expect_refused([&] { open("old/a.pt"); }, "a.pt: extension: found \".pt\", allowed: .safetensors, .gguf");
+  expect_refused([&] { open("text/config.json"); }, "extension: found \".json\", allowed: .safetensors, ");
+  std::filesystem::create_symlink(folder / "loop", folder / "loop");
+  expect_refused([&] { open("loop"); }, "loop: cannot read: Too many levels of symbolic links");
+  if (geteuid() == 0) return;  // may read everything
+  std::filesystem::permissions(folder / "text", std::filesystem::perms::none);
+  expect_refused([&] { open("text"); }, "text: cannot read: Permission denied");
+  std::filesystem::permissions(folder / "text", std::filesystem::perms::owner_all);
+}
+
+/// A layer "a" of two rows and 64 of k in E2M1, with scales of E4M3 or powers of two for each `block`, opened
+/// under this config.
+struct OfFourBits {
+  ScratchFolder folder;
+  std::vector<std::uint8_t> codes;
+  OfFourBits(std::uint64_t block, bool exponents, bool packed = false) {
+    SafetensorsFile file;
+    for (unsigned i = 0; i < 64; ++i) codes.push_back(static_cast<std::uint8_t>(37 * i + 11));
+    const std::vector<std::uint8_t> scales(128 / block, exponents ? 126 : 0x3C);  // a half; 1.5
+    const std::vector<float> factor = {0.25F};
+    file.tensors.push_back(make_tensor<std::uint8_t>(packed ? "a.weight_packed" : "a.weight", DType::u8,
+                                                     {2, 32}, std::span<const std::uint8_t>(codes)));
+    file.tensors.push_back(make_tensor<std::uint8_t>("a.weight_scale", exponents ? DType::u8 : DType::f8_e4m3,
+                                                     {2, 64 / block}, std::span<const std::uint8_t>(scales)));
+    if (!exponents)
+      file.tensors.push_back(make_tensor<float>(packed ? "a.weight_global_scale" : "a.weight_scale_2",
+                                                DType::f32, {1}, std::span<const float>(factor)));
+    write_safetensors(folder / "model.safetensors", file);
+  }
+  [[nodiscard]] CheckpointLayer layer(const std::string& quantization,
+                                      std::vector<float>* weights = nullptr) const {
+    put(folder / "config.json", R"({"dtype":"float32","quantization_config":{)" + quantization + "}}");
+    const Checkpoint checkpoint(folder.path());
+    EXPECT_EQ(checkpoint.layers().size(), 1U) << quantization;
+    if (checkpoint.layers().empty()) return {};
+    const CheckpointLayer& found = checkpoint.layers()[0];
+    if (weights != nullptr) *weights = dequantized(found, checkpoint.rows(found, 0, 2));
+    return found;
+  }
+  /// Codes by the definition of E2M1 (OCP), the first of two in the low half, times the same scale.
+  [[nodiscard]] std::vector<float> times(float scale) const {
+    constexpr float kValues[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+    std::vector<float> out;
+    for (const unsigned byte : codes)
+      for (const unsigned code : {byte & 15, byte >> 4})
+        out.push_back((code & 8) != 0 ? -kValues[code & 7] * scale : kValues[code & 7] * scale);
+    return out;
+  }
+};
+
+// What modelopt 0.47.0 writes: torch/export/quant_utils.py, process_layer_quant_config.
+TEST(CheckpointFolders, Fp8ActivationsOfModelOptAreNotFp4) {
+  const std::string modelopt = R"("quant_method":"modelopt","quant_algo":)";
+  std::vector<float> weights;
+  const OfFourBits nvfp4(32, false), usual(16, false), mxfp4(32, true);
+  const CheckpointLayer eight = nvfp4.layer(modelopt + R"("W4A8_NVFP4_FP8","group_size":32)", &weights);
+  EXPECT_EQ(eight.convention_name(), "nvfp4-fp8-modelopt");
+  EXPECT_EQ(eight.meaning(), "w4a8 e4m3");
+  EXPECT_EQ(eight.activation_format, Format::e4m3);
+  EXPECT_EQ(eight.activations, "dynamic");
+  EXPECT_EQ(eight.recipe, "");
+  EXPECT_EQ(eight.block_k, 32U);
+  EXPECT_EQ(weights, nvfp4.times(1.5F * 0.25F));
+  EXPECT_EQ(usual.layer(modelopt + R"("W4A8_NVFP4_FP8")").convention_name(), "nvfp4-fp8-modelopt");
+
+  const CheckpointLayer four = usual.layer(modelopt + R"("NVFP4")");
+  EXPECT_EQ(four.convention_name(), "nvfp4-modelopt");
+  EXPECT_EQ(four.meaning(), "w4a4 nvfp4-modelopt");
+  EXPECT_EQ(four.activation_format, Format::e2m1);
+  // Its config_groups say 8 bits, its activations have 4: convert_hf_config.py, _quant_algo_to_group_config.
+  EXPECT_EQ(usual
+                .layer(modelopt + R"("NVFP4_AWQ","config_groups":{"g":{"input_activations":{"num_bits":8,
+                                      "type":"float"},"weights":{"num_bits":4}}})")
+                .meaning(),
+            "w4a4 nvfp4-modelopt");
+  EXPECT_EQ(usual.layer(modelopt + R"("W4A16_NVFP4")").meaning(), "w4a16");
+  EXPECT_EQ(usual.layer(modelopt + R"("W4A16_NVFP4")").activation_format, Format::none);
+  const std::string mixed =
+      modelopt + R"("MIXED_PRECISION","quantized_layers":{"b":{"quant_algo":"NVFP4"},"a":)";
+  EXPECT_EQ(usual.layer(mixed + R"({"quant_algo":"W4A8_NVFP4_FP8"}})").meaning(), "w4a8 e4m3");
+  EXPECT_EQ(usual.layer(mixed + R"({"quant_algo":"NVFP4"}})").meaning(), "w4a4 nvfp4-modelopt");
+
+  const CheckpointLayer powers = mxfp4.layer(modelopt + R"("W4A8_MXFP4_FP8")", &weights);
+  EXPECT_EQ(powers.convention_name(), "mxfp4-fp8-modelopt");
+  EXPECT_EQ(powers.meaning(), "w4a8 e4m3");
+  EXPECT_EQ(weights, mxfp4.times(0.5F));
+  EXPECT_EQ(mxfp4.layer(modelopt + R"("mxfp4")").meaning(), "w4a4 mxfp4");
+}
+
+}  // namespace
+}  // namespace mmaudit::corpus
