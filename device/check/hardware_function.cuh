@@ -41,7 +41,7 @@ __device__ inline std::uint32_t hardware_function(functions::Id id, Pair at) {
     MMAUDIT_NARROW(ex2_f16, "ex2.approx.f16") MMAUDIT_NARROW(ex2_bf16, "ex2.approx.ftz.bf16")
     MMAUDIT_NARROW(tanh_f16, "tanh.approx.f16") MMAUDIT_NARROW(tanh_bf16, "tanh.approx.bf16")
     MMAUDIT_BOTH(expf, expf(x)) MMAUDIT_BOTH(exp2f, exp2f(x)) MMAUDIT_BOTH(exp10f, exp10f(x))
-    MMAUDIT_BOTH(logf, logf(x))
+    MMAUDIT_BOTH(logf, logf(x)) MMAUDIT_BOTH(log1pf, log1pf(x))
     MMAUDIT_BOTH(sqrtf, sqrtf(x)) MMAUDIT_BOTH(rsqrtf, rsqrtf(x)) MMAUDIT_BOTH(erff, erff(x))
     MMAUDIT_BOTH(tanhf, tanhf(x))
     MMAUDIT_BOTH(divide, x / y)

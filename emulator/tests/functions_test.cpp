@@ -85,6 +85,8 @@ TEST(Functions, AreNearTheirValueAndWithinTheirBound) {
   const auto random = [&] { return static_cast<std::uint32_t>(draws.next()); };
   for (const Function& one : all()) {
     if (one.bits != 32 || one.bound.kind == BoundKind::none) continue;
+    const Found* known = found_on_all(one);  // where the vendor's bound does not hold
+    const double most = known != nullptr && known->above.count != 0 ? known->bound.error : one.bound.most;
     for (int i = 0; i < 20000; ++i) {
       const float x = as_float((random() & 0x807FFFFFU) | ((97U + random() % 60) << 23)), y = 1.5F;
       const double value = exact(one, x, y);
@@ -98,9 +100,33 @@ TEST(Functions, AreNearTheirValueAndWithinTheirBound) {
       const double found = one.bound.kind == BoundKind::relative ? away / std::fabs(value)
                            : one.bound.kind == BoundKind::ulps   ? away / unit
                                                                  : away;
-      ASSERT_LE(found, one.bound.most) << one.name << " " << x;
+      ASSERT_LE(found, most + std::floor(one.bound.per_x * std::fabs(x))) << one.name << " " << x;
     }
   }
+}
+
+TEST(Log1p, IsOneUlpFromMpfr) {
+  // x, and log(1 + x) to the nearest number by mpmath 1.3 with 200 bits.
+  constexpr std::uint32_t kNearest[][2] = {
+      {0x3EC64685, 0x3EA79792}, {0x3F800000, 0x3F317218}, {0x7F7FFFFF, 0x42B17218}, {0xBF7FFFFF, 0xC1851592},
+      {0x33800000, 0x33800000}, {0xBF000000, 0xBF317218}, {0x00800001, 0x00800001}, {0x3E800000, 0x3E647FBE},
+      {0xBE800000, 0xBE934B11}, {0x3F000000, 0x3ECF991F}, {0x42C80000, 0x4093AF11}, {0x3B03126F, 0x3B02F0ED},
+      {0x4B800000, 0x41851592}, {0x3ECCCCCD, 0x3EAC4617}, {0xBE4CCCCD, 0xBE647FBE}};
+  for (const Id id : {Id::log1pf, Id::fast_log1pf})
+    for (const auto& [x, nearest] : kNearest)
+      EXPECT_LE(evaluate(id, x, 0, kUnit) - nearest + 1, 2U) << std::hex << x;
+  // C99 F.9.3.9 has +-0, -1 and Inf; below -1 there is no value.
+  constexpr std::uint32_t kSpecial[][2] = {{0, 0},
+                                           {kSign, kSign},
+                                           {0xBF800000, kSign | kInfinity},
+                                           {0xBF800001, kNan},
+                                           {kSign | kInfinity, kNan},
+                                           {kInfinity, kInfinity},
+                                           {0xFFC00000, kNan}};
+  for (const auto& [x, wanted] : kSpecial)
+    EXPECT_EQ(evaluate(Id::log1pf, x, 0, kUnit), wanted) << std::hex << x;
+  EXPECT_EQ(evaluate(Id::log1pf, 0x80000001, 0, kUnit), 0x80000001U);
+  EXPECT_EQ(evaluate(Id::fast_log1pf, 0x80000001, 0, kUnit), kSign);
 }
 
 // tanh.approx.f32 as an H100 gives it (driver 580.159.04, 2026-11-24): two operands of each segment and some

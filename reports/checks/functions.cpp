@@ -25,12 +25,47 @@ FormatSpec format_of(const Function& function) {
   return spec_of(function.name.ends_with("bf16") ? Format::bf16 : Format::f16);
 }
 
-std::string text_of(const functions::Bound& bound) {
-  constexpr const char* kWords[] = {"-", "{:.3g} of the value", "{:.3g}", "{:.3g} ulp"};
-  const auto kind = static_cast<std::size_t>(bound.kind);
-  if (kind == 0) return kWords[0];
-  return fmt::format(fmt::runtime(kWords[kind]), bound.most) +
-         (std::isinf(bound.high) ? "" : fmt::format(", x in [{:.4g}, {:.4g}]", bound.low, bound.high));
+using functions::Bound;
+using functions::BoundKind;
+
+/// An error in a bound's unit; a power of two by its exponent.
+std::string error_text(BoundKind kind, double error) {
+  if (kind == BoundKind::ulps) return fmt::format("{:.3g} ulp", error);
+  return fmt::format("2^{:.5g}{}", std::log2(error), kind == BoundKind::relative ? " of the value" : "");
+}
+std::string text_of(const Function& function, const Bound& bound) {
+  if (bound.kind == BoundKind::none) return "-";
+  std::string text = error_text(bound.kind, bound.most);
+  if (bound.per_x != 0) text += fmt::format(" + floor({} |x|)", bound.per_x);
+  if (std::isinf(bound.high)) return text;
+  return text +
+         fmt::format(", {} in [{:.4g}, {:.4g}]", function.operands == 2 ? "|y|" : "x", bound.low, bound.high);
+}
+std::string bounds_text(const Function& one) {
+  const bool more = one.elsewhere.kind != BoundKind::none;
+  return text_of(one, one.bound) + (more ? "; else " + text_of(one, one.elsewhere) : "");
+}
+
+/// What all operands gave: the largest error, the laws that hold, and those that don't.
+std::string found_text(const Function& one) {
+  const functions::Found* found = functions::found_on_all(one);
+  if (found == nullptr) return "-";
+  std::vector<std::string> texts = {error_text(one.bound.kind, found->bound.error)};
+  if (one.elsewhere.kind != BoundKind::none)
+    texts[0] += "; else " + error_text(one.elsewhere.kind, found->elsewhere.error);
+  const auto add = [&](const char* law, const functions::Breaks& breaks, bool shown = false) {
+    if (breaks.count != 0)
+      texts.push_back(fmt::format("{} broken at {}, first {}", law, breaks.count, hex(one, breaks.first)));
+    else if (shown)
+      texts.emplace_back(law);
+  };
+  const functions::Value& value = functions::value_of(one);
+  add("bound", found->above);
+  add(value.symmetry == functions::Symmetry::odd ? "odd" : "even", found->symmetry,
+      value.symmetry != functions::Symmetry::none);
+  add("monotonic in binades", found->inside_binade, value.trend != functions::Trend::none);
+  add("monotonic between them", found->past_binade, value.trend != functions::Trend::none);
+  return with_commas(texts);
 }
 
 struct Mufu {
@@ -74,10 +109,9 @@ std::vector<std::vector<report::Cell>> unit_rows(const Function& function, std::
 }
 
 Json json_of(const Function& one) {
-  return {{"name", one.name},           {"value", one.value},
-          {"operands", one.operands},   {"bits", one.bits},
-          {"steps", one.steps},         {"bound", text_of(one.bound)},
-          {"source", one.bound.source}, {"evidence", functions::kEvidence}};
+  return {{"name", one.name},           {"value", one.value},       {"operands", one.operands},
+          {"bits", one.bits},           {"steps", one.steps},       {"bound", bounds_text(one)},
+          {"source", one.bound.source}, {"evidence", one.evidence}, {"on_all_operands", found_text(one)}};
 }
 
 }  // namespace
@@ -96,17 +130,20 @@ std::vector<const Function*> functions_of(const std::vector<std::string>& names)
 
 report::Report report_of_functions() {
   report::Report out{.title = "Special functions"};
-  report::Table table{.columns = {"function", "value", "vendor's bound", "known", "steps"}};
+  report::Table table{
+      .columns = {"function", "value", "vendor's bound", "on all operands", "known", "steps"}};
   Json rows = Json::array();
   for (const Function& one : functions::all()) {
-    table.rows.push_back({one.name, one.value, text_of(one.bound), functions::kEvidence, one.steps});
+    table.rows.push_back({one.name, one.value, bounds_text(one), found_text(one), one.evidence, one.steps});
     rows.push_back(json_of(one));
   }
   out.sections.push_back(section_of(std::move(table)));
-  out.sections.push_back(
-      {.title = "Legend",
-       .lines = {fmt::format("Recorded on {}. \"/fast\": with --use_fast_math.", functions::kRecordedOn),
-                 "`mmaudit explain --inst NAME --x X` shows one input."}});
+  out.sections.push_back({.title = "Legend",
+                          .lines = {fmt::format("recorded: on {}. hypothesis: nvcc's code, on no GPU yet.",
+                                                functions::kRecordedOn),
+                                    "\"/fast\": with --use_fast_math. On all operands: the largest error and "
+                                    "the laws; \"-\": unknown.",
+                                    "`mmaudit explain --inst NAME --x X` shows one input."}});
   out.json = [rows] { return document({{"schema", "mmaudit.function_list/1"}, {"functions", rows}}); };
   return out;
 }
@@ -141,8 +178,12 @@ report::Report explain_function(const Function& function, const std::string& x, 
   table.rows.push_back({"exact value", fmt::format("{:.17g}", exact)});
   table.rows.push_back({"correctly rounded", fmt::format("{}; the result is {} ulp from it",
                                                          hex_text(nearest, function.bits), away)});
-  table.rows.push_back({"vendor's bound", text_of(function.bound)});
-  table.rows.push_back({"known", fmt::format("{} on {}", functions::kEvidence, functions::kRecordedOn)});
+  table.rows.push_back(
+      {"vendor's bound", fmt::format("{} ({})", bounds_text(function), function.bound.source)});
+  table.rows.push_back({"on all operands", found_text(function)});
+  const std::string how =
+      function.evidence == functions::kRecorded ? std::string(functions::kRecordedOn) : "no GPU yet";
+  table.rows.push_back({"known", fmt::format("{} on {}", function.evidence, how)});
   Json json = {{"schema", "mmaudit.explain_function/1"},
                {"function", function.name},
                {"x", hex(function, a)},

@@ -10,6 +10,7 @@
 #include "functions.hpp"
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/corpus/recording.hpp"
+#include "mmaudit/names.hpp"
 #include "mmaudit/value_text.hpp"
 #include "mmaudit/whole_number.hpp"
 #include "outputs.hpp"
@@ -153,6 +154,17 @@ Question moved_to(const Architecture& architecture, const Question& asked) {
   return moved;
 }
 
+/// What is no instruction may be a misspelt function: the nearest names of both.
+void check_name(const std::string& name, bool has_operand) {
+  if (read_instruction(name)) return;
+  const std::vector<std::string> names = names_of(functions::all());
+  if (!has_operand && nearest_word(name, names).empty()) return;
+  const std::vector<std::string> near = nearest_instructions(name, 1);
+  refuse("--inst: found {}, allowed: {}, {}", in_quotes(name),
+         allowed_near(name, names, "mmaudit list --functions"),
+         near.empty() ? "an instruction of `mmaudit list`" : "the instruction " + near.front());
+}
+
 int explain_command(const ExplainOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--tile", options.tile_file}, {"--model", context.model_file}});
   if (const functions::Function* function = functions::find(options.instruction)) {
@@ -164,6 +176,7 @@ int explain_command(const ExplainOptions& options, const Context& context) {
       refuse("--arch: found {} with {}, allowed: hopper", options.architecture, function->name);
     return options.outputs.publish(checks::explain_function(*function, options.x, options.y), context);
   }
+  if (options.tile_file.empty()) check_name(options.instruction, !(options.x + options.y).empty());
   if (!(options.x + options.y).empty())
     refuse("--x: found with {}, allowed: with a special function of `mmaudit list --functions`",
            options.instruction);

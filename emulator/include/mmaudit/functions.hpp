@@ -10,27 +10,59 @@
 
 namespace mmaudit::functions {
 
+/// How a row is known (docs/functions.md): compared with a GPU, and on what; or its steps are nvcc's alone.
+inline constexpr std::string_view kRecorded = "recorded", kHypothesis = "hypothesis";
+inline constexpr std::string_view kRecordedOn = "an H200 (sm_90, driver 580.159.04)";
+
 enum class BoundKind : std::uint8_t { none, relative, absolute, ulps };
 
-/// What a vendor promises: the largest error for operands in [low, high].
+/// What a vendor promises: the largest error for operands in [low, high]; of __fdividef, divisors of that
+/// size.
 struct Bound {
   BoundKind kind = BoundKind::none;
   double most = 0, low = 0, high = 0;  ///< ulps: from the correctly rounded result
   std::string_view source;
+  double per_x = 0;  ///< ulps: and floor(per_x |x|) more
+};
+
+enum class Symmetry : std::uint8_t { none, odd, even };
+enum class Trend : std::uint8_t { none, rises, falls };
+
+/// What a function approximates, and the laws that it would keep if it were exact (Found).
+struct Value {
+  std::string_view name;
+  double (*of)(double x, double y);  ///< in binary64 (libm)
+  Symmetry symmetry = Symmetry::none;
+  Trend trend = Trend::none;  ///< of 1/x: on either side of 0
 };
 
 struct Function {
   std::string_view name;  ///< PTX text, CUDA's name, or CUDA's name and "/fast" for --use_fast_math
   Id id;
-  int operands, bits;      ///< 1, or 2 for a quotient; bits of an operand and of the result
-  std::string_view value;  ///< what it approximates: "exp2", "log2", ...
-  std::string_view steps;  ///< the instructions of a GPU that it is
-  Bound bound;
+  int operands, bits;        ///< 1, or 2 for a quotient; bits of an operand and of the result
+  std::string_view value;    ///< what it approximates: "exp2", "log2", ...
+  std::string_view steps;    ///< the instructions of a GPU that it is
+  Bound bound, elsewhere{};  ///< `elsewhere` holds outside of the first one's operands
+  std::string_view evidence = kRecorded;
 };
 
-/// How all rows are known, and on what (docs/functions.md).
-inline constexpr std::string_view kEvidence = "recorded";
-inline constexpr std::string_view kRecordedOn = "an H200 (sm_90, driver 580.159.04)";
+/// How often a law does not hold, and the first operand where it doesn't, in the order of bits.
+struct Breaks {
+  std::uint64_t count = 0;
+  std::uint32_t first = 0;
+};
+/// The largest error, in the unit of the bound, and its first operand.
+struct Worst {
+  double error = 0;
+  std::uint32_t x = 0;
+};
+/// What all operands of a row give against its laws: the bounds, and the symmetry and trend of its value.
+struct Found {
+  Worst bound, elsewhere;
+  Breaks above, symmetry;             ///< above: the error is larger than the bound
+  Breaks inside_binade, past_binade;  ///< x and the next number in size: results in the wrong order
+};
+
 /// Every row.
 std::span<const Function> all();
 /// The row of that name; null where there is none.
@@ -47,7 +79,11 @@ inline float evaluate(const Function& function, float x, float y = 1) {
   return as_float(evaluate(function.id, bits_of(x), bits_of(y), kUnit));
 }
 
+/// What the function approximates.
+const Value& value_of(const Function& function);
+/// Null for a row whose operands nobody went through. Source: functions_laws_slow_test (x86-64, glibc 2.36).
+const Found* found_on_all(const Function& function);
 /// The exact value in binary64 (libm), for errors in ulp.
-double exact(const Function& function, double x, double y = 1);
+inline double exact(const Function& function, double x, double y = 1) { return value_of(function).of(x, y); }
 
 }  // namespace mmaudit::functions

@@ -8,6 +8,7 @@
 from ._arrays import load
 from ._audit import audit
 from ._callable import probe, reveal
+from ._elements import rope, swiglu
 from ._exact import ProductCheck, WrongProduct, check_gemm
 from ._functions import cos, ex2, function, lg2, rcp, rsqrt, sin, sqrt, tanh
 from ._gemm import gemm
@@ -24,5 +25,5 @@ __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result", "Tolerance", "Trace",
     "WrongProduct", "architectures", "assert_gemm_close", "audit", "check_gemm", "close", "convert", "cos", "cvt",
     "emulate", "ex2", "explain", "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model",
-    "probe", "rcp", "reduce_rows", "reveal", "rsqrt", "sin", "sqrt", "tanh", "tolerance", "within",
+    "probe", "rcp", "reduce_rows", "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
 ]

@@ -5,9 +5,10 @@
 
 #include "mmaudit/functions.hpp"
 
-// The program picks a clone for its processor when it starts.
+// The program picks a clone for its processor when it starts: by level, since "arch=haswell" is that processor
+// alone and no newer one.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
-#define MMAUDIT_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#define MMAUDIT_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define MMAUDIT_CLONES
 #endif
@@ -60,7 +61,7 @@ template <Op Of>
   const std::uint32_t positive = x - kLeastNormal < kInfinity - kLeastNormal ? 1 : 0;
   if constexpr (Of == Op::ex2) {
     const std::uint32_t ordinary = size < 0x42F80000U ? 1 : 0;
-    const auto whole = static_cast<std::int32_t>(as_float(ordinary != 0 ? size : 0) * 0x1p23F);
+    const auto whole = static_cast<std::int32_t>(as_float(size & (0U - ordinary)) * 0x1p23F);
     const std::int32_t below = (whole & static_cast<std::int32_t>(kFractionMask)) == 0 ? 0 : 1;
     const std::int32_t point = x != size ? -whole - below : whole;
     const std::uint32_t inside = static_cast<std::uint32_t>(point) & kFractionMask;
@@ -101,7 +102,7 @@ template <Op Of>
   } else {
     // x in turns towards zero, then in fixed point.
     const std::uint32_t ordinary = size - 0x0D800000U < 0x36000000U ? 1 : 0;
-    const double product = static_cast<double>(as_float(ordinary != 0 ? size : 0)) * 0.15915493667125701904F;
+    const double product = static_cast<double>(as_float(size & (0U - ordinary))) * 0.15915493667125701904F;
     const double cut =
         __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, product) & ~0x1FFFFFFFULL);
     const auto point =
@@ -128,8 +129,9 @@ template <Op Of>
                  square[at.segment] * static_cast<std::int32_t>(square_of(at.at)) + at.plus;
     std::uint32_t sign = at.sign;
     if constexpr (Of == Op::lg2) {
-      // The four low bits are dropped; ones' complement of a negative sum is 16 below.
-      const double near = (sum + 0x1.8p56) - 0x1.8p56, kept = near - (near > sum ? 16.0 : 0.0);
+      // The four low bits are dropped: of a whole number less 7.5 the nearest multiple of 16 is the one below
+      // the number. Ones' complement of a negative sum is 16 below.
+      const double kept = (sum - 7.5 + 0x1.8p56) - 0x1.8p56;
       sign = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, kept) >> 32) & kSign;
       sum = __builtin_fabs(kept) - static_cast<std::int32_t>(sign >> 27);
     }

@@ -304,6 +304,12 @@ TEST(Usage, NumbersAreFiniteAndFit) {
 TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
       {{"nope"}, "command: found nope, allowed: model, probe, "},
+      {{"explain", "--inst", "ex3.approx.f32"},
+       "--inst: found \"ex3.approx.f32\", allowed: ex2.approx.f32, "},
+      {{"explain", "--inst", "ex3.approx.f32"},
+       "`mmaudit list --functions`), an instruction of `mmaudit list`"},
+      {{"explain", "--inst", "log1p", "--x", "1"}, "allowed: log1pf, "},
+      {{"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f33"}, "allowed: mma.m16n8k16.f32.f16.f16.f32"},
       {{"frobnicate"}, ", ... (12 more) (see `mmaudit --help`)"},
       {{"lawz"}, "(did you mean verify laws?)"},
       {{"baseline", "recrod"}, "allowed: record, diff, corpus (did you mean record?)"},

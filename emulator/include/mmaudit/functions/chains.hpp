@@ -94,6 +94,23 @@ MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
   return fma(exponent, 0.69314718246459960938F, tail);
 }
 
+/// log1pf: 1 + x is 2^e (1 + f) with f in [-1/4, 1/2); no MUFU in it.
+MMAUDIT_HD constexpr std::uint32_t log1p_of(std::uint32_t x, Mode mode) {
+  const std::uint32_t one_more = add(x, 1.0F, {mode.flush, Direction::zero});
+  const std::uint32_t shift = (one_more - 0x3F400000U) & 0xFF800000U;
+  const std::uint32_t f = add(x - shift, fma(0x40800000U - shift, 0.25F, -1.0F, mode), mode);
+  const std::uint32_t exponent =
+      mul(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, mode);
+  const float c[] = {-as_float(0x3D39BF78),    0.10546888411045074463F,  -0.13229703903198242188F,
+                     0.14491446316242218018F,  -0.16641564667224884033F, 0.19988867640495300293F,
+                     -0.25000196695327758789F, 0.33333510160446166992F,  -0.5F};
+  const std::uint32_t tail = fma(f, mul(f, horner(f, c, mode), mode), f, mode);
+  std::uint32_t result = fma(exponent, 0.69314718246459960938F, tail, mode);
+  if (x < kInfinity) return result;
+  if (x < kSign || x > 0xBF800000U) result = fma(x, kInfinity, kInfinity, mode);  // Inf, NaN, below -1
+  return size_of(mode.flush ? flushed(x) : x) == 0 ? kSign : result;
+}
+
 MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const Tables& tables) {
   const float size = as_float(size_of(x));
   if (!(size >= 0.60000002384185791016F)) {

@@ -9,9 +9,9 @@ namespace mmaudit::functions {
 enum class Id : std::uint8_t {
   ex2, ex2_ftz, lg2, lg2_ftz, rcp, rcp_ftz, rsqrt, rsqrt_ftz, sqrt, sqrt_ftz, sin, sin_ftz, cos, cos_ftz, tanh,
   ex2_f16, ex2_bf16, tanh_f16, tanh_bf16,
-  expf, exp2f, exp10f, logf, sqrtf, rsqrtf, erff, tanhf, divide, c_expf, c_exp10f, c_logf, c_log2f, c_log10f,
-  c_sinf, c_cosf, c_fdividef,
-  fast_expf, fast_exp2f, fast_exp10f, fast_logf, fast_sqrtf, fast_rsqrtf, fast_erff, fast_tanhf, fast_divide,
+  expf, exp2f, exp10f, logf, log1pf, sqrtf, rsqrtf, erff, tanhf, divide,
+  c_expf, c_exp10f, c_logf, c_log2f, c_log10f, c_sinf, c_cosf, c_fdividef,
+  fast_expf, fast_exp2f, fast_exp10f, fast_logf, fast_log1pf, fast_sqrtf, fast_rsqrtf, fast_erff, fast_tanhf, fast_divide,
   count
 };
 // clang-format on
@@ -43,6 +43,8 @@ MMAUDIT_HD constexpr std::uint32_t evaluate(Id id, std::uint32_t x, std::uint32_
     case Id::expf: return exp_of(x, kExp, tables);
     case Id::exp10f: return exp_of(x, kExp10, tables);
     case Id::logf: return log_of(x);
+    case Id::log1pf: return log1p_of(x, kPlain);
+    case Id::fast_log1pf: return log1p_of(x, kFlush);
     case Id::sqrtf: return square_root(x);
     case Id::erff: return erf_of(x, kPlain, tables);
     case Id::tanhf: return tanh_of(x, tables);
