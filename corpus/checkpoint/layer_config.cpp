@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "find_layers.hpp"
+#include "mmaudit/names.hpp"
 
 namespace mmaudit::corpus {
 

@@ -37,7 +37,8 @@ TEST(CheckpointFolders, APlaceWithoutACheckpointSaysWhatIsThere) {
   expect_refused([&] { open("loop"); }, "loop: cannot read: Too many levels of symbolic links");
   if (geteuid() == 0) return;  // may read everything
   std::filesystem::permissions(folder / "text", std::filesystem::perms::none);
-  expect_refused([&] { open("text"); }, "text: folder: found Permission denied, allowed: one that can be read");
+  expect_refused([&] { open("text"); },
+                 "text: folder: found Permission denied, allowed: one that can be read");
   std::filesystem::permissions(folder / "text", std::filesystem::perms::owner_all);
 }
 

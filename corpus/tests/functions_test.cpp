@@ -31,7 +31,8 @@ TEST(Functions, EveryRowIsRecorded) {
   std::vector<std::string> missing;
   const auto all = recordings();
   for (const functions::Function& row : functions::all())
-    if (row.evidence == functions::kRecorded && std::none_of(all.begin(), all.end(), [&](const auto& one) { return one.function == &row; }))
+    if (row.evidence == functions::kRecorded &&
+        std::none_of(all.begin(), all.end(), [&](const auto& one) { return one.function == &row; }))
       missing.emplace_back(row.name);
   EXPECT_TRUE(missing.empty()) << missing.front();
 }
