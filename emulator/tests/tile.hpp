@@ -10,6 +10,7 @@
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/emulate.hpp"
+#include "mmaudit/gemm_problem.hpp"
 
 namespace mmaudit::test {
 
@@ -112,7 +113,6 @@ std::vector<Instruction> instructions_where(Wanted wanted) {
   return rows;
 }
 
-inline bool is_fp8(Format format) { return format == Format::e4m3 || format == Format::e5m2; }
 inline bool is_integer(const Instruction& inst) { return spec_of(inst.a).integer(); }
 /// By the tensor core alone: no c or D that is converted beside it, no m8n8k4 that other units compute.
 inline bool is_plain(const Instruction& inst) { return inst.c == inst.d && inst.unit != units::mma_884; }
