@@ -317,6 +317,7 @@ GemmAudit audit_tensors(const TensorAuditRequest& request, const TensorAuditProg
   if (c) whole.tensors.push_back(c->facts());
   if (request.limit > 0) whole.limit = request.limit;
   if (request.row_limit > 0) whole.row_limit = request.row_limit;
+  whole.tolerances = request.tolerances;
 
   progress.begin("audit", audit_work(whole));
   GemmAudit audit =

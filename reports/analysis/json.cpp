@@ -213,6 +213,14 @@ static void to_json(Json& out, const ErrorMap& from) {
     out["errors"].push_back(one ? Json(std::stod(fmt::format("{:.3g}", *one))) : Json(nullptr));
 }
 
+static void to_json(Json& out, const TestedElement& from) {
+  out = {MMAUDIT_FIELD(row), MMAUDIT_FIELD(column), MMAUDIT_FIELD(exact), MMAUDIT_FIELD(result)};
+}
+
+static void to_json(Json& out, const ToleranceTest& from) {
+  out = {MMAUDIT_FIELD(elements), MMAUDIT_FIELD(beyond), MMAUDIT_FIELD(first), MMAUDIT_FIELD(worst)};
+}
+
 static void to_json(Json& out, const GemmAuditRow& from) {
   out = {MMAUDIT_FIELD(architecture),
          MMAUDIT_FIELD(dtype),
@@ -241,6 +249,7 @@ static void to_json(Json& out, const GemmAuditRow& from) {
                       {"all_zero", from.errors.lost_columns}};
   out["channels"] = from.channels;
   out["error_map"] = from.map;
+  out["tolerance_test"] = from.test;
   if (from.worst) out["worst"] = *from.worst;  // the errors have its place and two values alone
 }
 
@@ -267,8 +276,10 @@ std::string to_json(const GemmAudit& from) {
                            MMAUDIT_FIELD(seed),
                            {"limit", from.limit},
                            MMAUDIT_FIELD(row_limit),
+                           {"rtol", from.tolerances ? Json(from.tolerances->relative) : Json()},
+                           {"atol", from.tolerances ? Json(from.tolerances->absolute) : Json()},
                            MMAUDIT_FIELD(missing),
-                           {"passes", from.limit ? Json(from.passes()) : Json(nullptr)},
+                           {"passes", from.judges() ? Json(from.passes()) : Json(nullptr)},
                            {"headline", headline(from)},
                            {"use", use},
                            {"bf16_total", from.reference},

@@ -1,6 +1,7 @@
 // mmaudit audit: the main job. Verify, then the error levels of every data type, as console table and files.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "common.hpp"
@@ -28,7 +29,8 @@ struct TensorOptions {
   report::TensorAuditRequest request;
   std::vector<std::string> architectures;
   std::string capture, plan;
-  double output_limit = 0;  ///< 0: none
+  double output_limit = 0;      ///< 0: none
+  double rtol = -1, atol = -1;  ///< below 0: not given
   bool b_transposed = false;
 };
 
@@ -117,6 +119,7 @@ int audit_capture(const TensorOptions& options, const Outputs& outputs,
   const report::TensorAuditRequest& request = options.request;
   if (!request.a.empty() || !request.b.empty() || !request.c.empty() || request.b_transposed)
     refuse("--capture: found with --a, --b, --c or --b-transposed, allowed: without them");
+  if (request.tolerances) refuse("--rtol, --atol: found with --capture, allowed: with --a and --b");
   const bool of_output = options.output_limit > 0;
   if (!options.plan.empty() && request.limit <= 0 && !of_output)
     refuse("--plan: found without --max-rel-fro and --max-output-error, allowed: with one of them");
@@ -137,6 +140,8 @@ int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context&
       refuse("{}: found {}, allowed: below 1, the error of a D of zeros; 5% is 0.05", option, limit);
   if (options.request.row_limit > 0 && options.request.limit <= 0)
     refuse("--max-row-error: found without --max-rel-fro, allowed: with it");
+  if (options.rtol >= 0 || options.atol >= 0)
+    options.request.tolerances = report::Tolerances{std::max(options.rtol, 0.0), std::max(options.atol, 0.0)};
   const std::vector<std::string> one = {""};
   for (const std::string& name : options.architectures.empty() ? one : options.architectures)
     options.request.architectures.push_back(&require_architecture(context, name));
@@ -207,6 +212,14 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .default_text("")
       .positive()
       .or_percent();
+  constexpr double kMost = 1e300;
+  add("--rtol", options.rtol,
+      "says whether a test |D - exact| <= atol + rtol |exact| of every element would pass, and where not; "
+      "--atol alone: 0")
+      .default_text("")
+      .range(0.0, kMost)
+      .or_percent();
+  add("--atol", options.atol, "the same; --rtol alone: 0").default_text("").range(0.0, kMost);
   command
       .flag("--allow-missing", request.allow_missing,
             "a dtype, scale or policy that a GPU has no combination with is left out; else exit code 1")

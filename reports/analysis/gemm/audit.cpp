@@ -157,7 +157,7 @@ int GemmAudit::count(GemmVerdict verdict) const {
 }
 
 bool GemmAudit::passes() const {
-  return limit && missing.empty() && !rows_of.empty() &&
+  return judges() && missing.empty() && !rows_of.empty() &&
          count(GemmVerdict::pass) == static_cast<int>(rows_of.size());
 }
 
@@ -217,6 +217,7 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
   audit.seed = request.seed;
   audit.limit = request.limit;
   audit.row_limit = request.row_limit;
+  audit.tolerances = request.tolerances;
   audit.tensors = request.tensors;
   const std::vector<PathedCombination> all = computable(request, &audit.absent);
   audit.left_out = lines_of(audit.absent);
@@ -245,6 +246,9 @@ GemmAudit audit_gemm(const GemmAuditRequest& request, const MatmulOptions& how) 
     name_row(audit.provenance, c, one.path);
     row.errors = errors_of(reference, converted, elements, c.output, how.threads);
     row.worst = worst_element(row.errors, c, one.path, converted, operands, reference, elements);
+    if (request.tolerances)
+      row.test = tolerance_test(reference, elements.result, request.rows, request.columns, operands.n,
+                                *request.tolerances);
     row.channels = channels;
     row.map = error_map(reference, elements.result, operands.n, request.rows, request.columns);
     name_places(row.errors, request.rows, request.columns);

@@ -23,9 +23,9 @@ const GemmAuditRow* closest(const GemmAudit& audit) {
 
 std::vector<Highlight> highlights_of(const GemmAudit& audit) {
   std::vector<Highlight> out;
-  if (audit.limit)
+  if (audit.judges())
     out.push_back({fmt::format("{} of {}", audit.count(GemmVerdict::pass), audit.rows_of.size()),
-                   fmt::format("combinations within {:.3g}", *audit.limit)});
+                   fmt::format("combinations within {}", limits_text(audit))});
   out.push_back({grouped(audit.rows * audit.columns),
                  fmt::format("elements of D computed, of {}", grouped(audit.m * audit.n))});
   out.push_back({grouped(audit.k), "products per element, K"});
@@ -176,6 +176,7 @@ std::vector<Section> sections_of(const GemmAudit& audit) {
   Section rows = section_of(row_table(audit), kOnTerminal | kInMarkdown);
   if (!audit.rows_of.empty()) rows.notes = {std::string(columns_remark())};
   out.push_back(std::move(rows));
+  out.push_back(section_of(tolerance_table(audit)));
   out.push_back(matrix_section(audit));
   out.push_back({.title = "Why, and what would help", .lines = reasons(audit)});
   for (const bool on_page : {false, true}) out.push_back(channel_section(audit, on_page));

@@ -125,9 +125,9 @@ std::string use_text(const GemmAudit& audit, const Rows& use) {
     const auto most = std::max_element(
         same.begin(), same.end(),
         [](const GemmAuditRow* x, const GemmAuditRow* y) { return x->errors.total < y->errors.total; });
-    text += fmt::format("{}{}{} (error {}, limit {:.3g})", text.empty() ? "Use " : "; ", in_words(*one),
+    text += fmt::format("{}{}{} (error {}, {})", text.empty() ? "Use " : "; ", in_words(*one),
                         several_architectures(audit) ? " on " + listed(gpus) : "",
-                        error_text((*most)->errors.total), *audit.limit);
+                        error_text((*most)->errors.total), limits_text(audit));
   }
   return text;
 }
@@ -244,7 +244,8 @@ std::string advised(const GemmAudit& audit) {
   if (audit.rows_of.empty()) return "None of the combinations asked for can be computed.";
   if (audit.count(GemmVerdict::not_judged) == static_cast<int>(audit.rows_of.size()))
     return fmt::format("Nothing can be judged: {}.", audit.rows_of.front().why);
-  if (!audit.limit) return offers_text(audit) + "no limit was given (--max-rel-fro), so nothing is judged.";
+  if (!audit.judges())
+    return offers_text(audit) + "no limit was given (--max-rel-fro), so nothing is judged.";
   const Rows use = to_use(audit);
   Rows failing = failing_types(audit);
   if (use.empty()) {
@@ -254,8 +255,8 @@ std::string advised(const GemmAudit& audit) {
         });
     const GemmAuditRow& row = **nearest;
     if (!has_total(row)) return "Nothing passes: every combination overflows." + lacking_text(audit);
-    return fmt::format("Nothing passes. {} comes nearest: error {}, limit {:.3g} ({}: {}).{}", in_words(row),
-                       error_text(row.errors.total), *audit.limit, name_of(row.verdict), row.why,
+    return fmt::format("Nothing passes. {} comes nearest: error {}, {} ({}: {}).{}", in_words(row),
+                       error_text(row.errors.total), limits_text(audit), name_of(row.verdict), row.why,
                        lacking_text(audit));
   }
   std::erase_if(failing, [](const GemmAuditRow* row) { return row->verdict != GemmVerdict::fail; });
@@ -314,17 +315,20 @@ std::string least_errors(const GemmAudit& audit) {
   for (const GemmAuditRow* row : failing_types(audit))
     if (row->verdict != GemmVerdict::not_judged) out.push_back(least_text(*row));
   if (out.empty()) return "";
-  return fmt::format("Least error of {}: {}.", audit.limit ? "types that never pass" : "every type",
+  return fmt::format("Least error of {}: {}.", audit.judges() ? "types that never pass" : "every type",
                      fmt::join(out, "; "));
 }
 
 std::string counts_text(const GemmAudit& audit) {
   const std::string what = fmt::format("D ({} x {}) = A B, K = {}", audit.m, audit.n, audit.k);
-  if (audit.rows_of.empty() || !audit.limit)
+  if (audit.rows_of.empty() || !audit.judges())
     return fmt::format("{}: {} combinations.", what, audit.rows_of.size());
-  std::string text = fmt::format("{}: {} of {} combinations stay within a relative error of {:.3g}", what,
-                                 audit.count(GemmVerdict::pass), audit.rows_of.size(), *audit.limit);
+  std::string text =
+      fmt::format("{}: {} of {} combinations ", what, audit.count(GemmVerdict::pass), audit.rows_of.size());
+  if (audit.limit) text += fmt::format("stay within a relative error of {:.3g}", *audit.limit);
   if (audit.row_limit) text += fmt::format(" and of {:.3g} in every row and column", *audit.row_limit);
+  if (audit.tolerances)
+    text += fmt::format("{}pass a test with {}", audit.limit ? " and " : "", tolerances_text(audit));
   if (const int n = audit.count(GemmVerdict::fail); n != 0)
     text += fmt::format(", {} {}", n, n == 1 ? "fails" : "fail");
   if (const int n = audit.count(GemmVerdict::undecided); n != 0)

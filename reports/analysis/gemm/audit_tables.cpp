@@ -41,7 +41,7 @@ bool has_total(const GemmAuditRow& row) {
 Tone tone_of(const GemmAudit& audit) {
   const auto& rows = audit.rows_of;
   if (rows.empty() || !audit.missing.empty() || audit.count(GemmVerdict::not_judged) != 0) return Tone::bad;
-  if (!audit.limit) return std::any_of(rows.begin(), rows.end(), has_total) ? Tone::plain : Tone::note;
+  if (!audit.judges()) return std::any_of(rows.begin(), rows.end(), has_total) ? Tone::plain : Tone::note;
   return audit.count(GemmVerdict::pass) != 0 ? Tone::good : Tone::bad;
 }
 

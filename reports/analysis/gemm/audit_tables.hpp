@@ -57,6 +57,12 @@ bool ends_in_zeros(const TensorFacts& tensor);
 double lost_share(const GemmAuditRow& row, std::uint64_t CastCounts::*lost);
 std::uint64_t finite_elements(const CastCounts& counts);
 
+/// "rtol 0.01, atol 0", of tolerances that are given.
+std::string tolerances_text(const GemmAudit& audit);
+/// "limit 0.05, rtol 0.01, atol 0": what D is judged by; empty: by nothing.
+std::string limits_text(const GemmAudit& audit);
+/// Every combination under the tolerances, one line each; empty: there are none.
+Table tolerance_table(const GemmAudit& audit);
 Table tensor_table(const GemmAudit& audit);
 Table row_table(const GemmAudit& audit);
 /// The same for a page: the combination in one column, and the verdict before the figures.

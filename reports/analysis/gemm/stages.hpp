@@ -49,6 +49,11 @@ ConvertedOperands convert_alone(const GemmDtype& dtype, const Scaling& scaling, 
 /// errors_of().total alone; NaN where no element is compared.
 double total_error(std::span<const double> exact, std::span<const double> result);
 
+/// Of (m, width); `rows` and `columns` are their places in the whole D, empty: the same ones.
+ToleranceTest tolerance_test(std::span<const double> exact, std::span<const double> result,
+                             std::span<const std::uint64_t> rows, std::span<const std::uint64_t> columns,
+                             std::uint64_t width, const Tolerances& tolerances);
+
 /// Verdict, reason and advice of every row, the method and the remarks.
 void judge(GemmAudit& audit);
 

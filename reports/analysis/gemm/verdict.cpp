@@ -61,13 +61,21 @@ bool beyond_row_limit(const GemmErrors& errors, const GemmAudit& audit) {
   return audit.row_limit && errors.largest_line().error > *audit.row_limit;
 }
 
-GemmVerdict verdict_of(const GemmErrors& errors, const GemmAudit& audit) {
+/// Some of D was not computed, and may be beyond the tolerances.
+bool untested(const GemmAuditRow& row, const GemmAudit& audit) {
+  return row.test && row.test->elements != audit.m * audit.n;
+}
+
+GemmVerdict verdict_of(const GemmAuditRow& row, const GemmAudit& audit) {
+  const GemmErrors& errors = row.errors;
   const std::optional<double>& limit = audit.limit;
-  if (!limit) return GemmVerdict::not_asked;
+  if (row.test && row.test->first) return GemmVerdict::fail;
+  const GemmVerdict pass = untested(row, audit) ? GemmVerdict::undecided : GemmVerdict::pass;
+  if (!limit) return row.test ? pass : GemmVerdict::not_asked;
   if (errors.overflow != 0 || errors.loses() || beyond_row_limit(errors, audit)) return GemmVerdict::fail;
   const Interval around = errors.interval.value_or(Interval{errors.total, errors.total});
   // A bootstrap's interval may lie beside the estimate it is of.
-  if (std::max(around.high, errors.total) <= *limit) return GemmVerdict::pass;
+  if (std::max(around.high, errors.total) <= *limit) return pass;
   return std::min(around.low, errors.total) > *limit ? GemmVerdict::fail : GemmVerdict::undecided;
 }
 
@@ -86,10 +94,17 @@ std::pair<std::string, std::string> reason_of(const GemmAuditRow& row, const Gem
   const GemmErrors& errors = row.errors;
   if (errors.overflow != 0)
     return {"overflow", fmt::format("{} of {} results overflow", errors.overflow, errors.elements)};
+  if (const bool within = !audit.limit || errors.total <= *audit.limit; within && row.test && row.test->first)
+    return {"the tolerances",
+            fmt::format("{} of {} elements beyond {}, the first D[{}, {}]: {:.6g}, exact {:.6g}",
+                        row.test->beyond, row.test->elements, tolerances_text(audit), row.test->first->row,
+                        row.test->first->column, row.test->first->result, row.test->first->exact)};
   for (const auto& [lost, what] : {std::pair(&errors.lost_rows, "row"), {&errors.lost_columns, "column"}})
     if (!lost->empty())
       return {fmt::format("{}s of D that came out all zero", what),
               lost_text(*lost, what) + " came out all zero, where the exact product is not"};
+  if (row.verdict == GemmVerdict::undecided && untested(row, audit))
+    return {"the sample", "no sampled element is beyond the tolerances, and others may be"};
   if (beyond_row_limit(errors, audit) && errors.total <= *audit.limit)
     return {"the error of a row or column",
             fmt::format("{} {} of D has an error of {:.1e}, limit {:.3g}",
@@ -194,7 +209,7 @@ void judge(GemmAudit& audit) {
     if (nothing.empty()) nothing = why_nothing(one);
   for (GemmAuditRow& row : audit.rows_of) {
     row.cause = row.why = nothing.empty() ? why_not_judged(row.errors) : nothing;
-    row.verdict = row.why.empty() ? verdict_of(row.errors, audit) : GemmVerdict::not_judged;
+    row.verdict = row.why.empty() ? verdict_of(row, audit) : GemmVerdict::not_judged;
   }
   bool no_exact = false, slow = false, lost = false;
   std::vector<std::string> unlike;

@@ -77,11 +77,30 @@ struct ErrorMap {
   std::vector<std::optional<double>> errors;  ///< (rows, columns); none: nothing was compared
 };
 
+/// A test as numpy.allclose(D, exact) and torch.testing.assert_close(D, exact) do it: an element passes where
+/// |D - exact| <= absolute + relative |exact|, in binary64; an infinity passes as the same one, a NaN never.
+struct Tolerances {
+  double relative = 0, absolute = 0;
+};
+
+/// An element of the whole D.
+struct TestedElement {
+  std::uint64_t row = 0, column = 0;
+  double exact = 0, result = 0;
+};
+
+/// What such a test finds.
+struct ToleranceTest {
+  std::uint64_t elements = 0, beyond = 0;     ///< compared; of these not within the tolerances
+  std::optional<TestedElement> first, worst;  ///< beyond: row by row; most times its tolerance
+};
+
 struct GemmAuditRow : GemmSubject {
   std::string architecture;
   CastCounts cast_a, cast_b;
   GemmErrors errors;
   std::optional<WorstElement> worst;  ///< none: no element was compared, or none differs
+  std::optional<ToleranceTest> test;  ///< none: no tolerances were given
   ChannelStudy channels;              ///< the same for every row with this conversion
   ErrorMap map;
   GemmVerdict verdict = GemmVerdict::not_asked;
@@ -105,7 +124,8 @@ struct GemmAudit {
   std::uint64_t seed = 0;
   std::optional<double> limit;      ///< on the relative Frobenius error
   std::optional<double> row_limit;  ///< on the error of each row and of each column of D, beside `limit`
-  std::string method;               ///< how D was sampled and what the interval is
+  std::optional<Tolerances> tolerances;
+  std::string method;  ///< how D was sampled and what the interval is
   std::vector<std::string> remarks;
   std::vector<GemmAuditRow> rows_of;
   std::optional<double> reference;  ///< total of BF16, not scaled, on the first architecture that has it
@@ -117,7 +137,9 @@ struct GemmAudit {
   std::string untried;  ///< what was not asked for and could be, in a sentence; empty: nothing
 
   [[nodiscard]] int count(GemmVerdict verdict) const;
-  /// A limit was given, something was judged, nothing is missing, and every row passes.
+  /// A limit or tolerances were given.
+  [[nodiscard]] bool judges() const { return limit || tolerances; }
+  /// It judges, something was judged, nothing is missing, and every row passes.
   [[nodiscard]] bool passes() const;
 };
 
@@ -127,6 +149,7 @@ struct GemmAuditRequest {
   std::uint64_t whole_m = 0, whole_n = 0;
   std::span<const std::uint64_t> rows, columns;  ///< which of the whole D; empty: the first
   std::optional<double> limit, row_limit;
+  std::optional<Tolerances> tolerances;
   std::uint64_t seed = 1;
   std::vector<TensorFacts> tensors;  ///< empty: nothing is known about them
 };
@@ -164,7 +187,8 @@ struct TensorAuditRequest {
   std::vector<std::string> dtypes, scales, policies;  ///< empty: the usual ones
   std::string dtype_a, dtype_b;                       ///< a pair of dtypes that differ; both empty: none
   std::string sample = "auto", output, unit;
-  double limit = 0, row_limit = 0;      ///< 0: none
+  double limit = 0, row_limit = 0;  ///< 0: none
+  std::optional<Tolerances> tolerances;
   bool allow_missing = false;           ///< names that a GPU has no combination with may be left out
   double largest_a = 0, largest_b = 0;  ///< of what A and B are a sample of; 0: they are whole
   std::vector<InputFacts> inputs;       ///< of the files, by a caller who watches them; empty: they are read
