@@ -11,11 +11,11 @@ namespace {
 
 constexpr double kAll = std::numeric_limits<double>::infinity(), kPi = 3.14159265358979323846;
 constexpr double kLeast = 0x1p-149, kMost = 0x1.fffffep127;
-// 2^-fraction, in binary64.
-constexpr double k2_9_9 = 0x1.125fbee250663p-10, k2_10_987 = 0x1.0251353756991p-11,
-                 k2_14_7 = 0x1.3b2c47bff832cp-15;
-constexpr double k2_20_5 = 0x1.6a09e667f3bcdp-21, k2_21_19 = 0x1.c0d2771113e52p-22;
-constexpr double k2_21_41 = 0x1.8157d9d08a78dp-22, k2_22_9 = 0x1.125fbee250669p-23;
+// kPow9p9: 2^-9.9, in binary64.
+constexpr double kPow9p9 = 0x1.125fbee250663p-10, kPow10p987 = 0x1.0251353756991p-11,
+                 kPow14p7 = 0x1.3b2c47bff832cp-15;
+constexpr double kPow20p5 = 0x1.6a09e667f3bcdp-21, kPow21p19 = 0x1.c0d2771113e52p-22;
+constexpr double kPow21p41 = 0x1.8157d9d08a78dp-22, kPow22p9 = 0x1.125fbee250669p-23;
 
 constexpr Bound relative(double most, std::string_view source, double low = -kAll, double high = kAll) {
   return {BoundKind::relative, most, low, high, source};
@@ -34,17 +34,17 @@ constexpr Bound kEx2 = ulps(2, "PTX ISA 9.1, 9.7.3.21 ex2"), kRcp = ulps(1, "PTX
 constexpr std::string_view kLg2Source = "PTX ISA 9.1, 9.7.3.20 lg2";
 constexpr Bound kLg2 = absolute(0x1p-22, 0.5, 2, kLg2Source),
                 kLg2Else = relative(0x1p-22, kLg2Source, kLeast, kMost);
-constexpr Bound kRsqrt = relative(k2_22_9, "PTX ISA 9.1, 9.7.3.16 rsqrt", kLeast, kMost);
+constexpr Bound kRsqrt = relative(kPow22p9, "PTX ISA 9.1, 9.7.3.16 rsqrt", kLeast, kMost);
 constexpr Bound kSqrt = relative(0x1p-23, "PTX ISA 9.1, 9.7.3.15 sqrt", kLeast, kMost);
 constexpr std::string_view kSineSource = "PTX ISA 9.1, 9.7.3.18 sin, 9.7.3.19 cos";
-constexpr Bound kSine = absolute(k2_20_5, -2 * kPi, 2 * kPi, kSineSource);
-constexpr Bound kSineElse = absolute(k2_14_7, -100 * kPi, 100 * kPi, kSineSource);
+constexpr Bound kSine = absolute(kPow20p5, -2 * kPi, 2 * kPi, kSineSource);
+constexpr Bound kSineElse = absolute(kPow14p7, -100 * kPi, 100 * kPi, kSineSource);
 constexpr Bound kTanh = relative(0x1p-11, "PTX ISA 9.1, 9.7.3.22 tanh");
 constexpr std::string_view kNarrowEx2 = "PTX ISA 9.1, 9.7.4.10 ex2",
                            kNarrowTanh = "PTX ISA 9.1, 9.7.4.9 tanh";
-constexpr Bound kTanhF16 = absolute(k2_10_987, -kAll, kAll, kNarrowTanh);
+constexpr Bound kTanhF16 = absolute(kPow10p987, -kAll, kAll, kNarrowTanh);
 constexpr Bound kTanhBf16 = absolute(0x1p-8, -kAll, kAll, kNarrowTanh);
-constexpr Bound kCLog = absolute(k2_21_41, 0.5, 2, kIntrinsic);
+constexpr Bound kCLog = absolute(kPow21p41, 0.5, 2, kIntrinsic);
 constexpr Bound kCLog2 = absolute(0x1p-22, 0.5, 2, kIntrinsic);
 constexpr Bound kDivide = {BoundKind::ulps, 2, 0x1p-126, 0x1p126, kIntrinsic};
 
@@ -65,7 +65,7 @@ constexpr Function kFunctions[] = {
     {"cos.approx.f32",     Id::cos,     1, 32, "cos", "MUFU.COS(x * 0.15915494 towards zero)", kSine, kSineElse},
     {"cos.approx.ftz.f32", Id::cos_ftz, 1, 32, "cos", "MUFU.COS(x * 0.15915494 towards zero)", kSine, kSineElse},
     {"tanh.approx.f32",      Id::tanh,      1, 32, "tanh",  "MUFU.TANH", kTanh},
-    {"ex2.approx.f16",       Id::ex2_f16,   1, 16, "exp2",  "MUFU.EX2.F16", relative(k2_9_9, kNarrowEx2)},
+    {"ex2.approx.f16",       Id::ex2_f16,   1, 16, "exp2",  "MUFU.EX2.F16", relative(kPow9p9, kNarrowEx2)},
     {"ex2.approx.ftz.bf16",  Id::ex2_bf16,  1, 16, "exp2",  "MUFU.EX2.BF16", relative(0x1p-7, kNarrowEx2)},
     {"tanh.approx.f16",      Id::tanh_f16,  1, 16, "tanh",  "MUFU.TANH.F16", kTanhF16},
     {"tanh.approx.bf16",     Id::tanh_bf16, 1, 16, "tanh",  "MUFU.TANH.BF16", kTanhBf16},
@@ -85,8 +85,8 @@ constexpr Function kFunctions[] = {
     {"__log2f",      Id::c_log2f,    1, 32, "log2",  "lg2.approx.f32", kCLog2, ulps(2, kIntrinsic)},
     {"__log10f", Id::c_log10f, 1, 32, "log10", "lg2.approx.f32, FMUL", absolute(0x1p-24, 0.5, 2, kIntrinsic),
      ulps(3, kIntrinsic)},
-    {"__sinf",       Id::c_sinf,     1, 32, "sin",   "sin.approx.f32", absolute(k2_21_41, -kPi, kPi, kIntrinsic)},
-    {"__cosf",       Id::c_cosf,     1, 32, "cos",   "cos.approx.f32", absolute(k2_21_19, -kPi, kPi, kIntrinsic)},
+    {"__sinf",       Id::c_sinf,     1, 32, "sin",   "sin.approx.f32", absolute(kPow21p41, -kPi, kPi, kIntrinsic)},
+    {"__cosf",       Id::c_cosf,     1, 32, "cos",   "cos.approx.f32", absolute(kPow21p19, -kPi, kPi, kIntrinsic)},
     {"__fdividef", Id::c_fdividef, 2, 32, "x/y", "div.approx.f32: MUFU.RCP, FMUL; both times 2^24 for subnormal y",
      kDivide},
     {"expf/fast",    Id::fast_expf,  1, 32, "exp",   "FMUL.FTZ, MUFU.EX2", ulps(2, kIntrinsic, 1.173)},

@@ -43,7 +43,7 @@ std::string tolerances_text(const GemmAudit& audit) {
 }
 
 std::string limits_text(const GemmAudit& audit) {
-  const std::string limit = audit.limit ? fmt::format("limit {:.3g}", *audit.limit) : "";
+  std::string limit = audit.limit ? fmt::format("limit {:.3g}", *audit.limit) : "";
   if (!audit.tolerances) return limit;
   return limit + (limit.empty() ? "" : ", ") + tolerances_text(audit);
 }

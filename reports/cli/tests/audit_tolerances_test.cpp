@@ -20,13 +20,13 @@ double bf16(double x) {
 /// K.
 class Tolerances : public AuditTensors {
  protected:
-  static constexpr int kRows = 3;
+  static constexpr std::size_t kRows = 3;
   static constexpr double kColumns[] = {85, 89, 87, 200};
   void SetUp() override {
-    Folder::SetUp();
-    std::vector<float> a(kRows * 32), b(32 * 4);
-    for (int i = 0; i < kRows; ++i) a[static_cast<std::size_t>(i * 32 + 31)] = static_cast<float>(i + 1);
-    for (std::size_t j = 0; j < 4; ++j) b[31 * 4 + j] = static_cast<float>(kColumns[j]);
+    AuditTensors::SetUp();
+    std::vector<float> a(kRows * 32), b(std::size_t{32} * 4);
+    for (std::size_t i = 0; i < kRows; ++i) a[i * 32 + 31] = static_cast<float>(i + 1);
+    for (std::size_t j = 0; j < 4; ++j) b[std::size_t{31} * 4 + j] = static_cast<float>(kColumns[j]);
     b[0] = 1;  // times 0: so much of B is no zero at its end
     save_values("A.npy", {kRows, 32}, a);
     save_values("B.npy", {32, 4}, b);
@@ -44,7 +44,7 @@ TEST_F(Tolerances, SaysHowManyAreBeyondAndWhere) {
       int beyond = 0;
       double farthest = 0;
       std::vector<int> first, worst;
-      for (int i = 0; i < kRows; ++i)
+      for (int i = 0; i < static_cast<int>(kRows); ++i)
         for (int j = 0; j < 4; ++j) {
           const double exact = (i + 1) * kColumns[j], off = std::fabs(bf16(exact) - exact);
           const double allowed = atol + rtol * exact;
@@ -80,8 +80,7 @@ TEST_F(Tolerances, SaysHowManyAreBeyondAndWhere) {
 TEST_F(Tolerances, SaysWhereInEveryForm) {
   const Outcome outcome = tested({"--rtol", "0.1%", "--json", path("a.json")});
   EXPECT_EQ(outcome.code, kMismatch);
-  const json row = json::parse(std::ifstream(path("a.json"))).at("rows").at(0),
-             test = row.at("tolerance_test");
+  const json row = json::parse(std::ifstream(path("a.json"))).at("rows").at(0);
   // 267 becomes 268 and 261 becomes 260.
   EXPECT_EQ(row.at("why"), "2 of 12 elements beyond rtol 0.001, atol 0, the first D[2, 1]: 268, exact 267");
   // 1 / 261 is 0.0038314...
