@@ -81,9 +81,10 @@ def modelopt(kind, weight):
     """ModelOpt's own quantizers of weights, under the names of its export."""
     tensors = pytest.importorskip("modelopt.torch.quantization.qtensor")
     if "NVFP4" in kind:
-        factor = weight.float().abs().amax() / 448 if kind == "W4A8_NVFP4_FP8" else None  # export/quant_utils.py
-        found, scales, factor = tensors.NVFP4QTensor.quantize(weight, 16, weights_scaling_factor_2=factor)
-        again = found.dequantize(torch.bfloat16, scale=scales, double_scale=factor, block_sizes={-1: 16})
+        eight = kind == "W4A8_NVFP4_FP8"  # export/quant_utils.py; configs/numerics/nvfp4_bs32
+        factor, block = (weight.float().abs().amax() / 448, 32) if eight else (None, 16)
+        found, scales, factor = tensors.NVFP4QTensor.quantize(weight, block, weights_scaling_factor_2=factor)
+        again = found.dequantize(torch.bfloat16, scale=scales, double_scale=factor, block_sizes={-1: block})
         return {"weight": found._quantized_data, "weight_scale": scales, "weight_scale_2": factor.float().reshape(()),
                 "input_scale": torch.tensor(7.3 / (6 * 448) if kind == "NVFP4" else 0.0171)}, again
     if kind == "MXFP8":

@@ -84,7 +84,7 @@ def exact(convention, x, again):
         factor = x["weight_scale_2"].double() if "weight_scale_2" in x else 1 / x["weight_global_scale"].double()
         return codes * x["weight_scale"].double().repeat_interleave(16, 1) * factor
     if convention == "modelopt-w4a8":  # FP8 of code times scale
-        of_block = nibbles(x["weight"]) * x["weight_scale"].double().repeat_interleave(16, 1)
+        of_block = nibbles(x["weight"]) * x["weight_scale"].double().repeat_interleave(32, 1)
         return of_block.float().to(torch.float8_e4m3fn).double() * x["weight_scale_2"].double()
     if convention == "ct-mxfp4":
         return nibbles(x["weight_packed"]) * torch.exp2(x["weight_scale"].double() - 127).repeat_interleave(32, 1)

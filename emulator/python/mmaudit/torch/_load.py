@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from .._refuse import listed, refused
-from . import _checked, _gguf
+from . import _checked, _gguf, _modelopt
 from ._checkpoint import _files, _opened
 from ._coded import Coded, CodedStack, CodedWeight, path_of
-from ._modelopt import Algorithms
 from ._stored import Place, Stored
 from ._tensors import NUMBERS
 
@@ -113,16 +112,18 @@ def _put(model: nn.Module, target: str, value: Any) -> None:
     setattr(module, name, value)
 
 
-def _coded(stored: Stored, index: int, arch: str, model: Any, names: "Union[_Names, _gguf.Names]",
-           algorithms: Algorithms) -> List[Coded]:
+def _coded(stored: Stored, index: int, arch: str, model: Any, names: "Union[_Names, _gguf.Names]") -> List[Coded]:
     """The matrices of a layer, by expert."""
     layer = stored.layers[index]
     plain = layer.dequantized if layer.dequantized in ("bf16", "f16") else NUMBERS[model.dtype]
     plain = plain if plain in ("bf16", "f16") else "bf16"
-    if layer.recipe is None:
+    kept = layer.recipe is None
+    if kept and stored.described["layers"][index]["activation_format"] is None:
         how, file = path_of(layer, arch, plain), stored.described["layers"][index]["tensors"][0]
         return [Coded(layer, arch, how, names.in_order(file, one)) for one in stored.weights(index, plain)]
-    layer, found = algorithms.as_run(layer, stored.codes(index))
+    found = stored.codes(index)
+    if kept:
+        layer, found = _modelopt.as_fp8(layer, found)
     how, of = path_of(layer, arch, plain), [found.get("scales"), found.get("factors")]
     return [Coded(layer, arch, how, found["codes"][expert], *(None if one is None else one[expert] for one in of))
             for expert in range(layer.experts)]
@@ -200,7 +201,7 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     if not gguf and not (file / "config.json").is_file():
         raise refused("path", f"no config.json in {str(path)!r}",
                       "a folder of a hub, with config.json and .safetensors, or a .gguf")
-    algorithms = Algorithms(file)
+    _modelopt.check(file)
     with Stored(file, convention) as stored:
         if gguf:
             reader = _gguf.opened(file)
@@ -220,11 +221,11 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
             of = stored.described["layers"][index]
             place = names.layer(of) if layer.quantized else None
             if place is not None and of["product"]:
-                pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model, names, algorithms)
+                pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model, names)
             elif place is not None:  # rows of it are looked up; a tied last layer multiplies by it
                 pieces.setdefault(place.target, {})[place] = stored.weights(index, "f32")[0]
                 if getattr(model.config, "tie_word_embeddings", False):
-                    tied = _coded(stored, index, arch, model, names, algorithms)
+                    tied = _coded(stored, index, arch, model, names)
             elif layer.quantized:
                 left.append(layer.name)
         for name, x in names.tensors(stored.plain() - set(unread)):
