@@ -178,7 +178,9 @@ void Checkpoint::read_config(const fs::path& folder) {
     for (const Json* in :
          {config_.find("text_config"), std::as_const(config_).find("llm_config"), &std::as_const(config_)})
       if (in != nullptr && in->contains(key) && in->at(key).is_object()) quantization_ = in->at(key);
-  if (!quantization_.empty()) return;
+  if (!quantization_.empty() &&
+      (text_at(quantization_, "quant_method") != "modelopt" || quantization_.contains("quant_algo")))
+    return;
   const Json modelopt = take("hf_quant_config.json");  // modelopt torch/export/unified_export_hf.py
   if (const Json* found = modelopt.find("quantization"); found != nullptr && found->is_object()) {
     quantization_ = *found;

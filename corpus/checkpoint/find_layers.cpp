@@ -10,7 +10,6 @@
 #include "input_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
-#include "mmaudit/recipe.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
@@ -228,11 +227,10 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
                        : type == DType::f8_e4m3 && as_stored       ? Format::e4m3
                                                                    : Format::f32;
   layer.dequantized = row.dequantization == Dequantization::to_scale ? format_of(type) : model_type();
-  finish(row, named, layer);
-  return {};
+  return finish(row, named, layer);
 }
 
-void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLayer& layer) const {
+std::string LayerFinder::finish(const Convention& row, const Named& named, CheckpointLayer& layer) const {
   for (const std::string_view end : {row.codes, row.scales, row.factor, row.zeros, row.groups, row.shape})
     if (const auto found = end.empty() ? named.end() : named.find(layer.name + std::string(end));
         found != named.end()) {
@@ -258,12 +256,8 @@ void LayerFinder::finish(const Convention& row, const Named& named, CheckpointLa
       layer.input_scale = row.divides ? 1 / scale : scale;
     }
   layer.activation_format = row.activation;
-  layer.activations = activations(layer);
-  if (layer.activations == "none") layer.recipe.clear();
-  for (const Recipe& recipe : recipes())
-    if (!layer.recipe.empty() && recipe.name == layer.recipe)
-      layer.activation_format = find_gemm_dtype(recipe.dtype)->element;
   layer.product = !is_embedding(layer.name);
+  return read_activations(layer);
 }
 
 void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& layers,

@@ -27,8 +27,10 @@ struct LayerFinder {
   std::string fill(const Convention& row, const Named& named, const std::string& name,
                    const StoredTensor& codes, CheckpointLayer& layer) const;
   std::string grid(const Convention& row, CheckpointLayer& layer) const;
-  void finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
-  [[nodiscard]] std::string activations(const CheckpointLayer& layer) const;
+  std::string finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
+  /// Whether and how A is quantized: sets recipe, activation_format and activations. "", or why nobody can
+  /// tell.
+  std::string read_activations(CheckpointLayer& layer) const;
   /// quant_algo of a layer by ModelOpt's config, "" where it has none.
   [[nodiscard]] std::string algorithm_of(const std::string& name) const;
   [[nodiscard]] Format model_type() const;

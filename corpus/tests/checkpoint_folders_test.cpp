@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -119,6 +120,52 @@ TEST(CheckpointFolders, Fp8ActivationsOfModelOptAreNotFp4) {
   EXPECT_EQ(powers.meaning(), "w4a8 e4m3");
   EXPECT_EQ(weights, mxfp4.times(0.5F));
   EXPECT_EQ(mxfp4.layer(modelopt + R"("mxfp4")").meaning(), "w4a4 mxfp4");
+}
+
+// compressed-tensors 0.20.0: a scheme per group, which layers are its own by name, pattern or class, in this
+// order.
+TEST(CheckpointFolders, ALayerHasTheActivationsOfItsGroup) {
+  const OfFourBits nvfp4(16, false, true);
+  const auto groups = [](const std::string& first, const std::string& second) {
+    return R"("quant_method":"compressed-tensors","config_groups":{"group_0":{)" + first +
+           R"(},"group_1":{)" + second + "}}";
+  };
+  const auto group = [](const std::string& target, int bits, const std::string& input) {
+    return R"("targets":[")" + target + R"("],"weights":{"num_bits":)" + std::to_string(bits) +
+           R"(,"type":"float"},"input_activations":)" + input;
+  };
+  constexpr const char* kFour = R"({"num_bits":4,"type":"float"})";
+  constexpr const char* kEight = R"({"num_bits":8,"type":"float"})";
+  const auto meaning = [&](const std::string& first, const std::string& second) {
+    return nvfp4.layer(groups(first, second)).meaning();
+  };
+  const std::string w4a4 = "w4a4 nvfp4-compressed-tensors";
+  // Another group of other elements says nothing of this layer.
+  EXPECT_EQ(meaning(group("Linear", 8, kEight), group("Linear", 4, "null")), "w4a16");
+  EXPECT_EQ(meaning(group("Linear", 8, "null"), group("Linear", 4, kFour)), w4a4);
+  EXPECT_EQ(meaning(group("re:.*b", 4, kFour), group("re:.*a", 4, "null")), "w4a16");
+  EXPECT_EQ(meaning(group("re:.*(a|c)$", 4, kFour), group("re:b.*", 4, "null")), w4a4);
+  EXPECT_EQ(meaning(group("Linear", 4, kFour), group("a", 4, "null")), "w4a16");
+  EXPECT_EQ(meaning(group("Linear", 4, kFour), group("re:a", 4, "null")), "w4a16");
+  EXPECT_EQ(meaning(group("a", 4, kFour), group("Linear", 4, "null")), w4a4);
+  EXPECT_EQ(meaning(group("Linear", 4, kEight), group("b.c", 4, kFour)), "w4a8 e4m3");
+  // Nobody can tell: named, and not read as either.
+  put(nvfp4.folder / "config.json",
+      R"({"quantization_config":{)" + groups(group("Linear", 4, kFour), group("Linear", 4, "null")) + "}}");
+  const Checkpoint unclear(nvfp4.folder.path());
+  EXPECT_TRUE(unclear.layers().empty());
+  const auto& others = unclear.others();
+  EXPECT_TRUE(std::any_of(others.begin(), others.end(), [](const OtherTensor& one) {
+    return one.why.find("found groups with and without input_activations") != std::string::npos;
+  }));
+  // A pattern that a backtracking matcher never ends.
+  EXPECT_EQ(meaning(group("re:(a*)*(a*)*(a*)*b", 4, "null"), group("Linear", 4, kFour)), w4a4);
+}
+
+TEST(CheckpointFolders, TheAlgorithmIsReadWhereTheConfigLacksIt) {
+  const OfFourBits usual(16, false);
+  put(usual.folder / "hf_quant_config.json", R"({"quantization":{"quant_algo":"W4A8_NVFP4_FP8"}})");
+  EXPECT_EQ(usual.layer(R"("quant_method":"modelopt")").meaning(), "w4a8 e4m3");
 }
 
 }  // namespace

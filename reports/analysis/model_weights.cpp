@@ -278,7 +278,7 @@ std::vector<std::string> faults_of(const CheckpointLayer& layer, const SampledRo
   if (out.empty() && own > 0 && std::isfinite(own)) {
     std::vector<float> fitted = sample.weights;
     for (float& one : fitted) one = static_cast<float>(one * (along / own));
-    if (const double after = distance(fitted, original, original); kCollapse * after < error)
+    if (const double after = distance(fitted, original, original); after < 1 && kCollapse * after < error)
       out.push_back(
           fmt::format("quantized twice, the first scale lost: error {:.3g}, and {:.3g} times {:.4g}", error,
                       after, along / own));
