@@ -37,13 +37,13 @@ int rank_of(const std::string& target, const std::string& name) {
   constexpr std::size_t kMost = 256;
   if (target.size() > kMost || name.size() > kMost) return 2;
 #ifdef __GLIBCXX__
-  constexpr auto kind =
+  constexpr auto kKind =
       std::regex::ECMAScript | std::regex_constants::__polynomial;  // no pattern takes for ever
 #else
-  constexpr auto kind = std::regex::ECMAScript;
+  constexpr auto kKind = std::regex::ECMAScript;
 #endif
   try {
-    const std::regex pattern(target.substr(3), kind);
+    const std::regex pattern(target.substr(3), kKind);
     return std::regex_search(name, pattern, std::regex_constants::match_continuous) ? 2 : 0;
   } catch (const std::regex_error&) {
     return 2;  // Python's patterns say more: the others decide, or nobody can

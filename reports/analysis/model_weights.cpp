@@ -213,7 +213,9 @@ WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sampl
   for (std::size_t i = 0; i < original.size(); ++i)
     zeroed += sample.weights[i] == 0 && original[i] != 0 ? 1 : 0;
   const FormatSpec format = spec_of(layer.format);
-  const double most = decode_value(format.max_finite_bits(), format);
+  const int bits = format.value_bits() - (format.encoding == Encoding::signed_integer ? 1 : 0);
+  const double most =
+      format.integer() ? std::ldexp(1.0, bits) - 1 : decode_value(format.max_finite_bits(), format);
   const FastDecode decode(format);
   for (const CheckpointRows& part : sample.parts)
     for (std::size_t i = 0; i < part.codes.size() && layer.scale_columns != 0; ++i)

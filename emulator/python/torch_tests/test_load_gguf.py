@@ -8,6 +8,7 @@ import torch
 from checkpoints import TOKENS
 from torch.nn import functional as F
 
+import mmaudit
 import mmaudit.torch as mt
 from mmaudit.torch._coded import CodedWeight
 
@@ -126,3 +127,12 @@ def test_other_architectures_and_files(tmp_path):
     writer.close()
     with pytest.raises(ValueError, match="^general.architecture: found 'gemma2', allowed: llama, qwen2, qwen3"):
         mt.load(tmp_path / "other.gguf", "b200")
+
+
+def test_codes_at_the_end_are_a_share_of_all(tmp_path):
+    """The largest of each 32 numbers has the code 127 or -127 in Q8_0, as few others do."""
+    _, net = checkpoints.write_gguf_network(tmp_path / "x.gguf", "Q8_0")
+    net.save_pretrained(tmp_path / "original")
+    found = mmaudit.model(tmp_path / "x.gguf", original=tmp_path / "original", threads=1)
+    shares = [one["original"]["saturated"] for one in found["layers"] if one["original"]]
+    assert shares and all(1 / 32 <= share < 1 / 20 for share in shares)
