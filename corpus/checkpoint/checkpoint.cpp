@@ -36,11 +36,6 @@ Json json_of_file(const fs::path& path, std::string_view allowed, std::uint64_t 
   return json;
 }
 
-std::string text_at(const Json& json, std::string_view key) {
-  const Json* found = json.find(key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::vector<fs::path> files_of(const fs::path& folder, std::string_view extension) {
   std::vector<fs::path> out;
   std::error_code error;

@@ -353,7 +353,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
          why != refused.end() ? why->second
          : unknown ? refusal("convention: found {} {} that none knows, allowed: {}", tensor->type(),
                              to_string(tensor->shape), names_of(conventions()))
-         : bare    ? refusal("scales: found none beside {}, allowed: those of its codes", tensor->type())
+         : bare    ? refusal("scales: found none beside {}, allowed: the scales of its codes", tensor->type())
                    : ""});
   }
   std::set<std::string> kept;

@@ -28,13 +28,16 @@ struct LayerFinder {
                    const StoredTensor& codes, CheckpointLayer& layer) const;
   std::string grid(const Convention& row, CheckpointLayer& layer) const;
   std::string finish(const Convention& row, const Named& named, CheckpointLayer& layer) const;
-  /// Whether and how A is quantized: sets recipe, activation_format and activations. "", or why nobody can
-  /// tell.
+  /// Whether and how A is quantized: sets recipe, activation_format and activations. "", or why it
+  /// can't be told.
   std::string read_activations(CheckpointLayer& layer) const;
   /// quant_algo of a layer by ModelOpt's config, "" where it has none.
   [[nodiscard]] std::string algorithm_of(const std::string& name) const;
   [[nodiscard]] Format model_type() const;
 };
+
+/// What a config has there; "" where that is no text.
+std::string text_at(const Json& json, std::string_view key);
 
 /// Before or behind another layer in the network.
 bool goes_before(std::string_view x, std::string_view y);

@@ -9,6 +9,11 @@
 
 namespace mmaudit::corpus {
 
+std::string text_at(const Json& json, std::string_view key) {
+  const Json* found = json.find(key);
+  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Format LayerFinder::model_type() const {
   for (const char* key : {"dtype", "torch_dtype"})
     for (const Json* in : {&config, config.find("text_config")})
@@ -23,8 +28,7 @@ std::string LayerFinder::algorithm_of(const std::string& name) const {
   const Json* in = &quantization;
   if (const Json* layers = in->find("quantized_layers"); layers != nullptr && layers->is_object())
     if (const Json* layer = layers->find(name); layer != nullptr && layer->is_object()) in = layer;
-  const Json* found = in->find("quant_algo");
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
+  return text_at(*in, "quant_algo");
 }
 
 namespace {
@@ -46,13 +50,8 @@ int rank_of(const std::string& target, const std::string& name) {
     const std::regex pattern(target.substr(3), kKind);
     return std::regex_search(name, pattern, std::regex_constants::match_continuous) ? 2 : 0;
   } catch (const std::regex_error&) {
-    return 2;  // Python's patterns say more: the others decide, or nobody can
+    return 2;  // Python's patterns say more: the other groups decide, or it stays open
   }
-}
-
-std::string text_of(const Json& json, const char* key) {
-  const Json* found = json.find(key);
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// Whether the group's weights are such elements.
@@ -61,7 +60,7 @@ bool has_elements(const Json& group, Format format) {
   const Json* bits = weights != nullptr && weights->is_object() ? weights->find("num_bits") : nullptr;
   if (bits == nullptr || !bits->is_number_unsigned()) return true;
   const FormatSpec spec = spec_of(format);
-  const std::string type = text_of(*weights, "type");
+  const std::string type = text_at(*weights, "type");
   return bits->get<std::uint64_t>() == static_cast<std::uint64_t>(spec.value_bits()) &&
          (type.empty() || (type == "int") == spec.integer());
 }
@@ -90,7 +89,7 @@ std::string LayerFinder::read_activations(CheckpointLayer& layer) const {
       (none ? keeps : takes) = true;
       if (none || !input->is_object()) continue;
       if (const Json* bits = input->find("num_bits"); bits != nullptr && *bits == 8)
-        told = text_of(*input, "type") == "int" ? Format::s8 : Format::e4m3;
+        told = text_at(*input, "type") == "int" ? Format::s8 : Format::e4m3;
     }
   }
   if (keeps && takes)

@@ -149,7 +149,7 @@ TEST(CheckpointFolders, ALayerHasTheActivationsOfItsGroup) {
   EXPECT_EQ(meaning(group("Linear", 4, kFour), group("re:a", 4, "null")), "w4a16");
   EXPECT_EQ(meaning(group("a", 4, kFour), group("Linear", 4, "null")), w4a4);
   EXPECT_EQ(meaning(group("Linear", 4, kEight), group("b.c", 4, kFour)), "w4a8 e4m3");
-  // Nobody can tell: named, and not read as either.
+  // It can't be told: named, and not read as either.
   put(nvfp4.folder / "config.json",
       R"({"quantization_config":{)" + groups(group("Linear", 4, kFour), group("Linear", 4, "null")) + "}}");
   const Checkpoint unclear(nvfp4.folder.path());

@@ -115,7 +115,8 @@ TEST_F(HostileCheckpoint, CodesWithoutScalesAreNamed) {
   const Checkpoint checkpoint(folder_.path());
   EXPECT_EQ(layers_of(checkpoint), std::vector<std::string>{"b"});
   ASSERT_EQ(checkpoint.others().size(), 2U);
-  EXPECT_EQ(checkpoint.others()[0].why, "scales: found none beside F8_E4M3, allowed: those of its codes");
+  EXPECT_EQ(checkpoint.others()[0].why,
+            "scales: found none beside F8_E4M3, allowed: the scales of its codes");
   EXPECT_EQ(checkpoint.others()[1].why, "quant_method: found \"fp8\", allowed: for plain");
 }
 

@@ -81,7 +81,9 @@ inline float evaluate(const Function& function, float x, float y = 1) {
 
 /// What the function approximates.
 const Value& value_of(const Function& function);
-/// Null for a row whose operands nobody went through. Source: functions_laws_slow_test (x86-64, glibc 2.36).
+/// Null for a row whose operands were not gone through. Source: the checker of functions_laws_test (x86-64,
+/// glibc 2.36) over operands where the value changes, positive ones where it is odd or even;
+/// functions_laws_slow_test repeats it on all.
 const Found* found_on_all(const Function& function);
 /// The exact value in binary64 (libm), for errors in ulp.
 inline double exact(const Function& function, double x, double y = 1) { return value_of(function).of(x, y); }

@@ -84,7 +84,7 @@ def test_hostile_configs(broken, config, start):
     "quant_algo": "MIXED_PRECISION", "quantized_layers": {"model.layers.1.mlp.up_proj": {"quant_algo": "W4A8_AWQ"}}}])
 @pytest.mark.parametrize("own", [False, True])
 def test_algorithms_of_modelopt_that_are_not_run(broken, given, own):
-    """Their codes would be taken for those of other activations."""
+    """Their codes were made for other activations."""
     folder = broken(quantization_config=None if own else {"quant_method": "modelopt", **given})
     if own:
         (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": given}))
