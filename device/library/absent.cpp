@@ -15,9 +15,13 @@ LibraryAnswer LibrarySession::run(const GemmProblem& /*problem*/, const void* /*
                                   const LibraryRun& /*how*/) {
   throw EnvironmentError(why_no_library());
 }
-ExactAnswer run_exact(LibrarySession& /*session*/, const GemmProblem& /*problem*/,
-                      const exact::Product& /*product*/, const exact::Words& /*words*/, bool /*with_d*/,
-                      int /*timed*/) {
+double LibrarySession::last_seconds() const { return 0; }
+
+struct ExactSession::State {};
+ExactSession::ExactSession(const DeviceInfo& /*device*/) { throw EnvironmentError(why_no_library()); }
+ExactSession::~ExactSession() = default;
+ExactAnswer ExactSession::run(const GemmProblem& /*problem*/, const exact::Product& /*product*/,
+                              const exact::Words& /*words*/, const ExactAsk& /*ask*/) {
   throw EnvironmentError(why_no_library());
 }
 void LibrarySession::hold(const void* /*a*/, std::size_t /*a_bytes*/, const void* /*b*/,

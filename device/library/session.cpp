@@ -1,11 +1,12 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "library/cublas_abi.hpp"
-#include "library/data_types.hpp"
 #include "library/kernel_log.hpp"
+#include "library/request.hpp"
 #include "mmaudit/device/library.hpp"
 #include "mmaudit/library_log.hpp"
 #include "run/cuda_check.hpp"
@@ -14,137 +15,7 @@
 namespace mmaudit::device {
 namespace {
 
-void require_success(int status, const char* what) {
-  if (status != 0) throw EnvironmentError(std::string(what) + ": cuBLAS status " + std::to_string(status));
-}
-
-/// Largest power of two, at most 256, that divides an address of cudaMalloc plus these bytes.
-std::uint32_t alignment_of(std::uint64_t bytes) {
-  std::uint32_t out = 256;
-  while (bytes % out != 0) out /= 2;
-  return out;
-}
-
-std::uint64_t or_tight(std::uint64_t ld, std::uint64_t tight) { return ld == 0 ? tight : ld; }
-
-/// cuBLASLt refuses a pointer to a scale that is not aligned to 16 bytes.
-constexpr std::size_t kScaleGap = 4;
-
-bool is_scaled(const GemmProblem& x) { return x.scale_a != 1 || x.scale_b != 1; }
-
 using cublas::Owned;
-
-/// A problem as the column-major library is asked: its first operand is B, its second A.
-struct Request {
-  Owned desc, first, second, c, d, preference;
-  std::uint64_t ld_first, ld_second, ld_d;
-  int op_first, op_second;
-  bool c_is_d = true;  ///< C is read from D; else no C is read, but the library wants a pointer
-
-  explicit Request(const GemmProblem& x)
-      : desc(cublas::api().desc_destroy),
-        first(cublas::api().layout_destroy),
-        second(cublas::api().layout_destroy),
-        c(cublas::api().layout_destroy),
-        d(cublas::api().layout_destroy),
-        preference(cublas::api().preference_destroy),
-        ld_first(or_tight(x.ldb, x.transposed_b ? x.k : x.n)),
-        ld_second(or_tight(x.lda, x.transposed_a ? x.m : x.k)),
-        ld_d(or_tight(x.ldd, x.n)),
-        op_first(x.transposed_b ? cublas::kTransposed : cublas::kNormal),
-        op_second(x.transposed_a ? cublas::kTransposed : cublas::kNormal) {
-    const cublas::Api& lt = cublas::api();
-    const bool fp8 = is_fp8(x.type);
-    const Compute compute = compute_of(x);
-    require_success(lt.desc_create(desc.put(), compute.of_lt, compute.scale), "cublasLtMatmulDescCreate");
-    set(cublas::kTransA, op_first);
-    set(cublas::kTransB, op_second);
-    if (fp8) set(cublas::kFastAccum, static_cast<std::int8_t>(x.fast_accum ? 1 : 0));
-    const auto signed_of = [](std::uint64_t ld) { return static_cast<std::int64_t>(ld); };
-    require_success(lt.layout_create(first.put(), data_type(b_type_of(x)), x.transposed_b ? x.k : x.n,
-                                     x.transposed_b ? x.n : x.k, signed_of(ld_first)),
-                    "layout of B");
-    require_success(lt.layout_create(second.put(), data_type(x.type), x.transposed_a ? x.m : x.k,
-                                     x.transposed_a ? x.k : x.m, signed_of(ld_second)),
-                    "layout of A");
-    require_success(lt.layout_create(d.put(), data_type(output_of(x)), x.n, x.m, signed_of(ld_d)),
-                    "layout of D");
-    const Format of_d = output_of(x);  // C of a D in FP8, which beta leaves out, is a bf16 matrix
-    c_is_d = spec_of(of_d).storage_bytes() != 1;
-    const Format of_c = c_is_d ? of_d : Format::bf16;
-    require_success(lt.layout_create(c.put(), data_type(of_c), x.n, x.m, signed_of(ld_d)), "layout of C");
-    if (x.batch != 1) {
-      const GemmStrides strides = strides_of(x);
-      set_batch(first, x.batch, strides.b);
-      set_batch(second, x.batch, strides.a);
-      set_batch(c, x.batch, strides.d);
-      set_batch(d, x.batch, strides.d);
-    }
-    require_success(lt.preference_create(preference.put()), "cublasLtMatmulPreferenceCreate");
-    prefer(cublas::kMaxWorkspace, x.workspace);
-    const auto bytes = [](Format format, std::uint64_t count) {
-      return count * spec_of(format).storage_bytes();
-    };
-    const GemmStrides strides = strides_of(x);
-    const auto alignment = [&](Format format, std::uint64_t offset, std::uint64_t stride) {
-      return std::min(alignment_of(bytes(format, offset)), alignment_of(bytes(format, stride)));
-    };
-    prefer(cublas::kAlignA, alignment(b_type_of(x), x.offset_b, strides.b));
-    prefer(cublas::kAlignB, alignment(x.type, x.offset_a, strides.a));
-    prefer(cublas::kAlignC, alignment(output_of(x), x.offset_d, strides.d));
-    prefer(cublas::kAlignD, alignment(output_of(x), x.offset_d, strides.d));
-  }
-
-  /// Pointers to the GPU: the bias, and the scales of the first and the second operand, kScaleGap apart. Null
-  /// ones do for questions about the algorithm.
-  void finish(const GemmProblem& x, const void* bias, const float* scales) {
-    if (is_scaled(x)) {
-      set(cublas::kScaleA, scales);
-      set(cublas::kScaleB, scales == nullptr ? nullptr : scales + kScaleGap);
-    }
-    const int activation = x.activation == GemmActivation::relu   ? cublas::kRelu
-                           : x.activation == GemmActivation::gelu ? cublas::kGelu
-                                                                  : 0;
-    const int what = activation + (x.bias ? cublas::kAddBias : 0);
-    if (what == 0) return;
-    set(cublas::kEpilogue, what);
-    if (!x.bias) return;
-    set(cublas::kBias, bias);
-    set(cublas::kBiasType, static_cast<int>(data_type(bias_type_of(x))));
-  }
-
-  [[nodiscard]] cublas::HeuristicResult chosen(cublas::Handle handle, const GemmProblem& problem) const {
-    std::vector<cublas::HeuristicResult> out(problem.algorithm + 1);
-    int found = 0;
-    const int status =
-        cublas::api().lt_heuristic(handle, desc.get(), first.get(), second.get(), c.get(), d.get(),
-                                   preference.get(), static_cast<int>(out.size()), out.data(), &found);
-    if (status != 0 || found != static_cast<int>(out.size()))
-      throw EnvironmentError("cuBLASLt has " + std::to_string(found) + " algorithms for " + name_of(problem) +
-                             " (status " + std::to_string(status) + ")");
-    return out.back();
-  }
-
- private:
-  static void set_batch(const Owned& layout, std::uint64_t count, std::uint64_t stride) {
-    const auto matrices = static_cast<std::int32_t>(count);
-    const auto elements = static_cast<std::int64_t>(stride);
-    require_success(
-        cublas::api().layout_set(layout.get(), cublas::kBatchCount, &matrices, sizeof matrices) |
-            cublas::api().layout_set(layout.get(), cublas::kBatchStride, &elements, sizeof elements),
-        "the batch of a layout");
-  }
-  template <typename T>
-  void set(int attribute, T value) {
-    require_success(cublas::api().desc_set(desc.get(), attribute, &value, sizeof value),
-                    "cublasLtMatmulDesc");
-  }
-  template <typename T>
-  void prefer(int attribute, T value) {
-    require_success(cublas::api().preference_set(preference.get(), attribute, &value, sizeof value),
-                    "cublasLtMatmulPreference");
-  }
-};
 
 std::vector<std::pair<std::string, std::int64_t>> attributes_of(const cublas::HeuristicResult& chosen) {
   std::vector<std::pair<std::string, std::int64_t>> out;
@@ -177,11 +48,48 @@ std::string library_version() {
 }
 std::string why_no_kernel_names() { return why_no_kernel_log(); }
 
+namespace {
+
+class Stream {
+ public:
+  Stream() { cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream_); }
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+void wait_for(cudaStream_t stream, const Event& event) {
+  cuda_check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for an event");
+}
+
+/// Device memory that only grows.
+struct Grown {
+  Buffer buffer;
+  std::uint64_t bytes = 0;
+  void* at_least(std::uint64_t wanted) {
+    if (wanted > bytes) {
+      buffer = Buffer(wanted);
+      bytes = wanted;
+    }
+    return buffer.data();
+  }
+};
+
+}  // namespace
+
 struct LibrarySession::State {
   Owned lt{cublas::api().lt_destroy}, blas{cublas::api().destroy};
-  Buffer workspace;
-  std::uint64_t workspace_bytes = 0;
+  Grown workspace, beside_workspace, beside_d;
+  Buffer scales{(kScaleGap + 1) * sizeof(float)};
+  float factors[2] = {0, 0};  ///< what the scales hold
   std::optional<cublas::HeuristicResult> pinned;
+  std::unique_ptr<Asked> asked;
+  Stream own, other;
+  Event ready, begin, end, other_end;
   struct Held {
     const void* from = nullptr;
     std::size_t bytes = 0;
@@ -200,43 +108,160 @@ struct LibrarySession::State {
     return buffer.data<char>();
   }
 
-  void need_workspace(std::uint64_t bytes) {
-    if (bytes <= workspace_bytes) return;
-    workspace = Buffer(bytes);
-    workspace_bytes = bytes;
+  Asked& ask(const GemmProblem& problem) {
+    GemmProblem key = problem;
+    key.algorithm = 0;
+    if (!asked || asked->problem != key) asked = std::make_unique<Asked>(key);
+    return *asked;
   }
+  const float* scales_of(const GemmProblem& problem) {
+    if (!is_scaled(problem)) return nullptr;
+    if (factors[0] != problem.scale_b || factors[1] != problem.scale_a) {
+      float apart[kScaleGap + 1] = {problem.scale_b};
+      apart[kScaleGap] = problem.scale_a;
+      copy_in(scales.data(), apart, sizeof apart);
+      factors[0] = problem.scale_b;
+      factors[1] = problem.scale_a;
+    }
+    return scales.data<float>();
+  }
+  /// A product on a stream, whose workspace is `space`.
+  struct Place {
+    const char *a, *b;
+    char* d;
+    cudaStream_t stream = nullptr;
+    void* space = nullptr;
+  };
   int multiply(const GemmProblem& x, const Request& request, const cublas::HeuristicResult& chosen,
-               const char* a, const char* b, char* d) const;
+               const Place& place) const;
+  /// The same with what the library did, which is noted once.
+  LibraryCall noted(const GemmProblem& x, Asked& from, const cublas::HeuristicResult& chosen,
+                    const Place& place) const;
+  void beside(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
+  void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
+  void time(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen,
+            const Place& place, int repeats, LibraryAnswer& answer);
 };
 
 int LibrarySession::State::multiply(const GemmProblem& x, const Request& request,
-                                    const cublas::HeuristicResult& chosen, const char* a, const char* b,
-                                    char* d) const {
+                                    const cublas::HeuristicResult& chosen, const Place& place) const {
   const Compute compute = compute_of(x);
   const Factor of_sum(x.alpha, compute.scale), of_c(x.beta, compute.scale);
   const void *const alpha = of_sum.get(), *const beta = of_c.get();
   const cublas::Api& api = cublas::api();
   if (x.api == GemmApi::cublaslt)
-    return api.lt_matmul(lt.get(), request.desc.get(), alpha, b, request.first.get(), a, request.second.get(),
-                         beta, request.c_is_d ? d : workspace.data<char>(), request.c.get(), d,
-                         request.d.get(), &chosen.algo, workspace.data(), x.workspace, nullptr);
+    return api.lt_matmul(lt.get(), request.desc.get(), alpha, place.b, request.first.get(), place.a,
+                         request.second.get(), beta, request.c_is_d ? place.d : place.space, request.c.get(),
+                         place.d, request.d.get(), &chosen.algo, place.space, x.workspace, place.stream);
   const int mode = (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
                    (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
-  require_success(api.set_workspace(blas.get(), workspace.data(), x.workspace), "cublasSetWorkspace");
+  require_success(api.set_stream(blas.get(), place.stream), "cublasSetStream");
+  require_success(api.set_workspace(blas.get(), place.space, x.workspace), "cublasSetWorkspace");
   require_success(api.set_math_mode(blas.get(), mode), "cublasSetMathMode");
   const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };
   if (x.batch == 1)
     return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
-                       alpha, b, data_type(b_type_of(x)), whole(request.ld_first), a, data_type(x.type),
-                       whole(request.ld_second), beta, d, data_type(output_of(x)), whole(request.ld_d),
-                       compute.of_ex, cublas::kDefaultTensorOp);
+                       alpha, place.b, data_type(b_type_of(x)), whole(request.ld_first), place.a,
+                       data_type(x.type), whole(request.ld_second), beta, place.d, data_type(output_of(x)),
+                       whole(request.ld_d), compute.of_ex, cublas::kDefaultTensorOp);
   const GemmStrides strides = strides_of(x);
   const auto apart = [](std::uint64_t value) { return static_cast<long long>(value); };
   return api.gemm_batched(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
-                          alpha, b, data_type(b_type_of(x)), whole(request.ld_first), apart(strides.b), a,
-                          data_type(x.type), whole(request.ld_second), apart(strides.a), beta, d,
-                          data_type(output_of(x)), whole(request.ld_d), apart(strides.d), whole(x.batch),
-                          compute.of_ex, cublas::kDefaultTensorOp);
+                          alpha, place.b, data_type(b_type_of(x)), whole(request.ld_first), apart(strides.b),
+                          place.a, data_type(x.type), whole(request.ld_second), apart(strides.a), beta,
+                          place.d, data_type(output_of(x)), whole(request.ld_d), apart(strides.d),
+                          whole(x.batch), compute.of_ex, cublas::kDefaultTensorOp);
+}
+
+LibraryCall LibrarySession::State::noted(const GemmProblem& x, Asked& from,
+                                         const cublas::HeuristicResult& chosen, const Place& place) const {
+  const bool lt_asked = x.api == GemmApi::cublaslt;
+  const char* const what = lt_asked ? "cublasLtMatmul" : "cublasGemmEx";
+  if (const auto known = from.calls.find(x.algorithm); known != from.calls.end() && !pinned) {
+    require_success(multiply(x, from.request, chosen, place), what);
+    return known->second;
+  }
+  LibraryCall call;
+  std::string logged;
+  {
+    KernelLog kernels;
+    if (!lt_asked) {
+      log_text = &logged;
+      cublas::api().log_level(cublas::kLogTrace);
+    }
+    const int status = multiply(x, from.request, chosen, place);
+    log_text = nullptr;
+    if (!lt_asked) cublas::api().log_level(0);
+    require_success(status, what);
+    call.kernels = kernels.take();
+  }
+  call.algorithm = lt_asked ? attributes_of(chosen) : algorithm_of_log(logged);
+  if (!pinned) from.calls[x.algorithm] = call;
+  return call;
+}
+
+void LibrarySession::State::beside(const GemmProblem& x, const Asked& from,
+                                   const cublas::HeuristicResult& chosen, Place place) {
+  const std::uint64_t d_bytes =
+      extents_of(x).value_or(GemmExtents{}).d * spec_of(output_of(x)).storage_bytes();
+  Place second = place;
+  second.d =
+      static_cast<char*>(beside_d.at_least(d_bytes)) + x.offset_d * spec_of(output_of(x)).storage_bytes();
+  second.space = beside_workspace.at_least(x.workspace);
+  second.stream = other.get();
+  place.stream = own.get();
+  ready.record();
+  wait_for(own.get(), ready);
+  wait_for(other.get(), ready);
+  begin.record(own.get());
+  const int first_status = multiply(x, from.request, chosen, second),
+            status = multiply(x, from.request, chosen, place);
+  end.record(own.get());
+  other_end.record(other.get());
+  wait_for(nullptr, end);
+  wait_for(nullptr, other_end);
+  require_success(first_status != 0 ? first_status : status, "two products at once");
+}
+
+void LibrarySession::State::in_graph(const GemmProblem& x, const Asked& from,
+                                     const cublas::HeuristicResult& chosen, Place place) {
+  place.stream = own.get();
+  ready.record();
+  cuda_check(cudaStreamBeginCapture(own.get(), cudaStreamCaptureModeThreadLocal), "capturing a graph");
+  int status = 0;
+  try {
+    status = multiply(x, from.request, chosen, place);
+  } catch (const EnvironmentError&) {
+    status = -1;
+  }
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready_graph = nullptr;
+  cudaError_t error = cudaStreamEndCapture(own.get(), &graph);
+  if (error == cudaSuccess && status == 0) error = cudaGraphInstantiate(&ready_graph, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (error != cudaSuccess) cudaGetLastError();  // the next call is not to report it
+  cuda_check(error, "making a graph");
+  require_success(status, "the product in a graph");
+  wait_for(own.get(), ready);
+  begin.record(own.get());
+  error = cudaGraphLaunch(ready_graph, own.get());
+  end.record(own.get());
+  wait_for(nullptr, end);
+  cudaGraphExecDestroy(ready_graph);  // it may still run: it goes when it is done
+  cuda_check(error, "launching a graph");
+}
+
+void LibrarySession::State::time(const GemmProblem& x, const Asked& from,
+                                 const cublas::HeuristicResult& chosen, const Place& place, int repeats,
+                                 LibraryAnswer& answer) {
+  if (repeats == 0) return;
+  const Event first, last;
+  first.record();
+  for (int i = 0; i < repeats; ++i)
+    require_success(multiply(x, from.request, chosen, place), "the product again");
+  last.record();
+  cuda_check(cudaEventSynchronize(last.get()), "timing the product");
+  answer.seconds = Event::seconds(first, last) / repeats;
 }
 
 LibrarySession::LibrarySession(const DeviceInfo& device) {
@@ -254,12 +279,14 @@ LibrarySession::LibrarySession(const DeviceInfo& device) {
 LibrarySession::~LibrarySession() = default;
 
 void LibrarySession::pin(const GemmProblem& problem) {
-  Request request(problem);
-  request.finish(problem, nullptr, nullptr);
-  state_->pinned = request.chosen(state_->lt.get(), problem);
+  Asked asked(problem);
+  asked.request.finish(problem, nullptr, nullptr);
+  state_->pinned = asked.chosen(state_->lt.get(), problem.algorithm);
 }
 
 void LibrarySession::unpin() { state_->pinned.reset(); }
+
+double LibrarySession::last_seconds() const { return Event::seconds(state_->begin, state_->end); }
 
 void LibrarySession::hold(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
   State::hold(state_->held_a, a, a_bytes);
@@ -271,85 +298,65 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   if (const std::string why = why_no_problem(problem); !why.empty()) throw InputError(why);
   if (problem.api == GemmApi::cublas && state_->blas.get() == nullptr)
     throw EnvironmentError("no libcublas.so.13 or .12 on this machine");
-  Request request(problem);
+  Asked& asked = state_->ask(problem);
+  Request& request = asked.request;
   const std::size_t bias_bytes =
       problem.bias ? problem.n * spec_of(bias_type_of(problem)).storage_bytes() : 0;
-  const bool given = how.prepare == nullptr;
+  const bool given = how.memory == nullptr;
   if (given && ((problem.beta != 0 && how.c == nullptr) || (bias_bytes != 0 && how.bias == nullptr)))
     refuse("c, bias: found none, allowed: those that {} reads", name_of(problem));
-  const Buffer bias(bias_bytes);
+  const Buffer bias(given ? bias_bytes : 0);
   if (given && bias_bytes != 0) copy_in(bias.data(), how.bias, bias_bytes);
-  float factors[kScaleGap + 1] = {problem.scale_b};
-  factors[kScaleGap] = problem.scale_a;
-  const Buffer scales(is_scaled(problem) ? sizeof factors : 0);
-  if (is_scaled(problem)) copy_in(scales.data(), factors, sizeof factors);
-  request.finish(problem, bias.data(), scales.data<float>());
-  const bool lt = problem.api == GemmApi::cublaslt;
-  const cublas::HeuristicResult chosen = !lt              ? cublas::HeuristicResult{}
-                                         : state_->pinned ? *state_->pinned
-                                                          : request.chosen(state_->lt.get(), problem);
-  state_->need_workspace(problem.workspace);
-  const GemmExtents extents = extents_of(problem).value_or(GemmExtents{});
+  request.finish(problem, given ? bias.data() : how.memory->bias, state_->scales_of(problem));
+  const cublas::HeuristicResult chosen = problem.api == GemmApi::cublas ? cublas::HeuristicResult{}
+                                         : state_->pinned               ? *state_->pinned
+                                                          : asked.chosen(state_->lt.get(), problem.algorithm);
   const std::size_t element = spec_of(output_of(problem)).storage_bytes(),
-                    a_bytes = extents.a * spec_of(problem.type).storage_bytes(),
-                    b_bytes = extents.b * spec_of(b_type_of(problem)).storage_bytes(),
-                    d_bytes = extents.d * element;
-  const std::size_t guard = given ? 0 : kLibraryGuard;
-  Buffer buffer_a(given ? 0 : a_bytes + 2 * guard), buffer_b(given ? 0 : b_bytes + 2 * guard);
-  const Buffer on_d(d_bytes + 2 * guard);
-  poison(on_d.data(), d_bytes + 2 * guard);  // an element that is not written shows
-  const LibraryMemory memory{buffer_a.data(),     buffer_b.data(),     on_d.data(),        bias.data(),
-                             a_bytes + 2 * guard, b_bytes + 2 * guard, d_bytes + 2 * guard};
-  if (!given) how.prepare(memory);
-  const char* const first_a =
-      (given ? State::on_gpu(state_->held_a, a, a_bytes, buffer_a) : buffer_a.data<char>() + guard) +
-      problem.offset_a * spec_of(problem.type).storage_bytes();
-  const char* const first_b =
-      (given ? State::on_gpu(state_->held_b, b, b_bytes, buffer_b) : buffer_b.data<char>() + guard) +
-      problem.offset_b * spec_of(b_type_of(problem)).storage_bytes();
-  char* const first_d = on_d.data<char>() + guard + problem.offset_d * element;
+                    of_a = spec_of(problem.type).storage_bytes(),
+                    of_b = spec_of(b_type_of(problem)).storage_bytes();
+  State::Place place{nullptr, nullptr, nullptr, nullptr, state_->workspace.at_least(problem.workspace)};
+  LibraryAnswer answer;
+  if (!given) {
+    place.a = static_cast<const char*>(how.memory->a) + problem.offset_a * of_a;
+    place.b = static_cast<const char*>(how.memory->b) + problem.offset_b * of_b;
+    place.d = static_cast<char*>(how.memory->d) + problem.offset_d * element;
+    if (how.launch == LaunchKind::plain) {
+      state_->begin.record();
+      answer.call = state_->noted(problem, asked, chosen, place);
+      state_->end.record();
+    } else {
+      if (const auto known = asked.calls.find(problem.algorithm); known != asked.calls.end())
+        answer.call = known->second;
+      if (how.launch == LaunchKind::beside) state_->beside(problem, asked, chosen, place);
+      if (how.launch == LaunchKind::graph) state_->in_graph(problem, asked, chosen, place);
+    }
+    state_->time(problem, asked, chosen, place, how.repeats, answer);
+    return answer;
+  }
+  const GemmExtents extents = extents_of(problem).value_or(GemmExtents{});
+  Buffer buffer_a, buffer_b;
+  const Buffer on_d(extents.d * element);
+  poison(on_d.data(), extents.d * element);  // an element that is not written shows
+  place.a = State::on_gpu(state_->held_a, a, extents.a * of_a, buffer_a) + problem.offset_a * of_a;
+  place.b = State::on_gpu(state_->held_b, b, extents.b * of_b, buffer_b) + problem.offset_b * of_b;
+  place.d = on_d.data<char>() + problem.offset_d * element;
   const std::uint64_t stride_d = strides_of(problem).d * element;
-  const auto matrix_d = [&](std::uint64_t matrix) { return first_d + matrix * stride_d; };
-  for (std::uint64_t matrix = 0; matrix < problem.batch && given && problem.beta != 0;
-       ++matrix)  // C and D are one
+  const auto matrix_d = [&](std::uint64_t matrix) { return place.d + matrix * stride_d; };
+  for (std::uint64_t matrix = 0; matrix < problem.batch && problem.beta != 0; ++matrix)  // C and D are one
     cuda_check(cudaMemcpy2D(matrix_d(matrix), request.ld_d * element,
                             static_cast<const char*>(how.c) + matrix * problem.m * problem.n * element,
                             problem.n * element, problem.n * element, problem.m, cudaMemcpyHostToDevice),
                "copying C");
-  LibraryAnswer answer;
-  std::string logged;
-  {
-    KernelLog kernels;
-    if (!lt) {
-      log_text = &logged;
-      cublas::api().log_level(cublas::kLogTrace);
-    }
-    const int status = state_->multiply(problem, request, chosen, first_a, first_b, first_d);
-    log_text = nullptr;
-    if (!lt) cublas::api().log_level(0);
-    require_success(status, lt ? "cublasLtMatmul" : "cublasGemmEx");
-    answer.call.kernels = kernels.take();
-  }
-  answer.call.algorithm = lt ? attributes_of(chosen) : algorithm_of_log(logged);
+  answer.call = state_->noted(problem, asked, chosen, place);
   cuda_check(cudaDeviceSynchronize(), "the product");
-  if (!given) how.judge(memory);
   const std::uint64_t rows = how.rows == 0 ? problem.m : std::min(how.rows, problem.m);
   const std::uint64_t of_matrix = rows * problem.n * element;
-  if (given) answer.d.resize(problem.batch * of_matrix);
-  for (std::uint64_t matrix = 0; matrix < problem.batch && given; ++matrix)
+  answer.d.resize(problem.batch * of_matrix);
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix)
     cuda_check(cudaMemcpy2D(answer.d.data() + matrix * of_matrix, problem.n * element, matrix_d(matrix),
                             request.ld_d * element, problem.n * element, rows, cudaMemcpyDeviceToHost),
                "copying D");
-  if (how.repeats > 0) {
-    Event begin, end;
-    begin.record();
-    for (int i = 0; i < how.repeats; ++i)
-      require_success(state_->multiply(problem, request, chosen, first_a, first_b, first_d),
-                      "the product again");
-    end.record();
-    cuda_check(cudaEventSynchronize(end.get()), "timing the product");
-    answer.seconds = Event::seconds(begin, end) / how.repeats;
-  }
+  state_->time(problem, asked, chosen, place, how.repeats, answer);
   return answer;
 }
 

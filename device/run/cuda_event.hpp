@@ -1,5 +1,5 @@
 #pragma once
-// Points in time on the default stream.
+// Points in time on a stream.
 #include <cuda_runtime.h>
 
 #include "run/cuda_check.hpp"
@@ -12,7 +12,9 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   ~Event() { cudaEventDestroy(event_); }
-  void record() { cuda_check(cudaEventRecord(event_), "recording an event"); }
+  void record(cudaStream_t stream = nullptr) const {
+    cuda_check(cudaEventRecord(event_, stream), "recording an event");
+  }
   [[nodiscard]] cudaEvent_t get() const { return event_; }
   /// Both must have happened.
   static double seconds(const Event& begin, const Event& end) {

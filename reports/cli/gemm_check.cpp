@@ -66,7 +66,7 @@ int check(const CheckOptions& options, const Context& context) {
   if (!options.file.empty()) listed = problems_of_file(options.file);
   checks::random_problems(options.seed, 0, options.types);  // refuses unknown types before the GPU is asked
   const device::DeviceInfo gpu = require_device();
-  device::LibrarySession session(gpu);
+  device::ExactSession session(gpu);
   if (!options.reproducer.empty()) make_folder(options.reproducer);
   const Interruptible interruptible;
   const auto start = std::chrono::steady_clock::now();
@@ -85,8 +85,8 @@ int check(const CheckOptions& options, const Context& context) {
     progress.advance(1);
     return listed[taken++];
   };
-  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool with_d,
-                int timed) { return device::run_exact(session, x, product, words, with_d, timed); };
+  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+                const device::ExactAsk& ask) { return session.run(x, product, words, ask); };
   checks::GemmCheck found = checks::check_gemms(run);
   found.library = device::library_version();
   found.gpu = gpu.name;

@@ -59,6 +59,8 @@ struct Words {
   std::uint32_t digit = 0;                        ///< of rows, columns: which one, from the lowest, to base 8
   std::uint32_t numbers = 1;                      ///< of lanes: they are drawn from 1 to this
   unsigned padding = 3;                           ///< NaN: 1 round A, 2 round B
+
+  bool operator==(const Words&) const = default;
 };
 inline constexpr std::uint64_t kDigits = 8;  ///< e5m2 has every integer up to 8
 

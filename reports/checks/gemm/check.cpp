@@ -63,7 +63,7 @@ void explore(const GemmCheckRun& how, GemmFault& fault) {
     bool same = true;
     try {
       for (const exact::Words& words : exact::rounds_of(product, how.seed)) {
-        const device::ExactAnswer answer = how.run(x, product, words, false, 0);
+        const device::ExactAnswer answer = how.run(x, product, words, {});
         trial.slices = slices_of(answer.call);
         same = family_of(answer.call) == family_of(fault.call);
         if (!same) break;
@@ -83,8 +83,64 @@ void explore(const GemmCheckRun& how, GemmFault& fault) {
 double seconds_of(const GemmCheckRun& how, GemmProblem x, std::uint64_t algorithm) {
   x.algorithm = algorithm;
   const exact::Product product = exact_product_of(x);
-  return how.run(x, product, exact::rounds_of(product, how.seed).back(), false, kTimed).seconds;
+  return how.run(x, product, exact::rounds_of(product, how.seed).back(), {.timed = kTimed}).seconds;
 }
+
+/// The runs of one algorithm: how they were started, and which of them were wrong.
+class Launches {
+ public:
+  Launches(const GemmCheckRun& how, GemmCheck& totals, std::uint64_t number)
+      : how_(how), totals_(totals), turn_(number % 2 * 2) {}
+
+  /// Every second run is beside another stream or in a CUDA graph, in turn; of every second algorithm the
+  /// graph comes first.
+  exact::Verdict judged(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
+    using device::LaunchKind;
+    constexpr LaunchKind kTurns[] = {LaunchKind::plain, LaunchKind::beside, LaunchKind::plain,
+                                     LaunchKind::graph};
+    LaunchKind kind = only_ ? *only_ : kTurns[turn_++ % std::size(kTurns)];
+    device::ExactAnswer answer;
+    try {
+      answer = how_.run(x, product, words, {.launch = kind});
+    } catch (const EnvironmentError&) {
+      if (kind == LaunchKind::plain) throw;
+      kind = LaunchKind::plain;  // a library need not be able to be captured
+      answer = how_.run(x, product, words, {});
+    }
+    const auto at = static_cast<std::size_t>(kind);
+    ++totals_.launches[at], ++runs_[at];
+    totals_.product_seconds += answer.product_seconds;
+    if (answer.verdict.wrong != 0 || answer.verdict.outside) ++wrong_[at], failing_ = kind;
+    call_ = std::move(answer.call);
+    return answer.verdict;
+  }
+  /// Of a product that failed: started as it was then.
+  exact::Run multiplied(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
+    return how_.run(x, product, words, {.with_d = true, .launch = failing_}).run;
+  }
+  [[nodiscard]] const LibraryCall& call() const { return call_; }
+  /// From now on as the one that failed.
+  void keep_failing() { only_ = failing_; }
+  /// How it was started where it was wrong, if it is right alone; empty: it is wrong alone, too.
+  [[nodiscard]] std::string told() const {
+    if (wrong_[0] != 0 || runs_[0] == 0) return {};
+    std::string out;
+    for (std::size_t i = 1; i < std::size(wrong_); ++i)
+      if (wrong_[i] != 0)
+        out += (out.empty() ? "right alone, wrong " : ", ") + std::string(device::names::kLaunchKind[i]);
+    return out;
+  }
+
+ private:
+  const GemmCheckRun& how_;
+  GemmCheck& totals_;
+  std::size_t turn_;
+  std::uint64_t runs_[std::size(device::names::kLaunchKind)] = {},
+                wrong_[std::size(device::names::kLaunchKind)] = {};
+  device::LaunchKind failing_ = device::LaunchKind::plain;
+  std::optional<device::LaunchKind> only_;
+  LibraryCall call_;
+};
 
 }  // namespace
 
@@ -125,21 +181,25 @@ GemmCheck check_gemms(const GemmCheckRun& how) {
     std::vector<GemmFault> wrong;
     std::optional<std::uint64_t> right;
     for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {
-      LibraryCall call;
-      const auto once = [&](const exact::Words& words, bool with_d) {
-        device::ExactAnswer answer = how.run(x, product, words, with_d, 0);
-        call = std::move(answer.call);
-        return answer;
-      };
+      Launches launches(how, out, x.algorithm - first + seed);
       try {
-        exact::Finding found = exact::check(
-            product, [&](const exact::Words& words) { return once(words, true).run; },
-            [&](const exact::Words& words) { return once(words, false).verdict; }, how.repeat, seed);
+        const auto check = [&] {
+          return exact::check(
+              product, [&](const exact::Words& words) { return launches.multiplied(x, product, words); },
+              [&](const exact::Words& words) { return launches.judged(x, product, words); }, how.repeat,
+              seed);
+        };
+        exact::Finding found = check();
+        if (const std::string told = launches.told(); !found.faults.empty() && !told.empty()) {
+          launches.keep_failing();  // what is wrong, not how often
+          if (exact::Finding again = check(); !again.faults.empty()) found = std::move(again);
+          found.faults.push_back(told);
+        }
         ++count.calls;
         count.runs += found.runs;
         count.elements += found.elements;
         if (!found.faults.empty())
-          wrong.push_back({.problem = x, .call = call, .finding = std::move(found)});
+          wrong.push_back({.problem = x, .call = launches.call(), .finding = std::move(found)});
         else if (!right)
           right = x.algorithm;
       } catch (const EnvironmentError& error) {  // the list is over

@@ -1,6 +1,7 @@
 #pragma once
 // Does a library compute what it is asked for? Products whose every element is known, by every algorithm.
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,10 +12,10 @@
 
 namespace mmaudit::checks {
 
-/// Runs a product with these words; `timed`: and so often again for its time. Errors: EnvironmentError where
-/// the library has no such algorithm.
+/// Runs a product with these words. Errors: EnvironmentError where the library has no such algorithm, or
+/// can't be started so.
 using ExactRunner = std::function<device::ExactAnswer(const GemmProblem&, const exact::Product&,
-                                                      const exact::Words&, bool with_d, int timed)>;
+                                                      const exact::Words&, const device::ExactAsk&)>;
 
 struct GemmFault {
   GemmProblem problem;
@@ -34,6 +35,8 @@ struct GemmTypeCount {
 struct GemmCheck {
   std::vector<GemmFault> faults = {};
   std::map<std::string, GemmTypeCount> types = {};
+  std::uint64_t launches[std::size(device::names::kLaunchKind)] = {};  ///< products that were judged, by how
+  double product_seconds = 0;                                          ///< of these products alone
   std::uint64_t repeat = 2, seed = 1;
   std::string library = {}, gpu = {}, why_refused = {};
   double seconds = 0;

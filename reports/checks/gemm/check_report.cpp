@@ -102,12 +102,17 @@ std::string json_of(const GemmCheck& check) {
                    {"calls", x.calls},       {"wrong_calls", x.wrong_calls},
                    {"runs", x.runs},         {"elements", x.elements},
                    {"refused", x.refused}};
+  Json launches = Json::object();
+  for (std::size_t i = 0; i < std::size(check.launches); ++i)
+    launches[std::string(device::names::kLaunchKind[i])] = check.launches[i];
   return document({{"schema", "mmaudit.gemm.check/1"},
                    {"library", check.library},
                    {"gpu", check.gpu},
                    {"seed", check.seed},
                    {"repeat", check.repeat},
                    {"seconds", check.seconds},
+                   {"product_seconds", check.product_seconds},
+                   {"launches", std::move(launches)},
                    {"types", std::move(types)},
                    {"faults", std::move(faults)}},
                   1);
@@ -152,6 +157,14 @@ report::Report report_of(const GemmCheck& check) {
       "Each call {} times, {} runs in {:.1f} s: a race that shows in one of 20 runs is found in {:.0f}% of "
       "the calls that have it (--repeat).",
       check.repeat, all.runs, check.seconds, 100 * seen)};
+  std::string started;
+  for (std::size_t i = 0; i < std::size(check.launches); ++i)
+    if (check.launches[i] != 0)
+      started += fmt::format("{}{} {}", started.empty() ? "" : ", ", check.launches[i],
+                             device::names::kLaunchKind[i]);
+  if (!started.empty())
+    out.lead.push_back(
+        fmt::format("Started {}; the products took {:.2f} s on the GPU.", started, check.product_seconds));
   out.json = [&check] { return json_of(check); };
   out.records = faults_of(check.faults, check.faults.size());
   constexpr std::size_t kOnScreen = 20;

@@ -42,15 +42,25 @@ device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& produc
   return out;
 }
 
-GemmCheck checked(std::vector<GemmProblem> problems) {
+/// `wrong`: only products that are started so are; `refused`: none can be started so.
+GemmCheck checked(std::vector<GemmProblem> problems, std::optional<device::LaunchKind> wrong = {},
+                  std::optional<device::LaunchKind> refused = {}) {
   GemmCheckRun run;
   std::size_t next = 0;
   run.next = [&]() -> std::optional<GemmProblem> {
     return next == problems.size() ? std::nullopt : std::optional(problems[next++]);
   };
   run.stopped = [] { return false; };
-  run.run = [](const GemmProblem& x, const exact::Product& product, const exact::Words& words, bool, int) {
-    return answer_of(x, product, words);
+  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+                const device::ExactAsk& ask) {
+    if (ask.launch == refused) throw EnvironmentError("can't be started so");
+    GemmProblem taken = x;
+    if (ask.launch == wrong)
+      taken.algorithm = 0;  // the one that leaves out the end of K
+    else if (wrong)
+      taken.algorithm = 1;
+    if (x.algorithm >= kAlgorithms) throw EnvironmentError("cuBLASLt has 3 algorithms");
+    return answer_of(taken, product, words);
   };
   GemmCheck out = check_gemms(run);
   out.library = "130100";
@@ -80,6 +90,23 @@ TEST(GemmCheck, the_end_of_k_is_found_with_its_condition_and_a_right_algorithm) 
   EXPECT_NE(fault.condition, "");
   // What the condition says, on the shapes it was made from, is what the made-up library does.
   EXPECT_EQ(fault.condition, "slices * ceil(floor(K / slices) / 64) * 64 is less than K") << fault.condition;
+}
+
+TEST(GemmCheck, a_product_that_is_wrong_in_a_graph_alone_says_so) {
+  using device::LaunchKind;
+  for (const LaunchKind kind : {LaunchKind::beside, LaunchKind::graph}) {
+    const GemmCheck found = checked({problem(584)}, kind);
+    ASSERT_FALSE(found.faults.empty());
+    EXPECT_EQ(
+        found.faults[0].finding.faults,
+        (std::vector<std::string>{"the last 8 elements of K are in no sum; that is K mod slices, of 9 slices",
+                                  kind == LaunchKind::beside ? "right alone, wrong beside another stream"
+                                                             : "right alone, wrong in a CUDA graph"}));
+  }
+  const GemmCheck none = checked({problem(584)}, LaunchKind::graph, LaunchKind::graph);
+  EXPECT_TRUE(none.faults.empty());
+  EXPECT_EQ(none.launches[2], 0U);  // what was not done is not counted
+  EXPECT_NE(none.launches[1], 0U);
 }
 
 TEST(GemmCheck, a_report_says_it) {

@@ -2,9 +2,10 @@
 // Matrix products by cuBLASLt and cublasGemmEx, with what the library chose and the kernels it started. The
 // libraries and CUPTI are looked for when asked, not linked.
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mmaudit/device/runner.hpp"
@@ -18,12 +19,18 @@ struct LibraryAnswer {
   double seconds = 0;        ///< of one product on the GPU; 0: not timed
 };
 
-/// Bytes in front of and behind operands that are made on the GPU.
-inline constexpr std::size_t kLibraryGuard = 4096;
-/// Device memory of a product: the first byte, kLibraryGuard before the operand, and bytes with both guards.
+/// How a product is started: alone; while the same product runs on another stream, into a D of its own, with
+/// a workspace of its own; or captured into a CUDA graph, which is launched.
+enum class LaunchKind : std::uint8_t { plain, beside, graph };
+namespace names {
+inline constexpr std::string_view kLaunchKind[] = {"alone", "beside another stream", "in a CUDA graph"};
+}  // namespace names
+
+/// Device memory of a product's operands, as the problem lays them out, offsets included. D is C too.
 struct LibraryMemory {
-  void *a, *b, *d, *bias;  ///< D is C too
-  std::size_t a_bytes, b_bytes, d_bytes;
+  const void *a = nullptr, *b = nullptr;
+  void* d = nullptr;
+  const void* bias = nullptr;
 };
 
 struct LibraryRun {
@@ -31,9 +38,10 @@ struct LibraryRun {
   const void* bias = nullptr;  ///< (n) in bias_type_of(problem); read where the problem has one
   int repeats = 0;             ///< runs of which `seconds` is the mean; 0: not timed
   std::uint64_t rows = 0;      ///< the first rows of D come back; 0: all
-  /// Makes the operands on the GPU, where `a`, `b`, c and bias are not given; D holds 0xA5. No D comes back.
-  std::function<void(const LibraryMemory&)> prepare = nullptr;
-  std::function<void(const LibraryMemory&)> judge = nullptr;  ///< sees what the product made of it
+  /// Operands that lie on the GPU; those of the host are not read then. D stays there, and run() returns
+  /// before it is there: work on the default stream comes after it.
+  const LibraryMemory* memory = nullptr;
+  LaunchKind launch = LaunchKind::plain;  ///< other ones: of operands on the GPU
 };
 
 /// Why there is no cuBLASLt here, in one line; empty where there is one.
@@ -61,6 +69,8 @@ class LibrarySession {
   /// The algorithm that the heuristic of cuBLASLt takes for this problem is used for every later one.
   void pin(const GemmProblem& problem);
   void unpin();
+  /// Of the last product of operands on the GPU, on the GPU alone. The default stream must have done it.
+  [[nodiscard]] double last_seconds() const;
 
  private:
   struct State;
