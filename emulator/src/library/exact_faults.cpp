@@ -192,10 +192,13 @@ std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wron
 }
 
 /// An element's number of k in the sum, from D: the factors and addends taken off. nullopt where relu hides
-/// it.
+/// it; a 0 that should not be one hides none.
 std::optional<double> count_of(const Product& x, const Words& words, std::uint64_t element, double d) {
   const Place at = place_of(x, element);
-  if (x.relu && d == 0) return std::nullopt;
+  if (x.relu && d == 0) {
+    const bool known = x.scale_a.uniform() && x.scale_b.uniform();
+    return known && exact::element_of(x, words, element) > 0 ? std::optional(0.0) : std::nullopt;
+  }
   if (x.beta != 0) d -= x.beta * word_of_c(words, element);
   if (x.bias) d -= word_of_bias(words, at.column);
   const std::uint64_t k = span_of(x, words, at).begin;
@@ -204,6 +207,9 @@ std::optional<double> count_of(const Product& x, const Words& words, std::uint64
     d *= detail::sign_of(words.seed, 1, at.lane_a) * detail::sign_of(words.seed, 2, at.lane_b);
   return d;
 }
+
+/// Relu hides the elements of one sign. With other signs they are others, so each is seen in one of so many.
+constexpr int kMostSigns = 8;
 
 /// How often each k of [begin, end) is in the sums, where that is not once: the commonest wrong number over
 /// the elements that see it.
@@ -214,21 +220,26 @@ std::map<std::uint64_t, double> wrong_in(const Product& x, const Multiply& multi
   words.over_rows = std::min<std::uint64_t>(x.m, 16);
   words.over_columns = std::min<std::uint64_t>(x.n, 16);
   constexpr int kMostRounds = 64;
+  const std::uint64_t step = words.over_rows * words.over_columns;
   int round = 0;
-  for (words.first = begin; words.first < end && round < kMostRounds; ++round) {
-    const std::vector<double> d = multiply(words).d;
-    std::map<std::uint64_t, std::map<double, std::uint64_t>> seen;
-    for (std::uint64_t e = 0; e < d.size(); ++e) {
-      const std::uint64_t k = words.first + window_of(words, place_of(x, e));
-      if (k >= end) continue;
-      const auto count = count_of(x, words, e, d[e]);
-      if (count && *count != 1) ++seen[k][*count];
+  for (words.first = begin; words.first < end && round < kMostRounds; ++round, words.first += step) {
+    std::map<std::uint64_t, std::map<double, std::uint64_t>> wrong;
+    std::set<std::uint64_t> seen;
+    for (int i = 0; i < kMostSigns && seen.size() < std::min(step, end - words.first); ++i, ++words.seed) {
+      const std::vector<double> d = multiply(words).d;
+      for (std::uint64_t e = 0; e < d.size(); ++e) {
+        const std::uint64_t k = words.first + window_of(words, place_of(x, e));
+        const auto count = k < end ? count_of(x, words, e, d[e]) : std::nullopt;
+        if (!count) continue;
+        seen.insert(k);
+        if (*count != 1) ++wrong[k][*count];
+      }
+      if (!x.relu) break;
     }
-    for (const auto& [k, counts] : seen)
+    for (const auto& [k, counts] : wrong)
       out[k] = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
                  return a.second < b.second;
                })->first;
-    words.first += words.over_rows * words.over_columns;
   }
   return out;
 }
@@ -238,8 +249,17 @@ std::vector<KRange> wrong_k_of(const Product& x, const Multiply& multiply, const
                                const std::vector<double>& d, const std::vector<double>& right) {
   if (failing.kind != Words::Kind::windows) return {};
   std::set<std::uint64_t> windows;
-  for (std::uint64_t e = 0; e < d.size(); ++e)
-    if (d[e] != right[e]) windows.insert(window_of(failing, place_of(x, e)));
+  const auto look = [&](const Words& words, const std::vector<double>& found,
+                        const std::vector<double>& wanted) {
+    for (std::uint64_t e = 0; e < found.size(); ++e)
+      if (found[e] != wanted[e]) windows.insert(window_of(words, place_of(x, e)));
+  };
+  look(failing, d, right);
+  Words signs = failing;
+  for (int i = 0; x.relu && i < kMostSigns; ++i) {
+    ++signs.seed;
+    look(signs, multiply(signs).d, expected(x, signs));
+  }
   constexpr std::size_t kMostWindows = 64;  // more of them: not a matter of k
   std::map<std::uint64_t, double> wrong;
   std::size_t asked = 0;

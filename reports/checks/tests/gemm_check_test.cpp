@@ -109,6 +109,18 @@ TEST(GemmCheck, a_product_that_is_wrong_in_a_graph_alone_says_so) {
   EXPECT_NE(none.launches[1], 0U);
 }
 
+TEST(GemmCheck, relu_and_few_elements_hide_no_end_of_k) {
+  GemmProblem x = problem(584);
+  x.m = 17, x.n = 16;  // a k is in one element or two, and relu hides half of them
+  x.bias = true;
+  x.activation = GemmActivation::relu;
+  const GemmCheck found = checked({x});
+  ASSERT_EQ(found.faults.size(), 1U);
+  EXPECT_EQ(found.faults[0].finding.faults,
+            (std::vector<std::string>{
+                "the last 8 elements of K are in no sum; that is K mod slices, of 9 slices"}));
+}
+
 TEST(GemmCheck, a_report_says_it) {
   const GemmCheck found = checked({problem(584)});
   const report::Report report = report_of(found);
