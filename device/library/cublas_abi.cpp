@@ -46,6 +46,7 @@ Api found_api() {
   find(blas, "cublasSetMathMode", out.set_math_mode);
   find(blas, "cublasGemmEx", out.gemm_ex);
   find(blas, "cublasGemmStridedBatchedEx", out.gemm_batched);
+  static_cast<void>(blas.find("cublasGemmGroupedBatchedEx", out.gemm_grouped));
   return out;
 }
 

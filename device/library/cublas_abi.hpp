@@ -84,6 +84,11 @@ struct Api {
   int (*gemm_batched)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int,
                       long long, const void*, cudaDataType_t, int, long long, const void*, void*,
                       cudaDataType_t, int, long long, int, int, int);
+  /// Null in a library before 12.5.
+  int (*gemm_grouped)(Handle, const int*, const int*, const int*, const int*, const int*, const void*,
+                      const void* const*, cudaDataType_t, const int*, const void* const*, cudaDataType_t,
+                      const int*, const void*, void* const*, cudaDataType_t, const int*, int, const int*,
+                      int);
   std::string name;  ///< of the file of cublasGemmEx: "libcublas.so.13"
   std::string why;
 };

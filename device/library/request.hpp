@@ -7,7 +7,7 @@
 
 #include "library/cublas_abi.hpp"
 #include "library/data_types.hpp"
-#include "mmaudit/error.hpp"
+#include "mmaudit/device/library.hpp"
 
 namespace mmaudit::device {
 
@@ -144,7 +144,7 @@ struct Request {
 struct Asked {
   explicit Asked(const GemmProblem& x) : problem(x), request(x) {}
 
-  /// The algorithm's place in the list; EnvironmentError where the list is shorter.
+  /// The algorithm at this place of the list; NoAlgorithm where the list is shorter.
   cublas::HeuristicResult chosen(cublas::Handle handle, std::uint64_t algorithm) {
     constexpr std::uint64_t kListed = 8;  // who asks for a second one asks for more
     if (algorithm >= list.size() && (list.size() == most || most == 0)) {
@@ -152,8 +152,8 @@ struct Asked {
       list = request.list(handle, most, status);
     }
     if (algorithm < list.size()) return list[algorithm];
-    throw EnvironmentError("cuBLASLt has " + std::to_string(list.size()) + " algorithms for " +
-                           name_of(problem) + " (status " + std::to_string(status) + ")");
+    throw NoAlgorithm("cuBLASLt has " + std::to_string(list.size()) + " algorithms for " + name_of(problem) +
+                      " (status " + std::to_string(status) + ")");
   }
 
   GemmProblem problem;  ///< with algorithm 0

@@ -50,20 +50,9 @@ std::string why_no_kernel_names() { return why_no_kernel_log(); }
 
 namespace {
 
-class Stream {
- public:
-  Stream() { cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
-  [[nodiscard]] cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
-void wait_for(cudaStream_t stream, const Event& event) {
-  cuda_check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for an event");
+int math_mode_of(const GemmProblem& x) {
+  return (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
+         (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
 }
 
 /// Device memory that only grows.
@@ -83,7 +72,7 @@ struct Grown {
 
 struct LibrarySession::State {
   Owned lt{cublas::api().lt_destroy}, blas{cublas::api().destroy};
-  Grown workspace, beside_workspace, beside_d;
+  Grown workspace, beside_workspace, beside_d, group_pointers;
   Buffer scales{(kScaleGap + 1) * sizeof(float)};
   float factors[2] = {0, 0};  ///< what the scales hold
   std::optional<cublas::HeuristicResult> pinned;
@@ -139,6 +128,7 @@ struct LibrarySession::State {
                     const Place& place) const;
   void beside(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
   void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
+  void grouped(const GemmProblem& x, const Asked& from, const Place& place);
   void time(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen,
             const Place& place, int repeats, LibraryAnswer& answer);
 };
@@ -153,11 +143,9 @@ int LibrarySession::State::multiply(const GemmProblem& x, const Request& request
     return api.lt_matmul(lt.get(), request.desc.get(), alpha, place.b, request.first.get(), place.a,
                          request.second.get(), beta, request.c_is_d ? place.d : place.space, request.c.get(),
                          place.d, request.d.get(), &chosen.algo, place.space, x.workspace, place.stream);
-  const int mode = (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
-                   (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
   require_success(api.set_stream(blas.get(), place.stream), "cublasSetStream");
   require_success(api.set_workspace(blas.get(), place.space, x.workspace), "cublasSetWorkspace");
-  require_success(api.set_math_mode(blas.get(), mode), "cublasSetMathMode");
+  require_success(api.set_math_mode(blas.get(), math_mode_of(x)), "cublasSetMathMode");
   const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };
   if (x.batch == 1)
     return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
@@ -251,6 +239,49 @@ void LibrarySession::State::in_graph(const GemmProblem& x, const Asked& from,
   cuda_check(error, "launching a graph");
 }
 
+void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, const Place& place) {
+  const cublas::Api& api = cublas::api();
+  if (x.api != GemmApi::cublas || api.gemm_grouped == nullptr)
+    throw EnvironmentError("no grouped call for " + name_of(x));
+  const std::size_t count = x.batch;
+  const GemmStrides strides = strides_of(x);
+  std::vector<void*> pointers(3 * count);  // B, A, D
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = [i](const char* first, std::uint64_t stride, Format format) {
+      return const_cast<char*>(first) + i * stride * spec_of(format).storage_bytes();
+    };
+    pointers[i] = at(place.b, strides.b, b_type_of(x));
+    pointers[count + i] = at(place.a, strides.a, x.type);
+    pointers[2 * count + i] = at(place.d, strides.d, output_of(x));
+  }
+  auto* const on_gpu = static_cast<void**>(group_pointers.at_least(pointers.size() * sizeof(void*)));
+  copy_in(on_gpu, pointers.data(), pointers.size() * sizeof(void*));
+  const Compute compute = compute_of(x);
+  const auto all = [count](std::uint64_t value) { return std::vector<int>(count, static_cast<int>(value)); };
+  const std::size_t of_scale = compute.scale == CUDA_R_64F ? sizeof(double) : sizeof(float);
+  const Factor of_sum(x.alpha, compute.scale), of_c(x.beta, compute.scale);
+  std::vector<char> alpha, beta;  // of each group
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto *const a = static_cast<const char*>(of_sum.get()), *const b =
+                                                                      static_cast<const char*>(of_c.get());
+    alpha.insert(alpha.end(), a, a + of_scale);
+    beta.insert(beta.end(), b, b + of_scale);
+  }
+  require_success(api.set_stream(blas.get(), nullptr), "cublasSetStream");
+  require_success(api.set_workspace(blas.get(), place.space, x.workspace), "cublasSetWorkspace");
+  require_success(api.set_math_mode(blas.get(), math_mode_of(x)), "cublasSetMathMode");
+  begin.record();
+  const int status = api.gemm_grouped(
+      blas.get(), all(static_cast<unsigned>(from.request.op_first)).data(),
+      all(static_cast<unsigned>(from.request.op_second)).data(), all(x.n).data(), all(x.m).data(),
+      all(x.k).data(), alpha.data(), on_gpu, data_type(b_type_of(x)), all(from.request.ld_first).data(),
+      on_gpu + count, data_type(x.type), all(from.request.ld_second).data(), beta.data(), on_gpu + 2 * count,
+      data_type(output_of(x)), all(from.request.ld_d).data(), static_cast<int>(count), all(1).data(),
+      compute.of_ex);
+  end.record();
+  require_success(status, "cublasGemmGroupedBatchedEx");
+}
+
 void LibrarySession::State::time(const GemmProblem& x, const Asked& from,
                                  const cublas::HeuristicResult& chosen, const Place& place, int repeats,
                                  LibraryAnswer& answer) {
@@ -329,6 +360,7 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
         answer.call = known->second;
       if (how.launch == LaunchKind::beside) state_->beside(problem, asked, chosen, place);
       if (how.launch == LaunchKind::graph) state_->in_graph(problem, asked, chosen, place);
+      if (how.launch == LaunchKind::grouped) state_->grouped(problem, asked, place);
     }
     state_->time(problem, asked, chosen, place, how.repeats, answer);
     return answer;

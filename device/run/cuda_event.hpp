@@ -1,5 +1,5 @@
 #pragma once
-// Points in time on a stream.
+// Streams, and points in time on them.
 #include <cuda_runtime.h>
 
 #include "run/cuda_check.hpp"
@@ -26,5 +26,22 @@ class Event {
  private:
   cudaEvent_t event_ = nullptr;
 };
+
+/// A stream that the default stream does not wait for, nor it for the default stream.
+class Stream {
+ public:
+  Stream() { cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream_); }
+  [[nodiscard]] cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+inline void wait_for(cudaStream_t stream, const Event& event) {
+  cuda_check(cudaStreamWaitEvent(stream, event.get(), 0), "waiting for an event");
+}
 
 }  // namespace mmaudit::device

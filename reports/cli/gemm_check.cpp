@@ -20,7 +20,7 @@ namespace {
 struct CheckOptions {
   std::string file, budget = "60s", reproducer;
   std::vector<std::string> types = {"f16", "bf16", "tf32", "e4m3", "e4m3-fast", "s8"};
-  std::uint64_t repeat = 2, seed = 1, algorithms = 8;
+  std::uint64_t repeat = 2, seed = 1, algorithms = 8, skip = 0, gpus = 1;
   Outputs outputs;
 };
 
@@ -66,7 +66,9 @@ int check(const CheckOptions& options, const Context& context) {
   if (!options.file.empty()) listed = problems_of_file(options.file);
   checks::random_problems(options.seed, 0, options.types);  // refuses unknown types before the GPU is asked
   const device::DeviceInfo gpu = require_device();
-  device::ExactSession session(gpu);
+  const std::vector<device::DeviceInfo> all = device::devices();
+  if (options.gpus > all.size())
+    refuse("--gpus: found {}, allowed: up to {}, as many as this machine has", options.gpus, all.size());
   if (!options.reproducer.empty()) make_folder(options.reproducer);
   const Interruptible interruptible;
   const auto start = std::chrono::steady_clock::now();
@@ -75,24 +77,33 @@ int check(const CheckOptions& options, const Context& context) {
   };
   Progress progress(context.quiet, "gemm check", listed.size());
   Endless endless(options);
-  std::size_t taken = 0;
+  std::uint64_t taken = 0;
+  for (; options.file.empty() && taken < options.skip; ++taken) endless.next();
+  if (!options.file.empty()) taken = std::min<std::uint64_t>(options.skip, listed.size());
   checks::GemmCheckRun run;
   run.repeat = options.repeat, run.seed = options.seed, run.algorithms = options.algorithms;
   run.stopped = [&] { return Interruptible::stopped() || elapsed() >= budget; };
   run.next = [&]() -> std::optional<GemmProblem> {
-    if (options.file.empty()) return endless.next();
-    if (taken == listed.size()) return std::nullopt;
+    if (!options.file.empty() && taken == listed.size()) return std::nullopt;
     progress.advance(1);
-    return listed[taken++];
+    ++taken;
+    return options.file.empty() ? endless.next() : std::optional(listed[taken - 1]);
   };
-  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
-                const device::ExactAsk& ask) { return session.run(x, product, words, ask); };
+  for (std::size_t i = 0; i < (options.gpus == 0 ? all.size() : options.gpus); ++i)
+    run.runners.emplace_back([on = all[i]]() -> checks::ExactRunner {
+      const auto session = std::make_shared<device::ExactSession>(on);
+      return [session](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+                       const device::ExactAsk& ask) { return session->run(x, product, words, ask); };
+    });
   checks::GemmCheck found = checks::check_gemms(run);
   found.library = device::library_version();
   found.gpu = gpu.name;
   report::Report report = report_of(found);
-  if (taken < listed.size())
-    report.lead.push_back(fmt::format("Stopped after {} of {} products.", taken, listed.size()));
+  if (options.file.empty())
+    report.lead.push_back(fmt::format("--skip {} goes on behind these products.", taken));
+  else if (taken < listed.size())
+    report.lead.push_back(
+        fmt::format("Stopped after {} of {} products; --skip {} goes on.", taken, listed.size(), taken));
   std::vector<corpus::TextFile> programs;
   constexpr std::size_t kMostPrograms = 4;
   for (const checks::GemmFault& fault : found.faults) {
@@ -122,7 +133,10 @@ void add_gemm_check(Command& gemm) {
       .comma_separated()
       .default_text("f16, bf16, tf32, e4m3, e4m3-fast, s8");
   command.option("--seed", options->seed, "of the random products and of the words");
+  command.option("--skip COUNT", options->skip,
+                 "products of the list, or of the random ones, that were checked before");
   command.section("How long");
+  command.option("--gpus", options->gpus, "GPUs of this host that share the products; 0: all of them");
   command.option("--budget TIME", options->budget, "no product is begun later: 60s, 10m, 2h");
   command.option("--repeat COUNT", options->repeat, "runs of each round: more find rarer races")
       .range(1, 1e6);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "mmaudit/error.hpp"
 
@@ -54,7 +57,7 @@ std::string family_of(const LibraryCall& call) {
   return call.kernels.empty() ? "" : call.kernels.front().name.substr(0, 6);
 }
 
-void explore(const GemmCheckRun& how, GemmFault& fault) {
+void explore(const GemmCheckRun& how, const ExactRunner& run, GemmFault& fault) {
   std::vector<exact::Trial> trials;
   for (const GemmProblem& x : neighbours_of(fault.problem)) {
     if (how.stopped()) break;
@@ -63,7 +66,7 @@ void explore(const GemmCheckRun& how, GemmFault& fault) {
     bool same = true;
     try {
       for (const exact::Words& words : exact::rounds_of(product, how.seed)) {
-        const device::ExactAnswer answer = how.run(x, product, words, {});
+        const device::ExactAnswer answer = run(x, product, words, {});
         trial.slices = slices_of(answer.call);
         same = family_of(answer.call) == family_of(fault.call);
         if (!same) break;
@@ -80,32 +83,34 @@ void explore(const GemmCheckRun& how, GemmFault& fault) {
   fault.condition = exact::condition_of(trials);
 }
 
-double seconds_of(const GemmCheckRun& how, GemmProblem x, std::uint64_t algorithm) {
+double seconds_of(const GemmCheckRun& how, const ExactRunner& run, GemmProblem x, std::uint64_t algorithm) {
   x.algorithm = algorithm;
   const exact::Product product = exact_product_of(x);
-  return how.run(x, product, exact::rounds_of(product, how.seed).back(), {.timed = kTimed}).seconds;
+  return run(x, product, exact::rounds_of(product, how.seed).back(), {.timed = kTimed}).seconds;
 }
 
 /// The runs of one algorithm: how they were started, and which of them were wrong.
 class Launches {
  public:
-  Launches(const GemmCheckRun& how, GemmCheck& totals, std::uint64_t number)
-      : how_(how), totals_(totals), turn_(number % 2 * 2) {}
+  Launches(const ExactRunner& run, GemmCheck& totals, std::uint64_t number)
+      : run_(run), totals_(totals), number_(number) {}
 
-  /// Every second run is beside another stream or in a CUDA graph, in turn; of every second algorithm the
-  /// graph comes first.
+  /// Every second run is started otherwise than alone, in turn; which way comes first depends on the number.
   exact::Verdict judged(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
     using device::LaunchKind;
-    constexpr LaunchKind kTurns[] = {LaunchKind::plain, LaunchKind::beside, LaunchKind::plain,
-                                     LaunchKind::graph};
-    LaunchKind kind = only_ ? *only_ : kTurns[turn_++ % std::size(kTurns)];
+    constexpr LaunchKind kOthers[] = {LaunchKind::beside, LaunchKind::graph, LaunchKind::grouped};
+    const std::size_t others = x.api == GemmApi::cublas ? std::size(kOthers) : 2;
+    LaunchKind kind = only_            ? *only_
+                      : turn_ % 2 == 0 ? LaunchKind::plain
+                                       : kOthers[(turn_ / 2 + number_) % others];
+    ++turn_;
     device::ExactAnswer answer;
     try {
-      answer = how_.run(x, product, words, {.launch = kind});
+      answer = run_(x, product, words, {.launch = kind});
     } catch (const EnvironmentError&) {
       if (kind == LaunchKind::plain) throw;
       kind = LaunchKind::plain;  // a library need not be able to be captured
-      answer = how_.run(x, product, words, {});
+      answer = run_(x, product, words, {});
     }
     const auto at = static_cast<std::size_t>(kind);
     ++totals_.launches[at], ++runs_[at];
@@ -116,7 +121,7 @@ class Launches {
   }
   /// Of a product that failed: started as it was then.
   exact::Run multiplied(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
-    return how_.run(x, product, words, {.with_d = true, .launch = failing_}).run;
+    return run_(x, product, words, {.with_d = true, .launch = failing_}).run;
   }
   [[nodiscard]] const LibraryCall& call() const { return call_; }
   /// From now on as the one that failed.
@@ -132,9 +137,9 @@ class Launches {
   }
 
  private:
-  const GemmCheckRun& how_;
+  const ExactRunner& run_;
   GemmCheck& totals_;
-  std::size_t turn_;
+  std::uint64_t number_, turn_ = 0;
   std::uint64_t runs_[std::size(device::names::kLaunchKind)] = {},
                 wrong_[std::size(device::names::kLaunchKind)] = {};
   device::LaunchKind failing_ = device::LaunchKind::plain;
@@ -165,64 +170,136 @@ exact::Product exact_product_of(const GemmProblem& x) {
   return out;
 }
 
-GemmCheck check_gemms(const GemmCheckRun& how) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  GemmCheck out{.repeat = how.repeat, .seed = how.seed};
-  std::set<std::string> explored;
-  for (std::uint64_t seed = how.seed; !how.stopped(); ++seed) {
+namespace {
+
+/// Products for several threads.
+struct Shared {
+  const GemmCheckRun& how;
+  std::mutex mutex = {};
+  std::uint64_t taken = 0;
+  std::set<std::string> explored = {};
+  std::exception_ptr failed = nullptr;
+
+  /// The next product and its seed.
+  std::optional<std::pair<GemmProblem, std::uint64_t>> next() {
+    const std::scoped_lock lock(mutex);
+    if (failed || how.stopped()) return std::nullopt;
     const std::optional<GemmProblem> asked = how.next();
-    if (!asked) break;
-    GemmProblem x = made_exact(*asked);
-    const exact::Product product = exact_product_of(x);
-    GemmTypeCount& count = out.types[std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "")];
-    const std::uint64_t first = x.algorithm,
-                        most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
-    std::vector<GemmFault> wrong;
-    std::optional<std::uint64_t> right;
-    for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {
-      Launches launches(how, out, x.algorithm - first + seed);
-      try {
-        const auto check = [&] {
-          return exact::check(
-              product, [&](const exact::Words& words) { return launches.multiplied(x, product, words); },
-              [&](const exact::Words& words) { return launches.judged(x, product, words); }, how.repeat,
-              seed);
-        };
-        exact::Finding found = check();
-        if (const std::string told = launches.told(); !found.faults.empty() && !told.empty()) {
-          launches.keep_failing();  // what is wrong, not how often
-          if (exact::Finding again = check(); !again.faults.empty()) found = std::move(again);
-          found.faults.push_back(told);
-        }
-        ++count.calls;
-        count.runs += found.runs;
-        count.elements += found.elements;
-        if (!found.faults.empty())
-          wrong.push_back({.problem = x, .call = launches.call(), .finding = std::move(found)});
-        else if (!right)
-          right = x.algorithm;
-      } catch (const EnvironmentError& error) {  // the list is over
-        if (x.algorithm == first) ++count.refused, out.why_refused = error.what();
-        break;
+    if (!asked) return std::nullopt;
+    return std::pair{made_exact(*asked), how.seed + taken++};
+  }
+  bool first_of_kind(const GemmFault& fault) {
+    const std::scoped_lock lock(mutex);
+    return explored.insert(kind_of(fault)).second;
+  }
+};
+
+/// A product by all its algorithms; what is wrong goes to `wrong`. Returns the first right one.
+std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunner& run, GemmProblem x,
+                                       std::uint64_t seed, GemmCheck& out, std::vector<GemmFault>& wrong) {
+  const exact::Product product = exact_product_of(x);
+  GemmTypeCount& count = out.types[std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "")];
+  const std::uint64_t first = x.algorithm,
+                      most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
+  std::optional<std::uint64_t> right;
+  std::uint64_t calls = 0;
+  for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {
+    Launches launches(run, out, x.algorithm - first + seed);
+    const auto check = [&] {
+      return exact::check(
+          product, [&](const exact::Words& words) { return launches.multiplied(x, product, words); },
+          [&](const exact::Words& words) { return launches.judged(x, product, words); }, how.repeat, seed);
+    };
+    try {
+      exact::Finding found = check();
+      if (const std::string told = launches.told(); !found.faults.empty() && !told.empty()) {
+        launches.keep_failing();  // what is wrong, not how often
+        if (exact::Finding again = check(); !again.faults.empty()) found = std::move(again);
+        found.faults.push_back(told);
       }
+      ++calls;
+      count.runs += found.runs;
+      count.elements += found.elements;
+      if (!found.faults.empty())
+        wrong.push_back({.problem = x, .call = launches.call(), .finding = std::move(found)});
+      else if (!right)
+        right = x.algorithm;
+    } catch (const device::NoAlgorithm& error) {
+      if (x.algorithm == first) ++count.refused, out.why_refused = error.what();
+      break;
+    } catch (const EnvironmentError& error) {
+      out.why_refused = name_of(x) + ": " + error.what();
+      if (std::string_view(error.what()).substr(0, 5) == "CUDA:") throw EnvironmentError(out.why_refused);
+      ++(x.algorithm == first ? count.refused : count.refused_calls);
     }
-    count.products += x.algorithm == first ? 0 : 1;
-    count.wrong_products += wrong.empty() ? 0 : 1;
-    count.wrong_calls += wrong.size();
+  }
+  count.calls += calls;
+  count.products += calls == 0 ? 0 : 1;
+  count.wrong_products += wrong.empty() ? 0 : 1;
+  count.wrong_calls += wrong.size();
+  return right;
+}
+
+/// Products as long as there are some.
+GemmCheck checked_by(Shared& shared, const ExactRunner& run) {
+  const GemmCheckRun& how = shared.how;
+  GemmCheck out;
+  while (const auto asked = shared.next()) {
+    const auto& [x, seed] = *asked;
+    std::vector<GemmFault> wrong;
+    const std::optional<std::uint64_t> right = check_one(how, run, x, seed, out, wrong);
     for (GemmFault& fault : wrong) {
       fault.right = right;
       if (right && x.api == GemmApi::cublaslt) {
-        fault.first_seconds = seconds_of(how, fault.problem, first);
-        fault.right_seconds = seconds_of(how, fault.problem, *right);
+        fault.first_seconds = seconds_of(how, run, fault.problem, x.algorithm);
+        fault.right_seconds = seconds_of(how, run, fault.problem, *right);
       }
       const std::uint64_t slices = slices_of(fault.call);
       if (slices > 1 && fault.finding.tail != 0 && fault.finding.tail == x.k % slices)
         fault.finding.faults.front() += "; that is K mod slices, of " + std::to_string(slices) + " slices";
-      if (explored.insert(kind_of(fault)).second) explore(how, fault);
+      if (shared.first_of_kind(fault)) explore(how, run, fault);
       out.faults.push_back(std::move(fault));
     }
   }
+  return out;
+}
+
+void add(GemmCheck& out, GemmCheck part) {
+  for (auto& fault : part.faults) out.faults.push_back(std::move(fault));
+  for (const auto& [name, from] : part.types) {
+    GemmTypeCount& to = out.types[name];
+    for (std::uint64_t GemmTypeCount::*const field :
+         {&GemmTypeCount::products, &GemmTypeCount::calls, &GemmTypeCount::runs,
+          &GemmTypeCount::wrong_products, &GemmTypeCount::wrong_calls, &GemmTypeCount::refused,
+          &GemmTypeCount::refused_calls, &GemmTypeCount::elements})
+      to.*field += from.*field;
+  }
+  for (std::size_t i = 0; i < std::size(out.launches); ++i) out.launches[i] += part.launches[i];
+  out.product_seconds += part.product_seconds;
+  if (out.why_refused.empty()) out.why_refused = std::move(part.why_refused);
+}
+
+}  // namespace
+
+GemmCheck check_gemms(const GemmCheckRun& how) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  GemmCheck out{.repeat = how.repeat, .seed = how.seed};
+  Shared shared{how};
+  std::vector<std::thread> threads;
+  for (const auto& made : how.runners)
+    threads.emplace_back([&] {
+      try {
+        GemmCheck part = checked_by(shared, made());
+        const std::scoped_lock lock(shared.mutex);
+        add(out, std::move(part));
+      } catch (...) {
+        const std::scoped_lock lock(shared.mutex);
+        if (!shared.failed) shared.failed = std::current_exception();
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  if (shared.failed) std::rethrow_exception(shared.failed);
   out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return out;
 }

@@ -29,7 +29,7 @@ struct GemmFault {
 
 struct GemmTypeCount {
   std::uint64_t products = 0, calls = 0, runs = 0, wrong_products = 0, wrong_calls = 0, refused = 0,
-                elements = 0;
+                refused_calls = 0, elements = 0;  ///< refused calls: by an algorithm that was offered
 };
 
 struct GemmCheck {
@@ -43,9 +43,10 @@ struct GemmCheck {
 };
 
 struct GemmCheckRun {
-  ExactRunner run;
-  std::function<std::optional<GemmProblem>()> next;  ///< nothing: no more
-  std::function<bool()> stopped;                     ///< asked before each product
+  /// One per GPU, each called once, by the thread that uses what it returns.
+  std::vector<std::function<ExactRunner()>> runners;
+  std::function<std::optional<GemmProblem>()> next;  ///< nothing: no more; one call at a time
+  std::function<bool()> stopped;                     ///< asked before each call, by every thread
   std::uint64_t repeat = 2, seed = 1, algorithms = 8;
 };
 
@@ -53,8 +54,8 @@ struct GemmCheckRun {
 /// beside scales of 2 and 4), beta 2 where it is not 0, relu for gelu.
 GemmProblem made_exact(GemmProblem problem);
 exact::Product exact_product_of(const GemmProblem& problem);
-/// What: every product by each algorithm of the heuristic's list. After the first fault of a kind shapes
-/// round it are run, for the condition.
+/// What: every product by each algorithm of the heuristic's list, on any number of GPUs. After the first
+/// fault of a kind shapes round it are run, for the condition. Errors: EnvironmentError where a GPU fails.
 GemmCheck check_gemms(const GemmCheckRun& run);
 /// Passed where every product is right, and there is one. The check has to outlive it.
 report::Report report_of(const GemmCheck& check);

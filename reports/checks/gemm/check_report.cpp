@@ -65,14 +65,14 @@ std::vector<std::string> conditions_of(const GemmCheck& check) {
 Table types_of(const GemmCheck& check) {
   Table out{.title = "Types", .columns = {"type"}};
   for (const char* const what : {"products", "wrong", "calls, with every algorithm", "wrong calls", "runs",
-                                 "elements", "refused by the library"})
+                                 "elements", "refused by the library", "refused calls"})
     out.columns.emplace_back(what, true);
   for (const auto& [name, x] : check.types)
     out.rows.push_back(
         {name, std::to_string(x.products),
          Cell(std::to_string(x.wrong_products), x.wrong_products == 0 ? Tone::plain : Tone::bad),
          std::to_string(x.calls), std::to_string(x.wrong_calls), std::to_string(x.runs),
-         std::to_string(x.elements), std::to_string(x.refused)});
+         std::to_string(x.elements), std::to_string(x.refused), std::to_string(x.refused_calls)});
   return out;
 }
 
@@ -101,7 +101,7 @@ std::string json_of(const GemmCheck& check) {
     types[name] = {{"products", x.products}, {"wrong_products", x.wrong_products},
                    {"calls", x.calls},       {"wrong_calls", x.wrong_calls},
                    {"runs", x.runs},         {"elements", x.elements},
-                   {"refused", x.refused}};
+                   {"refused", x.refused},   {"refused_calls", x.refused_calls}};
   Json launches = Json::object();
   for (std::size_t i = 0; i < std::size(check.launches); ++i)
     launches[std::string(device::names::kLaunchKind[i])] = check.launches[i];

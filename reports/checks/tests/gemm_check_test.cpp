@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "gemm/compare.hpp"
 #include "mmaudit/error.hpp"
@@ -22,7 +23,7 @@ std::uint64_t last_k(const GemmProblem& x) {
 /// A plain loop over all k, so that it shares nothing with the closed form that it is judged by.
 device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& product,
                               const exact::Words& words) {
-  if (x.algorithm >= kAlgorithms) throw EnvironmentError("cuBLASLt has 3 algorithms");
+  if (x.algorithm >= kAlgorithms) throw device::NoAlgorithm("cuBLASLt has 3 algorithms");
   device::ExactAnswer out;
   out.call.algorithm = {{"split_k", x.algorithm == 0 ? kSlices : 1}};
   out.call.kernels = {{"nvjet_made_up"}};
@@ -44,24 +45,25 @@ device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& produc
 
 /// `wrong`: only products that are started so are; `refused`: none can be started so.
 GemmCheck checked(std::vector<GemmProblem> problems, std::optional<device::LaunchKind> wrong = {},
-                  std::optional<device::LaunchKind> refused = {}) {
+                  std::optional<device::LaunchKind> refused = {}, std::size_t gpus = 1) {
   GemmCheckRun run;
   std::size_t next = 0;
   run.next = [&]() -> std::optional<GemmProblem> {
     return next == problems.size() ? std::nullopt : std::optional(problems[next++]);
   };
   run.stopped = [] { return false; };
-  run.run = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
-                const device::ExactAsk& ask) {
+  const ExactRunner one = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+                              const device::ExactAsk& ask) {
     if (ask.launch == refused) throw EnvironmentError("can't be started so");
     GemmProblem taken = x;
     if (ask.launch == wrong)
       taken.algorithm = 0;  // the one that leaves out the end of K
     else if (wrong)
       taken.algorithm = 1;
-    if (x.algorithm >= kAlgorithms) throw EnvironmentError("cuBLASLt has 3 algorithms");
+    if (x.algorithm >= kAlgorithms) throw device::NoAlgorithm("cuBLASLt has 3 algorithms");
     return answer_of(taken, product, words);
   };
+  run.runners.assign(gpus, [&] { return one; });
   GemmCheck out = check_gemms(run);
   out.library = "130100";
   return out;
@@ -107,6 +109,42 @@ TEST(GemmCheck, a_product_that_is_wrong_in_a_graph_alone_says_so) {
   EXPECT_TRUE(none.faults.empty());
   EXPECT_EQ(none.launches[2], 0U);  // what was not done is not counted
   EXPECT_NE(none.launches[1], 0U);
+}
+
+TEST(GemmCheck, several_gpus_find_what_one_finds) {
+  std::vector<GemmProblem> problems;
+  for (std::uint64_t k = 560; k < 640; k += 8) problems.push_back(problem(k));
+  const auto told = [](const GemmCheck& check) {
+    std::set<std::string> out;
+    for (const GemmFault& each : check.faults)
+      out.insert(name_of(each.problem) + each.finding.faults.front());
+    return out;
+  };
+  const GemmCheck one = checked(problems), three = checked(problems, {}, {}, 3);
+  EXPECT_EQ(told(one), told(three));
+  EXPECT_EQ(one.types.at("f16").products, problems.size());
+  EXPECT_EQ(three.types.at("f16").products, problems.size());
+  EXPECT_EQ(three.types.at("f16").runs, one.types.at("f16").runs);
+}
+
+TEST(GemmCheck, an_algorithm_that_is_refused_hides_none_behind_it) {
+  GemmCheckRun run;
+  bool asked = false;
+  run.next = [&]() -> std::optional<GemmProblem> {
+    return std::exchange(asked, true) ? std::nullopt : std::optional(problem(200));
+  };
+  run.stopped = [] { return false; };
+  run.runners = {[] {
+    return [](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+              const device::ExactAsk&) {
+      if (x.algorithm == 1) throw EnvironmentError("cublasLtMatmul: cuBLAS status 15");
+      return answer_of(x, product, words);
+    };
+  }};
+  const GemmCheck found = check_gemms(run);
+  EXPECT_EQ(found.types.at("f16").calls, 2U);
+  EXPECT_EQ(found.types.at("f16").refused_calls, 1U);
+  EXPECT_EQ(found.types.at("f16").refused, 0U);
 }
 
 TEST(GemmCheck, relu_and_few_elements_hide_no_end_of_k) {

@@ -20,11 +20,18 @@ struct LibraryAnswer {
 };
 
 /// How a product is started: alone; while the same product runs on another stream, into a D of its own, with
-/// a workspace of its own; or captured into a CUDA graph, which is launched.
-enum class LaunchKind : std::uint8_t { plain, beside, graph };
+/// a workspace of its own; captured into a CUDA graph, which is launched; by cublasGemmGroupedBatchedEx, a
+/// group per matrix of the batch.
+enum class LaunchKind : std::uint8_t { plain, beside, graph, grouped };
 namespace names {
-inline constexpr std::string_view kLaunchKind[] = {"alone", "beside another stream", "in a CUDA graph"};
+inline constexpr std::string_view kLaunchKind[] = {"alone", "beside another stream", "in a CUDA graph",
+                                                   "in a grouped call"};
 }  // namespace names
+
+/// The heuristic's list has fewer algorithms than were asked for.
+struct NoAlgorithm : EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
 
 /// Device memory of a product's operands, as the problem lays them out, offsets included. D is C too.
 struct LibraryMemory {
