@@ -41,6 +41,7 @@ Api found_api() {
   find(blas, "cublasCreate_v2", out.create);
   find(blas, "cublasGetVersion_v2", out.version);
   find(blas, "cublasDestroy_v2", out.destroy);
+  find(blas, "cublasSetStream_v2", out.set_stream);
   find(blas, "cublasSetWorkspace_v2", out.set_workspace);
   find(blas, "cublasSetMathMode", out.set_math_mode);
   find(blas, "cublasGemmEx", out.gemm_ex);

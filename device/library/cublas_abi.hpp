@@ -76,6 +76,7 @@ struct Api {
   int (*create)(Handle*);
   int (*version)(Handle, int*);
   int (*destroy)(Handle);
+  int (*set_stream)(Handle, void*);
   int (*set_workspace)(Handle, void*, std::size_t);
   int (*set_math_mode)(Handle, int);
   int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, cudaDataType_t, int, const void*,

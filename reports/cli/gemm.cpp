@@ -335,6 +335,7 @@ void add_gemm(Command& app) {
   layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
 
   add_gemm_check(group);
+  add_gemm_decisions(group);
   add_gemm_reveal(group);
 }
 
