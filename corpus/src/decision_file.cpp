@@ -62,11 +62,8 @@ std::uint64_t alignment_of(std::uint64_t size) {
 }  // namespace
 
 std::string header_line(const DecisionFile& file) {
-  return Json{{"schema", kSchema},
-              {"gpu", file.gpu},
-              {"library", file.library},
-              {"first_m", file.first_m},
-              {"last_m", file.last_m}}
+  return Json{{"schema", kSchema},       {"gpu", file.gpu},         {"architecture", file.architecture},
+              {"library", file.library}, {"first_m", file.first_m}, {"last_m", file.last_m}}
              .dump() +
          "\n";
 }
@@ -100,7 +97,10 @@ DecisionFile read_decisions(std::string_view text, const std::string& file, std:
       if (const std::string schema = fields.text("schema").value_or("nothing"); schema != kSchema)
         fields.refuse("schema", schema, kSchema);
       fields.text("gpu", out.gpu);
+      fields.text("architecture", out.architecture);
       fields.text("library", out.library);
+      if (find_architecture(out.architecture) == nullptr)
+        fields.refuse("architecture", out.architecture, "a name of `mmaudit list`");
       fields.count("first_m", out.first_m, 1);
       fields.count("last_m", out.last_m, out.first_m);
     } else if (const Json* const choice = fields.take("choice"); choice != nullptr) {

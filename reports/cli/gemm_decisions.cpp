@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "budget.hpp"
+#include "choice.hpp"
 #include "common.hpp"
 #include "gemm/decisions.hpp"
 #include "interruptible.hpp"
@@ -78,6 +79,7 @@ int record(const DecisionOptions& options, const Context& context) {
   const device::DeviceInfo gpu = require_device();
   corpus::DecisionFile file;
   file.gpu = gpu.name;
+  file.architecture = checks::architecture_of(gpu).name;
   file.library = device::library_version();
   std::ofstream out = continued(options.record, file);
   const Clock clock;

@@ -1,7 +1,8 @@
 #include "gemm/decisions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <set>
@@ -147,6 +148,21 @@ DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std
       if (!same && out.other.size() < kShown) out.other.push_back(name_of(x));
     };
   });
+  return out;
+}
+
+DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem) {
+  DecidedPlan out;
+  const auto decided = corpus::decided(file, problem, &out.why);
+  if (!decided) return out;
+  out.call = decided->call;
+  out.source = decided->recorded ? "recorded"
+                                 : fmt::format("nearest, a guess: N {} K {}", decided->layer->layer.n,
+                                               decided->layer->layer.k);
+  if (out.call.kernels.empty())
+    out.why = "the library refuses this product";
+  else
+    out.plan = plan_of(problem, out.call, &out.why, *find_architecture(file.architecture));
   return out;
 }
 

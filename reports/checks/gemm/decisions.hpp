@@ -64,6 +64,16 @@ struct DecisionCheck {
 DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std::uint64_t count,
                               std::uint64_t seed, const RecordDecisions& run);
 
+/// A plan that a file of decisions says, and how it is known.
+struct DecidedPlan {
+  std::optional<GemmPlan> plan;
+  std::string why;     ///< there is no plan
+  std::string source;  ///< "recorded", or "nearest, a guess: N 4096 K 4096"; empty where nothing is known
+  LibraryCall call;
+};
+/// The plan of a product on the GPU of the file.
+DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem);
+
 /// Whether both are the same but for the grid, the workspace and the order of attributes, which depend on M.
 bool same_choice(const LibraryCall& a, const LibraryCall& b);
 

@@ -22,7 +22,7 @@ struct LayerDecisions {
   std::vector<DecisionStart> starts;  ///< ascending, the first one at the file's first M
 };
 struct DecisionFile {
-  std::string gpu, library;  ///< "NVIDIA H200", "130100"
+  std::string gpu, architecture, library;  ///< "NVIDIA H200", "hopper", "130100"
   std::uint64_t first_m = 1, last_m = 8192;
   /// Without grids, which depend on M; one without kernels: the library refuses.
   std::vector<LibraryCall> choices;

@@ -1,0 +1,37 @@
+#include "decisions_like.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common.hpp"
+#include "mmaudit/corpus/text_file.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+std::filesystem::path folder() { return corpus_folder("").parent_path() / "decisions"; }
+
+}  // namespace
+
+std::string recorded_decisions() {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& each : std::filesystem::directory_iterator(folder(), none))
+    if (each.path().extension() == ".jsonl") names.push_back(each.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+corpus::DecisionFile decisions_like(const std::string& name) {
+  std::error_code none;
+  const bool is_file = name.find('/') != std::string::npos || std::filesystem::is_regular_file(name, none);
+  const std::string path = is_file ? name : (folder() / (name + ".jsonl")).string();
+  if (!is_file && !std::filesystem::is_regular_file(path, none))
+    refuse("--like: found {}, allowed: {}, or a file of gemm decisions --record", name, recorded_decisions());
+  return corpus::read_decisions(corpus::text_of_file(path), path);
+}
+
+}  // namespace mmaudit::cli
