@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "common.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 
 namespace mmaudit::cli {
@@ -32,6 +31,18 @@ corpus::DecisionFile decisions_like(const std::string& name) {
   if (!is_file && !std::filesystem::is_regular_file(path, none))
     refuse("--like: found {}, allowed: {}, or a file of gemm decisions --record", name, recorded_decisions());
   return corpus::read_decisions(corpus::text_of_file(path), path);
+}
+
+void add_like(Command& command, std::string& like) {
+  command.option("--like NAME", like,
+                 "without a GPU: as the library decided where it was recorded; a name of corpus/decisions, "
+                 "as h200-cublas-13.1, or a file of gemm decisions --record");
+}
+
+void add_compared(Command& command, std::string& file) {
+  command.option("--compared FILE", file,
+                 "what `gemm compare --json` wrote with this version of the library: its proof, where the "
+                 "version was not recorded");
 }
 
 }  // namespace mmaudit::cli

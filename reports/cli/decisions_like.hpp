@@ -2,6 +2,7 @@
 // Recorded decisions of libraries, by the name of their file.
 #include <string>
 
+#include "common.hpp"
 #include "mmaudit/corpus/decision_file.hpp"
 
 namespace mmaudit::cli {
@@ -10,5 +11,8 @@ namespace mmaudit::cli {
 corpus::DecisionFile decisions_like(const std::string& name);
 /// "h100-cublas-13.1, h200-cublas-13.1"; empty where there are none.
 std::string recorded_decisions();
+/// --like NAME, and --compared FILE.
+void add_like(Command& command, std::string& like);
+void add_compared(Command& command, std::string& file);
 
 }  // namespace mmaudit::cli

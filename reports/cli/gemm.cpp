@@ -1,7 +1,6 @@
 // mmaudit gemm: the bits of a library's products.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <future>
 #include <memory>
 
@@ -9,7 +8,6 @@
 #include "decisions_like.hpp"
 #include "gemm/compare.hpp"
 #include "gemm/decisions.hpp"
-#include "gemm/invariant.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
@@ -241,62 +239,6 @@ int predict_file(const PredictOptions& options, const Context& context) {
   return options.outputs.publish(found, context);
 }
 
-struct LayerOptions {
-  std::string type = "bf16", layout = "nt", sizes = "1-8192", compared;
-  Outputs outputs;
-  std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
-  bool fast = false;
-};
-
-/// "1-256,512,1024": ascending numbers from 1 to 65536.
-std::vector<std::uint64_t> sizes_of(const std::string& text) {
-  std::vector<std::uint64_t> out;
-  for (const std::string& item : split_list(text)) {
-    std::uint64_t first = 0, last = 0;
-    const char* const end = item.data() + item.size();
-    auto found = std::from_chars(item.data(), end, first);
-    last = first;
-    if (found.ec == std::errc{} && found.ptr != end && *found.ptr == '-')
-      found = std::from_chars(found.ptr + 1, end, last);
-    constexpr std::uint64_t kMost = 65536;
-    if (found.ec != std::errc{} || found.ptr != end || first == 0 || last < first || last > kMost ||
-        (!out.empty() && first <= out.back()))
-      refuse("--m: found {}, allowed: ascending numbers and ranges from 1 to 65536, 1-256,512", item);
-    for (std::uint64_t m = first; m <= last; ++m) out.push_back(m);
-  }
-  return out;
-}
-
-int invariant(const LayerOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), {});
-  const Json json = {
-      {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
-      {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
-  const GemmProblem layer = corpus::gemm_problem_of(json, "gemm invariant");
-  if (layer.transposed_a) refuse("--layout: found {}, allowed: nn, nt", options.layout);
-  InvariantOptions how;
-  how.seed = options.seed;
-  how.pin = options.pin;
-  how.sizes = sizes_of(options.sizes);
-  const device::DeviceInfo gpu = require_device();
-  device::LibrarySession session(gpu);
-  Progress progress(context.quiet, "gemm invariant", how.sizes.size());
-  how.progress = [&](std::uint64_t done) { progress.advance(done); };
-  InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
-  result.unproven = why_unproven(device::library_version(), options.compared);
-  return options.outputs.publish(report_of(result), context);
-}
-
-constexpr const char* kLike =
-    "without a GPU: as the library decided where it was recorded; a name of corpus/decisions, as "
-    "h200-cublas-13.1, or a file of gemm decisions --record";
-
-void add_compared(Command& command, std::string& file) {
-  command.option("--compared FILE", file,
-                 "what `gemm compare --json` wrote with this version of the library: its proof, where the "
-                 "version was not recorded");
-}
-
 }  // namespace
 
 void add_gemm(Command& app) {
@@ -327,7 +269,7 @@ void add_gemm(Command& app) {
   add_compared(plans, of_plans->compared);
   plans.flag("--families", of_plans->families,
              "list the kernels that have a plan, and the evidence; needs no GPU");
-  plans.option("--like NAME", of_plans->like, kLike);
+  add_like(plans, of_plans->like);
   plans.runs([of_plans](const Context& context) {
     if (!of_plans->like.empty()) return plans_like(*of_plans, context);
     if (!of_plans->families) return compare(*of_plans, context, false);
@@ -344,7 +286,7 @@ void add_gemm(Command& app) {
   one.option("--plan FILE", of_predict->plan, "a plan as JSON");
   one.option("--call FILE", of_predict->call,
              "what the library did: attributes and names of kernels, as JSON");
-  one.option("--like NAME", of_predict->like, kLike);
+  add_like(one, of_predict->like);
   one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout; of a batch (batch, M, K)")
       .required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
@@ -355,28 +297,9 @@ void add_gemm(Command& app) {
   of_predict->outputs.add_to(one);
   one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
 
-  auto of_layer = std::make_shared<LayerOptions>();
-  Command layer =
-      group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
-                    {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
-                     "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
-  add_compared(layer, of_layer->compared);
-  layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, f64, e4m3, e5m2 or s8");
-  layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
-  layer.option("--n", of_layer->n, "columns of D").required();
-  layer.option("--k", of_layer->k, "depth").required();
-  layer.option("--m SIZES", of_layer->sizes, "rows: ascending numbers and ranges");
-  layer.flag("--fast-accum", of_layer->fast, "FP8: sums stay in the tensor core");
-  layer.option("--pin M", of_layer->pin,
-               "use the algorithm of this M for every M, and say what that costs; 0: the heuristic's");
-  layer.option("--workspace BYTES", of_layer->workspace, "what the library may use: less of it, other plans");
-  layer.option("--seed", of_layer->seed, "of the operands");
-  of_layer->outputs.add_to(layer);
-  of_layer->outputs.add_picture_to(layer, "the ranges");
-  layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
-
   add_gemm_check(group);
   add_gemm_decisions(group);
+  add_gemm_invariant(group);
   add_gemm_reveal(group);
 }
 
