@@ -66,10 +66,10 @@ const GemmInterface& usual_interface(const corpus::NetworkLayer& layer) {
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks) {
   std::vector<DecisionPass> out;
   std::set<std::string> seen;
-  const auto add = [&](const GemmInterface& interface, Format type, bool usual_alone) {
+  const auto add = [&](const GemmInterface& interface, Format type, bool usual_alone, std::size_t first) {
     DecisionPass pass{std::string(interface.name) + " " + std::string(name_of(type)), interface.api, {}};
-    for (const corpus::KnownNetwork& network : networks)
-      for (const corpus::NetworkLayer& layer : network.layers) {
+    for (std::size_t i = 0; i < std::min(first, networks.size()); ++i)
+      for (const corpus::NetworkLayer& layer : networks[i].layers) {
         if (usual_alone && &usual_interface(layer) != &interface) continue;
         const auto problem = layer_problem(layer, interface, type);
         if (problem && seen.insert(name_of(*problem)).second) pass.layers.push_back(*problem);
@@ -77,15 +77,19 @@ std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork
     out.push_back(std::move(pass));
   };
   const auto& [mm, addmm, scaled, fast] = kGemmInterfaces;
+  constexpr std::size_t kBestKnown = 16;
+  for (const std::size_t first : {kBestKnown, networks.size()}) {
+    add(mm, Format::bf16, true, first);
+    add(addmm, Format::bf16, true, first);
+    add(fast, Format::e4m3, false, first);
+    add(scaled, Format::e4m3, false, first);
+  }
   for (const bool usual_alone : {true, false})
-    for (const Format type : {Format::bf16, Format::f16}) {
-      add(mm, type, usual_alone);
-      add(addmm, type, usual_alone);
-      if (usual_alone && type == Format::bf16) {
-        add(fast, Format::e4m3, false);
-        add(scaled, Format::e4m3, false);
-      }
+    for (const Format type : {Format::f16, Format::bf16}) {
+      add(mm, type, usual_alone, networks.size());
+      add(addmm, type, usual_alone, networks.size());
     }
+  std::erase_if(out, [](const DecisionPass& pass) { return pass.layers.empty(); });
   return out;
 }
 

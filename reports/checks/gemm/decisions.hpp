@@ -38,8 +38,8 @@ struct DecisionPass {
   GemmApi api = GemmApi::cublaslt;
   std::vector<GemmProblem> layers;
 };
-/// What: each layer once, the most used first: bf16 as torch.nn.functional.linear calls it, FP8, the other
-/// interface, f16.
+/// What: each layer once, the most used first: bf16 as torch.nn.functional.linear calls it and FP8, of the
+/// first networks, then of all; f16; the other interface.
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks);
 
 /// What a library would do; called by one thread.
