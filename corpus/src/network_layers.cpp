@@ -40,7 +40,7 @@ constexpr Row kRows[] = {
     {kGated, "gate_up_proj", "2*inner", "hidden", "mlp_bias", true},
     {kGated, "down_proj", "hidden", "inner", "mlp_bias"},
     {"phi3", "down_proj", "hidden", "inner"},
-    {"mixtral qwen3_moe deepseek_v3", "router", "experts", "hidden"},
+    {"mixtral qwen3_moe", "router", "experts", "hidden"},
     {"gpt_oss", "router", "experts", "hidden", "yes"},
     {"mixtral", "experts.w1", "inner", "hidden"},
     {"mixtral", "experts.w13", "2*inner", "hidden", "no", true},

@@ -4,21 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "mmaudit/corpus/text_file.hpp"
 
 namespace mmaudit::cli {
-namespace {
 
-std::filesystem::path folder() { return corpus_folder("").parent_path() / "decisions"; }
-
-}  // namespace
+std::filesystem::path corpus_part(const std::string& name) {
+  const std::filesystem::path data = corpus_folder("") / "";
+  std::error_code none;
+  return std::filesystem::is_directory(data / name, none) ? data / name
+                                                          : data.parent_path().parent_path() / name;
+}
 
 std::string recorded_decisions() {
   std::vector<std::string> names;
   std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator(folder(), none))
+  for (const auto& each : std::filesystem::directory_iterator(corpus_part("decisions"), none))
     if (each.path().extension() == ".jsonl") names.push_back(each.path().stem().string());
   std::sort(names.begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));
@@ -27,7 +28,7 @@ std::string recorded_decisions() {
 corpus::DecisionFile decisions_like(const std::string& name) {
   std::error_code none;
   const bool is_file = name.find('/') != std::string::npos || std::filesystem::is_regular_file(name, none);
-  const std::string path = is_file ? name : (folder() / (name + ".jsonl")).string();
+  const std::string path = is_file ? name : (corpus_part("decisions") / (name + ".jsonl")).string();
   if (!is_file && !std::filesystem::is_regular_file(path, none))
     refuse("--like: found {}, allowed: {}, or a file of gemm decisions --record", name, recorded_decisions());
   return corpus::read_decisions(corpus::text_of_file(path), path);

@@ -1,5 +1,6 @@
 #pragma once
 // Recorded decisions of libraries, by the name of their file.
+#include <filesystem>
 #include <string>
 
 #include "common.hpp"
@@ -7,6 +8,8 @@
 
 namespace mmaudit::cli {
 
+/// The folder of this name beside the recordings, or in their folder: "decisions", "networks".
+std::filesystem::path corpus_part(const std::string& name);
 /// corpus/decisions/NAME.jsonl beside the recordings, or a file. Errors: InputError with the names there are.
 corpus::DecisionFile decisions_like(const std::string& name);
 /// "h100-cublas-13.1, h200-cublas-13.1"; empty where there are none.

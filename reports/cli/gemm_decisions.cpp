@@ -9,6 +9,7 @@
 #include "budget.hpp"
 #include "choice.hpp"
 #include "common.hpp"
+#include "decisions_like.hpp"
 #include "gemm/decisions.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/text_file.hpp"
@@ -33,10 +34,6 @@ class Clock {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-std::string known_networks_file(const std::string& given) {
-  return given.empty() ? (corpus_folder("").parent_path() / "networks" / "configs.jsonl").string() : given;
-}
 
 /// Opens the file for more lines, after its last whole one; with the header where it is new.
 std::ofstream continued(const std::string& path, corpus::DecisionFile& file) {
@@ -73,7 +70,8 @@ checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmPr
 int record(const DecisionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
   const double budget = seconds_of("--budget", options.budget);
-  const std::string known = known_networks_file(options.networks);
+  const std::string known =
+      options.networks.empty() ? (corpus_part("networks") / "configs.jsonl").string() : options.networks;
   const auto passes =
       checks::decision_passes(corpus::read_known_networks(corpus::text_of_file(known), known));
   const device::DeviceInfo gpu = require_device();

@@ -96,10 +96,9 @@ int recorded(const LayerOptions& options, const Context& context) {
 }
 
 int invariant(const LayerOptions& options, const Context& context) {
-  if (options.model.empty() == (options.n == 0 && options.k == 0) ||
-      (options.model.empty() && (options.n == 0 || options.k == 0)))
-    refuse("--n and --k, --model: found {}, allowed: one of them",
-           options.model.empty() ? "neither" : "both");
+  const bool sized = options.n != 0 || options.k != 0;
+  if (options.model.empty() != sized)
+    refuse("--n and --k, --model: found {}, allowed: one of them", sized ? "both" : "neither");
   if (!options.like.empty()) return recorded(options, context);
   if (!options.model.empty() || options.bias || options.fused)
     refuse("--model, --bias, --fused: found one on this GPU, allowed: with --like, one of {}",

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "mmaudit/json.hpp"
 #include "mmaudit/report/figures.hpp"
 
 namespace mmaudit::checks {
@@ -31,12 +30,6 @@ std::size_t plans_of(const RecordedLayer& layer) {
   for (const RecordedRange& each : layer.ranges)
     if (each.known) plans.insert(each.plan);
   return plans.size();
-}
-
-std::uint64_t unknown_of(const RecordedLayer& layer) {
-  std::uint64_t out = 0;
-  for (const RecordedRange& each : layer.ranges) out += each.known ? 0 : each.last - each.first + 1;
-  return out;
 }
 
 /// Intervals of M between changes.
@@ -83,17 +76,16 @@ Table layers_of(const RecordedInvariant& result) {
           return each.ranges.empty() ? std::string() : std::to_string(each.ranges.size());
         }},
        {{"plans", true}, [](const RecordedLayer& each) { return std::to_string(plans_of(each)); }},
-       {{"M without a known plan", true},
-        [](const RecordedLayer& each) { return std::to_string(unknown_of(each)); }},
        {{"one plan for every M"}, [&](const RecordedLayer& each) { return pin_text(each, result); }}});
 }
 
 Table changes_table(const RecordedInvariant& result) {
   Table out{.title = "Where a row changes its bits",
-            .remark = "The first M of a new plan, and the layers that take it there.",
+            .remark = "The first M of a plan, and the layers that take it from there on.",
             .columns = {{"M", true}, "layers", "plan"}};
-  constexpr std::size_t kMost = 200;
-  for (const std::uint64_t m : changes_of(result)) {
+  std::vector<std::uint64_t> starts = changes_of(result);
+  starts.insert(starts.begin(), result.first_m);
+  for (const std::uint64_t m : starts) {
     std::vector<std::string> names, plans;
     for (const RecordedLayer& layer : result.layers)
       for (const RecordedRange& each : layer.ranges)
@@ -103,20 +95,8 @@ Table changes_table(const RecordedInvariant& result) {
         }
     out.rows.push_back({std::to_string(m), fmt::format("{}", fmt::join(names, ", ")),
                         fmt::format("{}", fmt::join(plans, " | "))});
-    if (out.rows.size() == kMost) break;
   }
   return out;
-}
-
-Table ranges_of(const RecordedLayer& layer) {
-  return report::table_of<RecordedRange>(
-      "Ranges of M", layer.ranges,
-      {{{"M from", true}, [](const RecordedRange& each) { return std::to_string(each.first); }},
-       {{"to", true}, [](const RecordedRange& each) { return std::to_string(each.last); }},
-       {{"plan"}, [](const RecordedRange& each) {
-          return Cell(each.known ? each.plan : "unknown plan: " + each.plan,
-                      each.known ? Tone::plain : Tone::note);
-        }}});
 }
 
 /// Changes per octave of M and layer.
@@ -139,33 +119,6 @@ std::string picture_of(const RecordedInvariant& result) {
     map.values.push_back(std::move(row));
   }
   return report::heat_map(map);
-}
-
-std::string json_of(const RecordedInvariant& result) {
-  Json layers = Json::array();
-  for (const RecordedLayer& layer : result.layers) {
-    Json ranges = Json::array();
-    for (const RecordedRange& each : layer.ranges)
-      ranges.push_back(
-          {{"first", each.first}, {"last", each.last}, {"plan", each.plan}, {"known", each.known}});
-    const RecordedPin pin = pin_of(layer);
-    layers.push_back(
-        {{"name", layer.name},
-         {"interface", layer.interface},
-         {"product", name_of(layer.problem)},
-         {"source", layer.source},
-         {"why", layer.why},
-         {"ranges", std::move(ranges)},
-         {"pin", pin.plan.empty() ? Json() : Json{{"m", pin.m}, {"held", pin.held}, {"plan", pin.plan}}}});
-  }
-  return document({{"schema", "mmaudit.gemm.recorded-invariant/1"},
-                   {"gpu", result.gpu},
-                   {"library", result.library},
-                   {"first_m", result.first_m},
-                   {"last_m", result.last_m},
-                   {"changes", changes_of(result)},
-                   {"layers", std::move(layers)}},
-                  1);
 }
 
 std::string headline_of(const RecordedInvariant& result, std::size_t found) {
@@ -211,14 +164,13 @@ RecordedInvariant recorded_network(const corpus::DecisionFile& file,
   out.library = file.library;
   out.first_m = file.first_m;
   out.last_m = file.last_m;
-  out.fused = fused;
-  const bool fp8 = is_fp8(type);
   constexpr std::string_view kParts[] = {"q_proj", "k_proj", "gate_proj", "query"};  // of what is fused
   std::map<std::string, std::size_t> places;
   for (const corpus::NetworkLayer& layer : layers) {
     const bool part = std::find(std::begin(kParts), std::end(kParts), layer.name) != std::end(kParts);
     if (fused ? part : layer.fused) continue;
-    const GemmInterface& interface = fp8 ? kGemmInterfaces[fast_accum ? 3 : 2] : usual_interface(layer);
+    const GemmInterface& interface =
+        is_fp8(type) ? kGemmInterfaces[fast_accum ? 3 : 2] : usual_interface(layer);
     const auto problem = layer_problem(layer, interface, type);
     if (!problem) {
       RecordedLayer none;
@@ -286,12 +238,10 @@ report::Report report_of(const RecordedInvariant& result) {
       fmt::format("{} products: {} recorded, {} guessed from the nearest layer that was recorded, {} "
                   "not recorded. No GPU was asked.",
                   result.layers.size(), recorded, guessed, result.layers.size() - recorded - guessed)};
-  out.json = [&result] { return json_of(result); };
-  const bool one = result.layers.size() == 1;
   Section& section = out.sections.emplace_back(section_of(layers_of(result)));
   if (const std::string picture = picture_of(result); !picture.empty()) section.figures = {picture};
   section.layout = report::Layout::wide;
-  out.sections.push_back(section_of(one ? ranges_of(result.layers.front()) : changes_table(result)));
+  out.sections.push_back(section_of(changes_table(result)));
   std::vector<std::string> lacking;
   for (const RecordedLayer& each : result.layers)
     if (each.source.empty()) lacking.push_back(fmt::format("{}: {}", each.name, each.why));

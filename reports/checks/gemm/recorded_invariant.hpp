@@ -27,11 +27,10 @@ RecordedLayer recorded_layer(const corpus::DecisionFile& file, const GemmProblem
 struct RecordedInvariant {
   std::string title, gpu, library;
   std::uint64_t first_m = 1, last_m = 8192;
-  bool fused = false;  ///< qkv and gate_up as one product
   std::vector<RecordedLayer> layers;
 };
 /// What: the products of a network as torch.nn.functional.linear asks for them in `type`, of FP8 as
-/// torch._scaled_mm does. Products that are the same are one layer.
+/// torch._scaled_mm does. Products that are the same are one layer. `fused`: qkv and gate_up as one product.
 RecordedInvariant recorded_network(const corpus::DecisionFile& file,
                                    const std::vector<corpus::NetworkLayer>& layers, Format type,
                                    bool fast_accum, bool fused);
