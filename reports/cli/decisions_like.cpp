@@ -30,7 +30,8 @@ corpus::DecisionFile decisions_like(const std::string& name) {
   const bool is_file = name.find('/') != std::string::npos || std::filesystem::is_regular_file(name, none);
   const std::string path = is_file ? name : (corpus_part("decisions") / (name + ".jsonl")).string();
   if (!is_file && !std::filesystem::is_regular_file(path, none))
-    refuse("--like: found {}, allowed: {}, or a file of gemm decisions --record", name, recorded_decisions());
+    refuse("--like: found {}, allowed: a name of corpus/decisions ({}), or a file of gemm decisions --record",
+           name, recorded_decisions());
   return corpus::read_decisions(corpus::text_of_file(path), path);
 }
 
