@@ -97,6 +97,19 @@ Table changes_table(const RecordedInvariant& result) {
   return out;
 }
 
+/// A row per range; one of a layer that was not recorded.
+Table records_of(const RecordedInvariant& result) {
+  Table out{.columns = {"layer", "product", "source", {"M from", true}, {"to", true}, "plan"}};
+  for (const RecordedLayer& layer : result.layers) {
+    const std::vector<Cell> start = {layer.name, name_of(layer.problem), layer.source};
+    if (layer.ranges.empty()) out.rows.push_back({start[0], start[1], "not recorded", "", "", layer.why});
+    for (const RecordedRange& each : layer.ranges)
+      out.rows.push_back({start[0], start[1], start[2], std::to_string(each.first), std::to_string(each.last),
+                          (each.known ? "" : "unknown: ") + each.plan});
+  }
+  return out;
+}
+
 /// Changes per octave of M and layer.
 std::string picture_of(const RecordedInvariant& result) {
   report::HeatMap map;
@@ -236,6 +249,7 @@ report::Report report_of(const RecordedInvariant& result) {
       fmt::format("Products: {}; {} recorded, {} guessed from the nearest layer that was recorded, {} "
                   "not recorded. No GPU was asked.",
                   result.layers.size(), recorded, guessed, result.layers.size() - recorded - guessed)};
+  out.records = records_of(result);
   Section& section = out.sections.emplace_back(section_of(layers_of(result)));
   if (const std::string picture = picture_of(result); !picture.empty()) section.figures = {picture};
   section.layout = report::Layout::wide;
