@@ -32,7 +32,7 @@ endif()
 if(TARGET mmaudit)
   install(TARGETS mmaudit mmaudit-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   # Where the tool looks for recordings: share/mmaudit above it.
-  install(DIRECTORY corpus/data DESTINATION ${CMAKE_INSTALL_DATADIR}/mmaudit/corpus)
+  install(DIRECTORY corpus/data corpus/decisions corpus/networks DESTINATION ${CMAKE_INSTALL_DATADIR}/mmaudit/corpus)
 endif()
 
 set(CPACK_PACKAGE_NAME mmaudit)

@@ -1,4 +1,5 @@
 // Stands in where there is no CUDA.
+#include "mmaudit/device/decisions.hpp"
 #include "mmaudit/device/exact_run.hpp"
 
 namespace mmaudit::device {
@@ -30,5 +31,22 @@ void LibrarySession::hold(const void* /*a*/, std::size_t /*a_bytes*/, const void
 }
 void LibrarySession::pin(const GemmProblem& /*problem*/) { throw EnvironmentError(why_no_library()); }
 void LibrarySession::unpin() { throw EnvironmentError(why_no_library()); }
+
+struct DecisionMemory {};
+struct DecisionSession::State {};
+std::shared_ptr<const DecisionMemory> decision_memory(const DeviceInfo& /*device*/,
+                                                      const std::vector<GemmProblem>& /*problems*/) {
+  throw EnvironmentError(why_no_library());
+}
+AlgorithmsLogged::AlgorithmsLogged(GemmApi /*api*/) : on_(false) { throw EnvironmentError(why_no_library()); }
+AlgorithmsLogged::~AlgorithmsLogged() = default;
+DecisionSession::DecisionSession(const DeviceInfo& /*device*/,
+                                 std::shared_ptr<const DecisionMemory> /*memory*/) {
+  throw EnvironmentError(why_no_library());
+}
+DecisionSession::~DecisionSession() = default;
+LibraryCall DecisionSession::decide(const GemmProblem& /*problem*/) {
+  throw EnvironmentError(why_no_library());
+}
 
 }  // namespace mmaudit::device

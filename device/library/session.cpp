@@ -1,14 +1,15 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "library/cublas_abi.hpp"
+#include "library/data_types.hpp"
 #include "library/kernel_log.hpp"
 #include "library/request.hpp"
 #include "mmaudit/device/library.hpp"
-#include "mmaudit/library_log.hpp"
 #include "run/cuda_check.hpp"
 #include "run/cuda_event.hpp"
 
@@ -17,43 +18,28 @@ namespace {
 
 using cublas::Owned;
 
-std::vector<std::pair<std::string, std::int64_t>> attributes_of(const cublas::HeuristicResult& chosen) {
-  std::vector<std::pair<std::string, std::int64_t>> out;
-  for (const cublas::AlgoAttribute& each : cublas::kAlgoAttributes) {
-    std::int32_t value = 0;
-    std::size_t written = 0;
-    if (cublas::api().lt_attribute(&chosen.algo, each.id, &value, each.bytes, &written) == 0)
-      out.emplace_back(each.name, value);
+/// A problem with all that was learnt by asking for it, for each of its algorithms.
+struct Asked {
+  explicit Asked(const GemmProblem& x) : problem(x), request(x) {}
+
+  /// The algorithm at this place of the list; NoAlgorithm where the list is shorter.
+  cublas::HeuristicResult chosen(cublas::Handle handle, std::uint64_t algorithm) {
+    constexpr std::uint64_t kListed = 8;  // who asks for a second one asks for more
+    if (algorithm >= list.size() && list.size() == most) {
+      most = algorithm == 0 ? 1 : std::max(kListed, algorithm + 1);
+      list = request.list(handle, most, status);
+    }
+    if (algorithm >= list.size()) throw_no_algorithm(problem, list.size(), status);
+    return list[algorithm];
   }
-  std::int64_t flags = 0;
-  std::size_t written = 0;
-  if (cublas::api().lt_capability(&chosen.algo, cublas::kNumericalFlags, &flags, sizeof flags, &written) == 0)
-    out.emplace_back("flags", flags);
-  out.emplace_back("workspace", static_cast<std::int64_t>(chosen.workspace));
-  return out;
-}
 
-thread_local std::string* log_text = nullptr;
-/// Keeps the last message that names an algorithm.
-void on_log(int /*level*/, const char* /*function*/, const char* message) {
-  if (log_text != nullptr && std::string_view(message).find("algo=[") != std::string_view::npos)
-    *log_text = message;
-}
-
-}  // namespace
-
-std::string why_no_library() { return cublas::api().why; }
-std::string library_version() {
-  return cublas::api().why.empty() ? std::to_string(cublas::api().lt_version()) : "";
-}
-std::string why_no_kernel_names() { return why_no_kernel_log(); }
-
-namespace {
-
-int math_mode_of(const GemmProblem& x) {
-  return (x.type == Format::tf32 ? cublas::kTf32Math : cublas::kDefaultMath) |
-         (x.reduced_reduction ? 0 : cublas::kNoReducedReduction);
-}
+  GemmProblem problem;  ///< with algorithm 0
+  Request request;
+  std::vector<cublas::HeuristicResult> list;
+  std::uint64_t most = 0;  ///< algorithms that were asked for
+  int status = 0;
+  std::map<std::uint64_t, LibraryCall> calls;
+};
 
 /// Device memory that only grows.
 struct Grown {
@@ -122,7 +108,10 @@ struct LibrarySession::State {
     void* space = nullptr;
   };
   int multiply(const GemmProblem& x, const Request& request, const cublas::HeuristicResult& chosen,
-               const Place& place) const;
+               const Place& place) const {
+    return device::multiply(lt.get(), blas.get(), x, request, chosen,
+                            {place.a, place.b, place.d, static_cast<char*>(place.space)}, place.stream);
+  }
   /// The same with what the library did, which is noted once.
   LibraryCall noted(const GemmProblem& x, Asked& from, const cublas::HeuristicResult& chosen,
                     const Place& place) const;
@@ -133,34 +122,6 @@ struct LibrarySession::State {
             const Place& place, int repeats, LibraryAnswer& answer);
 };
 
-int LibrarySession::State::multiply(const GemmProblem& x, const Request& request,
-                                    const cublas::HeuristicResult& chosen, const Place& place) const {
-  const Compute compute = compute_of(x);
-  const Factor of_sum(x.alpha, compute.scale), of_c(x.beta, compute.scale);
-  const void *const alpha = of_sum.get(), *const beta = of_c.get();
-  const cublas::Api& api = cublas::api();
-  if (x.api == GemmApi::cublaslt)
-    return api.lt_matmul(lt.get(), request.desc.get(), alpha, place.b, request.first.get(), place.a,
-                         request.second.get(), beta, request.c_is_d ? place.d : place.space, request.c.get(),
-                         place.d, request.d.get(), &chosen.algo, place.space, x.workspace, place.stream);
-  require_success(api.set_stream(blas.get(), place.stream), "cublasSetStream");
-  require_success(api.set_workspace(blas.get(), place.space, x.workspace), "cublasSetWorkspace");
-  require_success(api.set_math_mode(blas.get(), math_mode_of(x)), "cublasSetMathMode");
-  const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };
-  if (x.batch == 1)
-    return api.gemm_ex(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
-                       alpha, place.b, data_type(b_type_of(x)), whole(request.ld_first), place.a,
-                       data_type(x.type), whole(request.ld_second), beta, place.d, data_type(output_of(x)),
-                       whole(request.ld_d), compute.of_ex, cublas::kDefaultTensorOp);
-  const GemmStrides strides = strides_of(x);
-  const auto apart = [](std::uint64_t value) { return static_cast<long long>(value); };
-  return api.gemm_batched(blas.get(), request.op_first, request.op_second, whole(x.n), whole(x.m), whole(x.k),
-                          alpha, place.b, data_type(b_type_of(x)), whole(request.ld_first), apart(strides.b),
-                          place.a, data_type(x.type), whole(request.ld_second), apart(strides.a), beta,
-                          place.d, data_type(output_of(x)), whole(request.ld_d), apart(strides.d),
-                          whole(x.batch), compute.of_ex, cublas::kDefaultTensorOp);
-}
-
 LibraryCall LibrarySession::State::noted(const GemmProblem& x, Asked& from,
                                          const cublas::HeuristicResult& chosen, const Place& place) const {
   const bool lt_asked = x.api == GemmApi::cublaslt;
@@ -170,20 +131,14 @@ LibraryCall LibrarySession::State::noted(const GemmProblem& x, Asked& from,
     return known->second;
   }
   LibraryCall call;
-  std::string logged;
-  {
-    KernelLog kernels;
-    if (!lt_asked) {
-      log_text = &logged;
-      cublas::api().log_level(cublas::kLogTrace);
-    }
-    const int status = multiply(x, from.request, chosen, place);
-    log_text = nullptr;
-    if (!lt_asked) cublas::api().log_level(0);
-    require_success(status, what);
-    call.kernels = kernels.take();
-  }
-  call.algorithm = lt_asked ? attributes_of(chosen) : algorithm_of_log(logged);
+  KernelLog kernels;
+  const AlgorithmLog logged;
+  if (!lt_asked) cublas::api().log_level(cublas::kLogTrace);
+  const int status = multiply(x, from.request, chosen, place);
+  if (!lt_asked) cublas::api().log_level(0);
+  require_success(status, what);
+  call.kernels = kernels.take();
+  call.algorithm = lt_asked ? attributes_of(chosen) : logged.algorithm();
   if (!pinned) from.calls[x.algorithm] = call;
   return call;
 }
@@ -302,10 +257,7 @@ LibrarySession::LibrarySession(const DeviceInfo& device) {
   require_success(cublas::api().lt_create(state_->lt.put()), "cublasLtCreate");
   if (cublas::api().create != nullptr)
     require_success(cublas::api().create(state_->blas.put()), "cublasCreate");
-  require_success(cublas::api().log_callback(on_log), "cublasLtLoggerSetCallback");
-  // Without a file of its own the log also goes to standard output.
-  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  if (nowhere != nullptr) require_success(cublas::api().log_file(nowhere), "cublasLtLoggerSetFile");
+  listen_to_log();
 }
 LibrarySession::~LibrarySession() = default;
 

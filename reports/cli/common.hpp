@@ -113,6 +113,8 @@ void add_matmul(Command& app);
 void add_model(Command& app);
 void add_gemm(Command& app);
 void add_gemm_check(Command& gemm);
+void add_gemm_decisions(Command& gemm);
+void add_gemm_invariant(Command& gemm);
 void add_gemm_reveal(Command& gemm);
 void add_tcgen05(Command& app);
 void add_convolution(Command& tcgen05);

@@ -1,18 +1,19 @@
 // mmaudit gemm: the bits of a library's products.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <future>
 #include <memory>
 
 #include "common.hpp"
+#include "decisions_like.hpp"
 #include "gemm/compare.hpp"
-#include "gemm/invariant.hpp"
+#include "gemm/decisions.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/printable.hpp"
 #include "outputs.hpp"
 #include "problem_file.hpp"
 
@@ -20,7 +21,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct ProblemOptions {
-  std::string file, out_dir, samples, compared;
+  std::string file, out_dir, samples, compared, like;
   Outputs outputs;
   std::vector<std::string> types;
   std::uint64_t random = 0, seed = 1;
@@ -83,14 +84,9 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
   device::LibrarySession session(gpu);
   if (const std::string why = device::why_no_kernel_names(); !why.empty())
     throw EnvironmentError("names of kernels, which plans need: " + why);
-  GemmComparison found{{},
-                       problems.size(),
-                       options.seed,
-                       bits,
-                       options.verbose,
-                       device::library_version(),
-                       gpu.name,
-                       why_unproven(device::library_version(), options.compared)};
+  GemmComparison found{{},       problems.size(), options.seed,
+                       bits,     options.verbose, device::library_version(),
+                       gpu.name, false,           why_unproven(device::library_version(), options.compared)};
   std::string samples;
   const auto save = [&](std::size_t index, const GemmOutcome& outcome, const GemmResults& d) {
     if (!outcome.ran) return;
@@ -131,6 +127,27 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
   return found.outcomes.size() == problems.size() ? code : kInterrupted;
 }
 
+/// Plans of recorded decisions, without a GPU.
+int plans_like(const ProblemOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {{"--problems", options.file}});
+  const std::vector<GemmProblem> problems = problems_of(options);
+  const corpus::DecisionFile file = decisions_like(options.like);
+  GemmComparison found{{},           problems.size(), options.seed, false, options.verbose,
+                       file.library, file.gpu,        true};
+  for (const GemmProblem& problem : problems) {
+    DecidedPlan decided = plan_decided(file, problem);
+    GemmOutcome outcome;
+    outcome.problem = problem;
+    outcome.call = std::move(decided.call);
+    outcome.plan = decided.plan;
+    outcome.why = std::move(decided.why);
+    outcome.source = std::move(decided.source);
+    outcome.ran = true;
+    found.outcomes.push_back(std::move(outcome));
+  }
+  return options.outputs.publish(report_of(found), context);
+}
+
 void add_problem_options(Command& command, ProblemOptions& options) {
   command.section("Which products");
   command.option("--problems FILE", options.file,
@@ -150,14 +167,27 @@ void add_problem_options(Command& command, ProblemOptions& options) {
 }
 
 struct PredictOptions {
-  std::string problem, call, plan, a, b, c, bias, out, architecture;
+  std::string problem, call, plan, like, a, b, c, bias, out, architecture;
   Outputs outputs;
 };
 
-GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem,
-                  const Architecture& architecture) {
-  if (options.plan.empty() == options.call.empty())
-    refuse("--plan, --call: found {}, allowed: one of them", options.plan.empty() ? "neither" : "both");
+/// The plan, and in `source` how it is known where it is of a recorded decision.
+GemmPlan plan_for(const PredictOptions& options, const GemmProblem& problem, const Architecture& architecture,
+                  std::string& source) {
+  const int given =
+      (options.plan.empty() ? 0 : 1) + (options.call.empty() ? 0 : 1) + (options.like.empty() ? 0 : 1);
+  if (given != 1) refuse("--plan, --call, --like: found {} of them, allowed: one", given);
+  if (!options.like.empty()) {
+    const corpus::DecisionFile file = decisions_like(options.like);
+    if (file.architecture != architecture.name)
+      refuse("--arch: found {}, allowed: {}, which {} was recorded on", architecture.name, file.architecture,
+             options.like);
+    const DecidedPlan decided = plan_decided(file, problem);
+    if (!decided.plan)
+      refuse("--like: found {}, allowed: a product with a known plan", printable(decided.why, 200));
+    source = fmt::format("; {} on {}, cuBLAS {}", decided.source, file.gpu, file.library);
+    return *decided.plan;
+  }
   const auto json_of_file = [](const std::string& file) {
     return corpus::parse_bounded(text_of_file(file), file, "a JSON object");
   };
@@ -180,7 +210,8 @@ int predict_file(const PredictOptions& options, const Context& context) {
                                                                 {"--model", context.model_file}});
   const Architecture& architecture = require_architecture(context, options.architecture);
   const GemmProblem problem = only_problem(options.problem);
-  const GemmPlan plan = plan_for(options, problem, architecture);
+  std::string source;
+  const GemmPlan plan = plan_for(options, problem, architecture, source);
   const FormatSpec of_a = spec_of(problem.type), of_b = spec_of(b_type_of(problem));
   const corpus::Operand a =
       corpus::load_operand("--a", options.a, of_a, {matrices_of_a(problem), problem.m, problem.k}, nullptr);
@@ -204,60 +235,8 @@ int predict_file(const PredictOptions& options, const Context& context) {
   corpus::save_tensor(options.out, tensor_of(problem, d));
   report::Report found{.title = "D of one product by its plan"};
   found.headline = fmt::format("{} -> {}", name_of(problem), options.out);
-  found.lead = {fmt::format("Plan, on {}: {}", architecture.name, mmaudit::text_of(plan))};
+  found.lead = {fmt::format("Plan, on {}: {}{}", architecture.name, mmaudit::text_of(plan), source)};
   return options.outputs.publish(found, context);
-}
-
-struct LayerOptions {
-  std::string type = "bf16", layout = "nt", sizes = "1-8192", compared;
-  Outputs outputs;
-  std::uint64_t n = 0, k = 0, seed = 1, pin = 0, workspace = GemmProblem{}.workspace;
-  bool fast = false;
-};
-
-/// "1-256,512,1024": ascending numbers from 1 to 65536.
-std::vector<std::uint64_t> sizes_of(const std::string& text) {
-  std::vector<std::uint64_t> out;
-  for (const std::string& item : split_list(text)) {
-    std::uint64_t first = 0, last = 0;
-    const char* const end = item.data() + item.size();
-    auto found = std::from_chars(item.data(), end, first);
-    last = first;
-    if (found.ec == std::errc{} && found.ptr != end && *found.ptr == '-')
-      found = std::from_chars(found.ptr + 1, end, last);
-    constexpr std::uint64_t kMost = 65536;
-    if (found.ec != std::errc{} || found.ptr != end || first == 0 || last < first || last > kMost ||
-        (!out.empty() && first <= out.back()))
-      refuse("--m: found {}, allowed: ascending numbers and ranges from 1 to 65536, 1-256,512", item);
-    for (std::uint64_t m = first; m <= last; ++m) out.push_back(m);
-  }
-  return out;
-}
-
-int invariant(const LayerOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), {});
-  const Json json = {
-      {"type", options.type}, {"layout", options.layout},   {"m", std::uint64_t{1}},         {"n", options.n},
-      {"k", options.k},       {"fast_accum", options.fast}, {"workspace", options.workspace}};
-  const GemmProblem layer = corpus::gemm_problem_of(json, "gemm invariant");
-  if (layer.transposed_a) refuse("--layout: found {}, allowed: nn, nt", options.layout);
-  InvariantOptions how;
-  how.seed = options.seed;
-  how.pin = options.pin;
-  how.sizes = sizes_of(options.sizes);
-  const device::DeviceInfo gpu = require_device();
-  device::LibrarySession session(gpu);
-  Progress progress(context.quiet, "gemm invariant", how.sizes.size());
-  how.progress = [&](std::uint64_t done) { progress.advance(done); };
-  InvariantResult result = invariant_ranges(session, architecture_of(gpu), layer, how);
-  result.unproven = why_unproven(device::library_version(), options.compared);
-  return options.outputs.publish(report_of(result), context);
-}
-
-void add_compared(Command& command, std::string& file) {
-  command.option("--compared FILE", file,
-                 "what `gemm compare --json` wrote with this version of the library: its proof, where the "
-                 "version was not recorded");
 }
 
 }  // namespace
@@ -284,12 +263,15 @@ void add_gemm(Command& app) {
   Command plans =
       group.command("plans", "The plan that each product takes on this GPU, and which are unknown",
                     {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5",
+                     "mmaudit gemm plans --problems layers.jsonl --like h200-cublas-13.1",
                      "mmaudit gemm plans --families"});
   add_problem_options(plans, *of_plans);
   add_compared(plans, of_plans->compared);
   plans.flag("--families", of_plans->families,
              "list the kernels that have a plan, and the evidence; needs no GPU");
+  add_like(plans, of_plans->like);
   plans.runs([of_plans](const Context& context) {
+    if (!of_plans->like.empty()) return plans_like(*of_plans, context);
     if (!of_plans->families) return compare(*of_plans, context, false);
     try_outputs(of_plans->outputs.files(), {});
     return of_plans->outputs.publish(families_report(), context);
@@ -304,6 +286,7 @@ void add_gemm(Command& app) {
   one.option("--plan FILE", of_predict->plan, "a plan as JSON");
   one.option("--call FILE", of_predict->call,
              "what the library did: attributes and names of kernels, as JSON");
+  add_like(one, of_predict->like);
   one.option("--a FILE", of_predict->a, "A, (M, K), row-major, whatever the layout; of a batch (batch, M, K)")
       .required();
   one.option("--b FILE", of_predict->b, "B, (K, N)").required();
@@ -314,27 +297,9 @@ void add_gemm(Command& app) {
   of_predict->outputs.add_to(one);
   one.runs([of_predict](const Context& context) { return predict_file(*of_predict, context); });
 
-  auto of_layer = std::make_shared<LayerOptions>();
-  Command layer =
-      group.command("invariant", "Over which M a row of D keeps its bits on this GPU",
-                    {"mmaudit gemm invariant --type bf16 --n 4096 --k 4096",
-                     "mmaudit gemm invariant --n 4096 --k 4096 --m 1-512 --pin 16 --svg ranges.svg"});
-  add_compared(layer, of_layer->compared);
-  layer.option("--type", of_layer->type, "f16, bf16, tf32, f32, f64, e4m3, e5m2 or s8");
-  layer.option("--layout", of_layer->layout, "nn or nt: A, then B");
-  layer.option("--n", of_layer->n, "columns of D").required();
-  layer.option("--k", of_layer->k, "depth").required();
-  layer.option("--m SIZES", of_layer->sizes, "rows: ascending numbers and ranges");
-  layer.flag("--fast-accum", of_layer->fast, "FP8: sums stay in the tensor core");
-  layer.option("--pin M", of_layer->pin,
-               "use the algorithm of this M for every M, and say what that costs; 0: the heuristic's");
-  layer.option("--workspace BYTES", of_layer->workspace, "what the library may use: less of it, other plans");
-  layer.option("--seed", of_layer->seed, "of the operands");
-  of_layer->outputs.add_to(layer);
-  of_layer->outputs.add_picture_to(layer, "the ranges");
-  layer.runs([of_layer](const Context& context) { return invariant(*of_layer, context); });
-
   add_gemm_check(group);
+  add_gemm_decisions(group);
+  add_gemm_invariant(group);
   add_gemm_reveal(group);
 }
 

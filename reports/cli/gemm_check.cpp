@@ -5,12 +5,12 @@
 #include <deque>
 #include <memory>
 
+#include "budget.hpp"
 #include "common.hpp"
 #include "gemm/check.hpp"
 #include "gemm/compare.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
-#include "mmaudit/whole_number.hpp"
 #include "outputs.hpp"
 #include "problem_file.hpp"
 
@@ -23,16 +23,6 @@ struct CheckOptions {
   std::uint64_t repeat = 2, seed = 1, algorithms = 8, skip = 0, gpus = 1;
   Outputs outputs;
 };
-
-double seconds_of(const std::string& text) {
-  const std::string_view units = "smh";
-  const std::size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-  const auto number =
-      whole_number<std::uint64_t>(text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
-  if (!number || *number == 0) refuse("--budget: found {}, allowed: a time, 60s, 10m, 2h", text);
-  constexpr double kUnits[] = {1, 60, 3600};
-  return static_cast<double>(*number) * (unit == std::string_view::npos ? 1 : kUnits[unit]);
-}
 
 /// Random problems without end, a type after another: plain, deep, with epilogues, in batches.
 class Endless {
@@ -61,7 +51,7 @@ class Endless {
 
 int check(const CheckOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--problems", options.file}});
-  const double budget = seconds_of(options.budget);
+  const double budget = seconds_of("--budget", options.budget);
   std::vector<GemmProblem> listed;
   if (!options.file.empty()) listed = problems_of_file(options.file);
   checks::random_problems(options.seed, 0, options.types);  // refuses unknown types before the GPU is asked

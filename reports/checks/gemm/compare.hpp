@@ -38,7 +38,8 @@ struct GemmOutcome {
   GemmProblem problem;
   LibraryCall call;
   std::optional<GemmPlan> plan;
-  std::string why;  ///< no plan, or the library refused
+  std::string why;     ///< no plan, or the library refused
+  std::string source;  ///< of a recorded decision: DecidedPlan's; empty where the library ran
   bool ran = false;
   std::uint64_t elements = 0, wrong = 0;
   std::uint64_t matrix = 0, row = 0, column = 0, expected = 0, found = 0;  ///< of the first wrong element
@@ -95,6 +96,7 @@ struct GemmComparison {
   bool bits = true;      ///< elements are compared; false: only which plan a problem takes, nothing is judged
   bool verbose = false;  ///< every product on a terminal, not those alone that differ
   std::string library = {}, gpu = {};
+  bool decided = false;       ///< nothing ran: plans of recorded decisions
   std::string unproven = {};  ///< of why_unproven(); said unless this run is the proof
 };
 /// Passed where every element of every known plan is right, and there is one. The run has to outlive it.

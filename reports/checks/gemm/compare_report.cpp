@@ -50,12 +50,16 @@ Cell plan_of(const GemmOutcome& outcome) {
 Table products_of(const std::vector<GemmOutcome>& outcomes, bool all) {
   Table out{.title = "Products",
             .columns = {"product", {"elements", true}, {"wrong", true}, {"kernel", false, true}, "plan"}};
+  const bool decided = std::any_of(outcomes.begin(), outcomes.end(),
+                                   [](const GemmOutcome& each) { return !each.source.empty(); });
+  if (decided) out.columns.insert(out.columns.begin() + 1, "source");
   for (const GemmOutcome& each : outcomes) {
     if (!all && each.wrong == 0) continue;
     const std::vector<KernelLaunch>& kernels = each.call.kernels;
     out.rows.push_back({name_of(each.problem), std::to_string(each.elements), count_of(each.wrong),
                         kernels.empty() ? "" : printable(short_name(kernels.front().name), 120),
                         plan_of(each)});
+    if (decided) out.rows.back().insert(out.rows.back().begin() + 1, each.source);
   }
   return out;
 }
@@ -110,6 +114,14 @@ std::string headline_of(const GemmComparison& run, const Count& all) {
                                       all.elements, all.known)
                         : fmt::format("{} of {} products differ from their plans, in {} of {} elements",
                                       all.differing, all.known, all.wrong, all.elements);
+  if (run.decided) {
+    const auto recorded = std::count_if(run.outcomes.begin(), run.outcomes.end(),
+                                        [](const GemmOutcome& each) { return each.source == "recorded"; });
+    const auto guessed = std::count_if(run.outcomes.begin(), run.outcomes.end(), [](const GemmOutcome& each) {
+      return !each.source.empty() && each.source != "recorded";
+    });
+    out += fmt::format("; {} recorded, {} guessed from the nearest layer", recorded, guessed);
+  }
   if (all.ran != 0 && all.refused != 0) out += fmt::format("; the library refuses {} more", all.refused);
   if (run.outcomes.size() != run.asked)
     out += fmt::format("; stopped after {} of {} products", run.outcomes.size(), run.asked);
@@ -128,6 +140,7 @@ std::string json_of(const GemmComparison& run) {
       one["plan"] = corpus::to_json(*each.plan);
     else
       one["why"] = each.why;
+    if (!each.source.empty()) one["source"] = each.source;
     if (each.wrong != 0)
       one["first"] = {
           {"row", each.row}, {"column", each.column}, {"expected", each.expected}, {"found", each.found}};
@@ -182,7 +195,8 @@ report::Report report_of(const GemmComparison& run) {
   for (const GemmOutcome& each : run.outcomes) all.add(each);
   report::Report out;
   out.title = run.bits ? "Products of a library against their plans" : "Plans of a library's products";
-  out.text_title = fmt::format("cuBLASLt {} on {}", run.library, run.gpu);
+  out.text_title =
+      fmt::format("{}cuBLASLt {} on {}", run.decided ? "Recorded decisions of " : "", run.library, run.gpu);
   out.meta = {out.text_title};
   out.headline = headline_of(run, all);
   out.headline_last = true;

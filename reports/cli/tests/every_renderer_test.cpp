@@ -85,6 +85,7 @@ const std::vector<Exception>& without_report() {
       {"baseline", "a group of commands"},
       {"gemm", "a group of commands"},
       {"gemm-check", "needs a GPU; gemm_check_test draws a made-up one"},
+      {"gemm-decisions", "needs a GPU; gemm_decisions_test asks a made-up library"},
       {"gemm-compare", "needs a GPU; gemm_compare_test draws a made-up one"},
       {"gemm-invariant", "needs a GPU; gemm_compare_test draws a made-up one"},
       {"tcgen05", "a group of commands"},

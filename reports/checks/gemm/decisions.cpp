@@ -1,0 +1,173 @@
+#include "gemm/decisions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/splitmix64.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+/// A call without what depends on M, its attributes in the order of their names.
+LibraryCall choice_of(LibraryCall call) {
+  std::erase_if(call.algorithm, [](const auto& each) { return each.first == "workspace"; });
+  std::sort(call.algorithm.begin(), call.algorithm.end());
+  for (KernelLaunch& each : call.kernels) std::fill(std::begin(each.grid), std::end(each.grid), 0);
+  return call;
+}
+
+GemmProblem at_one(GemmProblem layer) {
+  layer.m = 1;
+  layer.d = output_of(layer);
+  return layer;
+}
+
+/// A choice's place in the file, where it is added if it is new, with its line.
+std::size_t place_of(corpus::DecisionFile& file, const LibraryCall& choice, std::string& lines) {
+  const auto found = std::find(file.choices.begin(), file.choices.end(), choice);
+  if (found == file.choices.end()) {
+    lines += corpus::line_of_choice(choice);
+    file.choices.push_back(choice);
+    return file.choices.size() - 1;
+  }
+  return static_cast<std::size_t>(found - file.choices.begin());
+}
+
+}  // namespace
+
+bool same_choice(const LibraryCall& a, const LibraryCall& b) { return choice_of(a) == choice_of(b); }
+
+std::optional<GemmProblem> layer_problem(const corpus::NetworkLayer& layer, const GemmInterface& interface,
+                                         Format type) {
+  constexpr std::uint64_t kWhole = 16;  // torch._scaled_mm refuses others
+  if (interface.fp8 && (!layer.transposed || layer.n % kWhole != 0 || layer.k % kWhole != 0))
+    return std::nullopt;
+  GemmProblem out;
+  out.api = interface.api;
+  out.type = interface.fp8 ? Format::e4m3 : type;
+  out.m = 1;
+  out.n = layer.n;
+  out.k = layer.k;
+  out.transposed_b = layer.transposed;
+  out.bias = interface.bias;
+  out.fast_accum = interface.fast_accum;
+  return at_one(out);
+}
+
+const GemmInterface& usual_interface(const corpus::NetworkLayer& layer) {
+  return kGemmInterfaces[layer.bias ? 1 : 0];
+}
+
+std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks) {
+  std::vector<DecisionPass> out;
+  std::set<std::string> seen;
+  const auto add = [&](const GemmInterface& interface, Format type, bool usual_alone, std::size_t first) {
+    DecisionPass pass{std::string(interface.name) + " " + std::string(name_of(type)), interface.api, {}};
+    for (std::size_t i = 0; i < std::min(first, networks.size()); ++i)
+      for (const corpus::NetworkLayer& layer : networks[i].layers) {
+        if (usual_alone && &usual_interface(layer) != &interface) continue;
+        const auto problem = layer_problem(layer, interface, type);
+        if (problem && seen.insert(name_of(*problem)).second) pass.layers.push_back(*problem);
+      }
+    out.push_back(std::move(pass));
+  };
+  const auto& [mm, addmm, scaled, fast] = kGemmInterfaces;
+  constexpr std::size_t kBestKnown = 16;
+  for (const std::size_t first : {kBestKnown, networks.size()}) {
+    add(mm, Format::bf16, true, first);
+    add(addmm, Format::bf16, true, first);
+    add(fast, Format::e4m3, false, first);
+    add(scaled, Format::e4m3, false, first);
+  }
+  for (const bool usual_alone : {true, false})
+    for (const Format type : {Format::f16, Format::bf16}) {
+      add(mm, type, usual_alone, networks.size());
+      add(addmm, type, usual_alone, networks.size());
+    }
+  std::erase_if(out, [](const DecisionPass& pass) { return pass.layers.empty(); });
+  return out;
+}
+
+std::size_t record_decisions(corpus::DecisionFile& file, const std::vector<GemmProblem>& layers,
+                             const RecordDecisions& run) {
+  std::vector<GemmProblem> lacking;
+  for (const GemmProblem& each : layers)
+    if (std::none_of(file.layers.begin(), file.layers.end(),
+                     [&](const auto& have) { return at_one(have.layer) == at_one(each); }))
+      lacking.push_back(each);
+  std::mutex mutex;
+  std::size_t added = 0;
+  const auto record = [&](const Decide& decide, const GemmProblem& layer) {
+    std::vector<std::pair<std::uint64_t, LibraryCall>> starts;
+    GemmProblem x = layer;
+    for (x.m = file.first_m; x.m <= file.last_m; ++x.m) {
+      if (run.stopped && run.stopped()) return;
+      LibraryCall choice = choice_of(decide(x));
+      if (starts.empty() || starts.back().second != choice) starts.emplace_back(x.m, std::move(choice));
+    }
+    const std::lock_guard lock(mutex);
+    corpus::LayerDecisions out{layer, {}};
+    std::string lines;
+    for (const auto& [m, choice] : starts) out.starts.push_back({m, place_of(file, choice, lines)});
+    run.keep(lines + corpus::line_of(out));
+    file.layers.push_back(std::move(out));
+    ++added;
+  };
+  detail::parallel_by_thread(lacking.size(), run.threads, [&] {
+    return [&, decide = run.begin()](std::uint64_t i) {
+      if (!run.stopped || !run.stopped()) record(decide, lacking[i]);
+    };
+  });
+  return added;
+}
+
+DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std::uint64_t count,
+                              std::uint64_t seed, const RecordDecisions& run) {
+  std::vector<const corpus::LayerDecisions*> layers;
+  for (const corpus::LayerDecisions& each : file.layers)
+    if (each.layer.api == api) layers.push_back(&each);
+  DecisionCheck out;
+  if (layers.empty()) return out;
+  std::mutex mutex;
+  constexpr std::size_t kShown = 20;
+  const double ratio = std::log(static_cast<double>(file.last_m) / static_cast<double>(file.first_m));
+  detail::parallel_by_thread(count, run.threads, [&] {
+    return [&, decide = run.begin()](std::uint64_t i) {
+      if (run.stopped && run.stopped()) return;
+      Draws draws{mixed(seed + i)};
+      const corpus::LayerDecisions& layer = *layers[draws.below(layers.size())];
+      GemmProblem x = layer.layer;
+      const double at = PlacedDraws(seed).uniform(i);
+      x.m = i % 2 == 0 ? file.first_m + draws.below(file.last_m - file.first_m + 1)
+                       : static_cast<std::uint64_t>(static_cast<double>(file.first_m) * std::exp(ratio * at));
+      const bool same = same_choice(decide(x), *corpus::choice_at(file, layer, x.m));
+      const std::lock_guard lock(mutex);
+      ++out.asked;
+      out.same += same ? 1 : 0;
+      if (!same && out.other.size() < kShown) out.other.push_back(name_of(x));
+    };
+  });
+  return out;
+}
+
+DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem) {
+  DecidedPlan out;
+  const auto decided = corpus::decided(file, problem, &out.why);
+  if (!decided) return out;
+  out.call = decided->call;
+  out.source = decided->recorded ? "recorded"
+                                 : fmt::format("nearest, a guess: N {} K {}", decided->layer->layer.n,
+                                               decided->layer->layer.k);
+  if (out.call.kernels.empty())
+    out.why = "the library refuses this product";
+  else
+    out.plan = plan_of(problem, out.call, &out.why, *find_architecture(file.architecture));
+  return out;
+}
+
+}  // namespace mmaudit::checks

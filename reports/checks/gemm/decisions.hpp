@@ -1,0 +1,80 @@
+#pragma once
+// What a library chooses for the layers of networks, recorded for every M and checked.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/corpus/decision_file.hpp"
+#include "mmaudit/corpus/network_layers.hpp"
+#include "mmaudit/report/report.hpp"
+
+namespace mmaudit::checks {
+
+/// A function of torch and how it asks the library.
+struct GemmInterface {
+  std::string_view name;
+  GemmApi api;
+  bool bias = false, fast_accum = false, fp8 = false;
+};
+/// Source: PyTorch 2.11 on Hopper: mm: at::cuda::blas::gemm; addmm with a bias of one dimension:
+/// gemm_and_bias; _scaled_mm: scaled_gemm. The workspace is 32 MiB for all: CublasHandlePool.cpp.
+inline constexpr GemmInterface kGemmInterfaces[] = {{"mm", GemmApi::cublas},
+                                                    {"addmm", GemmApi::cublaslt, true},
+                                                    {"scaled_mm", GemmApi::cublaslt, false, false, true},
+                                                    {"scaled_mm-fast", GemmApi::cublaslt, false, true, true}};
+
+/// What: the product of a layer as torch asks for it, without its M. Returns: nullopt where torch does not:
+/// FP8 takes W as (n, k), with multiples of 16.
+std::optional<GemmProblem> layer_problem(const corpus::NetworkLayer& layer, const GemmInterface& interface,
+                                         Format type);
+/// What torch.nn.functional.linear calls for it.
+const GemmInterface& usual_interface(const corpus::NetworkLayer& layer);
+
+/// Layers of one api, so that a recorder can set it up.
+struct DecisionPass {
+  std::string name;
+  GemmApi api = GemmApi::cublaslt;
+  std::vector<GemmProblem> layers;
+};
+/// What: each layer once, the most used first: bf16 as torch.nn.functional.linear calls it and FP8, of the
+/// first networks, then of all; f16; the other interface.
+std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks);
+
+/// What a library would do; called by one thread.
+using Decide = std::function<LibraryCall(const GemmProblem&)>;
+struct RecordDecisions {
+  std::function<Decide()> begin;                       ///< a session of one thread
+  std::function<bool()> stopped;                       ///< asked for every M: what was begun is dropped
+  std::function<void(const std::string& lines)> keep;  ///< lines to append to the file, one call at a time
+  unsigned threads = 0;                                ///< 0: one per core
+};
+/// What: asks for every M of the file's range and adds the layers that the file lacks. Returns: their number.
+/// Errors: what `begin` and its function throw.
+std::size_t record_decisions(corpus::DecisionFile& file, const std::vector<GemmProblem>& layers,
+                             const RecordDecisions& run);
+
+struct DecisionCheck {
+  std::uint64_t asked = 0, same = 0;
+  std::vector<std::string> other;  ///< the first of the products whose choice is another now
+};
+/// What: asks again for `count` random products of the file, half with M uniform over its range, half over
+/// its logarithm. Only those of `api`.
+DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std::uint64_t count,
+                              std::uint64_t seed, const RecordDecisions& run);
+
+/// A plan that a file of decisions says, and how it is known.
+struct DecidedPlan {
+  std::optional<GemmPlan> plan;
+  std::string why;     ///< there is no plan
+  std::string source;  ///< "recorded", or "nearest, a guess: N 4096 K 4096"; empty where nothing is known
+  LibraryCall call;
+};
+/// The plan of a product on the GPU of the file.
+DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem);
+
+/// Whether both are the same but for the grid, the workspace and the order of attributes, which depend on M.
+bool same_choice(const LibraryCall& a, const LibraryCall& b);
+
+}  // namespace mmaudit::checks

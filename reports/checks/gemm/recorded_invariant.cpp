@@ -1,0 +1,269 @@
+#include "gemm/recorded_invariant.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "mmaudit/report/figures.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+using report::Cell;
+using report::Section;
+using report::Table;
+using report::Tone;
+
+std::string range_text(std::uint64_t first, std::uint64_t last) {
+  return first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+}
+
+bool is_recorded(const RecordedLayer& layer) { return layer.source == "recorded"; }
+
+/// How many known plans a layer takes.
+std::size_t plans_of(const RecordedLayer& layer) {
+  std::set<std::string> plans;
+  for (const RecordedRange& each : layer.ranges)
+    if (each.known) plans.insert(each.plan);
+  return plans.size();
+}
+
+/// Intervals of M between changes.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> intervals_of(const RecordedInvariant& result) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  std::uint64_t first = result.first_m;
+  for (const std::uint64_t m : changes_of(result)) {
+    out.emplace_back(first, m - 1);
+    first = m;
+  }
+  out.emplace_back(first, result.last_m);
+  return out;
+}
+
+/// The algorithm that makes the bits of a layer the same for every M.
+std::string pin_text(const RecordedLayer& layer, const RecordedInvariant& result) {
+  if (layer.ranges.empty()) return "";
+  if (layer.ranges.size() == 1 && layer.ranges.front().known) return "none needed";
+  const RecordedPin pin = pin_of(layer);
+  if (pin.plan.empty()) return "no known plan";
+  return fmt::format("of M = {}; its plan have {} of {} M", pin.m, pin.held,
+                     result.last_m - result.first_m + 1);
+}
+
+Table layers_of(const RecordedInvariant& result) {
+  return report::table_of<RecordedLayer>(
+      "Layers", result.layers,
+      {{{"layer"}, [](const RecordedLayer& each) { return each.name; }},
+       {{"N", true}, [](const RecordedLayer& each) { return std::to_string(each.problem.n); }},
+       {{"K", true}, [](const RecordedLayer& each) { return std::to_string(each.problem.k); }},
+       {{"torch"}, [](const RecordedLayer& each) { return each.interface; }},
+       {{"source"},
+        [](const RecordedLayer& each) {
+          return Cell(each.source.empty() ? "not recorded" : each.source,
+                      is_recorded(each) ? Tone::plain : Tone::note);
+        }},
+       {{"ranges", true},
+        [](const RecordedLayer& each) {
+          return each.ranges.empty() ? std::string() : std::to_string(each.ranges.size());
+        }},
+       {{"plans", true}, [](const RecordedLayer& each) { return std::to_string(plans_of(each)); }},
+       {{"pinned algorithm"}, [&](const RecordedLayer& each) { return pin_text(each, result); }},
+       {{"its cost"}, [](const RecordedLayer& each) {
+          return each.ranges.size() < 2 ? std::string() : std::string("not recorded");
+        }}});
+}
+
+Table changes_table(const RecordedInvariant& result) {
+  Table out{.title = "Where a row changes its bits",
+            .remark = "The first M of a plan, and the layers that take it from there on.",
+            .columns = {{"M", true}, "layers", "plan"}};
+  std::vector<std::uint64_t> starts = changes_of(result);
+  starts.insert(starts.begin(), result.first_m);
+  for (const std::uint64_t m : starts) {
+    std::vector<std::string> names, plans;
+    for (const RecordedLayer& layer : result.layers)
+      for (const RecordedRange& each : layer.ranges)
+        if (each.first == m) {
+          names.push_back(layer.name);
+          if (std::find(plans.begin(), plans.end(), each.plan) == plans.end()) plans.push_back(each.plan);
+        }
+    out.rows.push_back({std::to_string(m), fmt::format("{}", fmt::join(names, ", ")),
+                        fmt::format("{}", fmt::join(plans, " | "))});
+  }
+  return out;
+}
+
+/// A row per range; one of a layer that was not recorded.
+Table records_of(const RecordedInvariant& result) {
+  Table out{.columns = {"layer", "product", "source", {"M from", true}, {"to", true}, "plan"}};
+  for (const RecordedLayer& layer : result.layers) {
+    const std::vector<Cell> start = {layer.name, name_of(layer.problem), layer.source};
+    if (layer.ranges.empty()) out.rows.push_back({start[0], start[1], "not recorded", "", "", layer.why});
+    for (const RecordedRange& each : layer.ranges)
+      out.rows.push_back({start[0], start[1], start[2], std::to_string(each.first), std::to_string(each.last),
+                          (each.known ? "" : "unknown: ") + each.plan});
+  }
+  return out;
+}
+
+/// Changes per octave of M and layer.
+std::string picture_of(const RecordedInvariant& result) {
+  report::HeatMap map;
+  map.id = "changes";
+  map.title = "Changes of a row's bits";
+  map.x_title = "M, from this size to twice as many";
+  map.y_title = "layer";
+  const auto octave_of = [](std::uint64_t m) { return static_cast<std::size_t>(std::bit_width(m)) - 1; };
+  const std::size_t first = octave_of(result.first_m);
+  for (std::size_t octave = first; octave <= octave_of(result.last_m); ++octave)
+    map.columns.push_back(std::to_string(std::uint64_t{1} << octave));
+  for (const RecordedLayer& layer : result.layers) {
+    if (layer.ranges.empty()) continue;
+    map.rows.push_back(layer.name);
+    std::vector<std::optional<double>> row(map.columns.size(), 0.0);
+    for (const RecordedRange& each : layer.ranges)
+      if (each.first != result.first_m) *row[octave_of(each.first) - first] += 1;
+    map.values.push_back(std::move(row));
+  }
+  return report::heat_map(map);
+}
+
+std::string headline_of(const RecordedInvariant& result, std::size_t found) {
+  if (found == 0) return "No layer was recorded, nor one near it: " + result.layers.front().why;
+  const auto intervals = intervals_of(result);
+  const std::string rows =
+      result.layers.size() == 1 ? "A row of D keeps its bits" : "Every row of every layer keeps its bits";
+  if (intervals.size() == 1) return rows + " over M = " + range_text(result.first_m, result.last_m);
+  const auto longest =
+      *std::max_element(intervals.begin(), intervals.end(),
+                        [](const auto& a, const auto& b) { return a.second - a.first < b.second - b.first; });
+  return fmt::format("{} within {} ranges of M; the longest is M = {}", rows, intervals.size(),
+                     range_text(longest.first, longest.second));
+}
+
+}  // namespace
+
+RecordedLayer recorded_layer(const corpus::DecisionFile& file, const GemmProblem& problem) {
+  RecordedLayer out;
+  out.problem = problem;
+  GemmProblem x = problem;
+  x.m = file.first_m;
+  const auto decided = corpus::decided(file, x, &out.why);
+  if (!decided) return out;
+  for (const corpus::DecisionStart& start : decided->layer->starts) {
+    x.m = start.m;
+    const DecidedPlan one = plan_decided(file, x);
+    out.source = one.source;
+    const std::string words = one.plan ? text_of(*one.plan) : one.why;
+    if (!out.ranges.empty()) out.ranges.back().last = start.m - 1;
+    if (out.ranges.empty() || !one.plan || out.ranges.back().plan != words)
+      out.ranges.push_back({start.m, start.m, words, one.plan.has_value()});
+  }
+  out.ranges.back().last = file.last_m;
+  return out;
+}
+
+RecordedInvariant recorded_network(const corpus::DecisionFile& file,
+                                   const std::vector<corpus::NetworkLayer>& layers, Format type,
+                                   bool fast_accum, bool fused) {
+  RecordedInvariant out;
+  out.gpu = file.gpu;
+  out.library = file.library;
+  out.first_m = file.first_m;
+  out.last_m = file.last_m;
+  constexpr std::string_view kParts[] = {"q_proj", "k_proj", "gate_proj", "query"};  // of what is fused
+  std::map<std::string, std::size_t> places;
+  for (const corpus::NetworkLayer& layer : layers) {
+    const bool part = std::find(std::begin(kParts), std::end(kParts), layer.name) != std::end(kParts);
+    if (fused ? part : layer.fused) continue;
+    const GemmInterface& interface =
+        is_fp8(type) ? kGemmInterfaces[fast_accum ? 3 : 2] : usual_interface(layer);
+    const auto problem = layer_problem(layer, interface, type);
+    if (!problem) {
+      RecordedLayer none;
+      none.name = layer.name;
+      none.interface = interface.name;
+      none.problem.n = layer.n;
+      none.problem.k = layer.k;
+      none.why = "torch does not ask for this product in " + std::string(name_of(type));
+      out.layers.push_back(std::move(none));
+      continue;
+    }
+    const auto [at, is_new] = places.emplace(name_of(*problem), out.layers.size());
+    if (!is_new) {
+      out.layers[at->second].name += ", " + layer.name;
+      continue;
+    }
+    RecordedLayer one = recorded_layer(file, *problem);
+    one.name = layer.name;
+    one.interface = interface.name;
+    out.layers.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> changes_of(const RecordedInvariant& result) {
+  std::set<std::uint64_t> out;
+  for (const RecordedLayer& layer : result.layers)
+    for (const RecordedRange& each : layer.ranges)
+      if (each.first != result.first_m) out.insert(each.first);
+  return {out.begin(), out.end()};
+}
+
+RecordedPin pin_of(const RecordedLayer& layer) {
+  std::map<std::string, RecordedPin> pins;
+  std::map<std::string, std::uint64_t> longest;
+  for (const RecordedRange& each : layer.ranges) {
+    if (!each.known) continue;
+    const std::uint64_t length = each.last - each.first + 1;
+    RecordedPin& pin = pins[each.plan];
+    pin.plan = each.plan;
+    pin.held += length;
+    if (length <= longest[each.plan]) continue;
+    longest[each.plan] = length;
+    pin.m = each.first;
+  }
+  RecordedPin out;
+  for (const auto& [plan, pin] : pins)
+    if (pin.held > out.held) out = pin;
+  return out;
+}
+
+report::Report report_of(const RecordedInvariant& result) {
+  std::size_t recorded = 0, guessed = 0;
+  for (const RecordedLayer& each : result.layers) {
+    recorded += is_recorded(each) ? 1 : 0;
+    guessed += !each.source.empty() && !is_recorded(each) ? 1 : 0;
+  }
+  report::Report out;
+  out.title = "At which batch sizes bits change";
+  out.text_title = fmt::format("{}, on {} with cuBLAS {}", result.title, result.gpu, result.library);
+  out.meta = {out.text_title};
+  out.headline = headline_of(result, recorded + guessed);
+  out.tone = recorded + guessed == 0 ? Tone::bad : Tone::plain;
+  out.lead = {
+      fmt::format("Products: {}; {} recorded, {} guessed from the nearest layer that was recorded, {} "
+                  "not recorded. No GPU was asked.",
+                  result.layers.size(), recorded, guessed, result.layers.size() - recorded - guessed)};
+  out.records = records_of(result);
+  Section& section = out.sections.emplace_back(section_of(layers_of(result)));
+  if (const std::string picture = picture_of(result); !picture.empty()) section.figures = {picture};
+  section.layout = report::Layout::wide;
+  section.notes = {
+      "A pinned algorithm serves every M with one plan. cuBLASLt takes one; torch.mm asks cublasGemmEx, "
+      "which "
+      "takes none: such a layer has to ask cuBLASLt. `mmaudit gemm invariant --n N --k K --pin M` on the GPU "
+      "measures the cost."};
+  out.sections.push_back(section_of(changes_table(result)));
+  std::vector<std::string> lacking;
+  for (const RecordedLayer& each : result.layers)
+    if (each.source.empty()) lacking.push_back(fmt::format("{}: {}", each.name, each.why));
+  if (!lacking.empty()) out.sections.push_back({.title = "Not recorded", .lines = lacking});
+  return out;
+}
+
+}  // namespace mmaudit::checks
