@@ -30,10 +30,6 @@ bool serves(const Datapath& datapath) {
           datapath.addend == AddendPlace::after_last_nearest);
 }
 
-/// The kernel of two stages was compared with the plain core on the host alone. Until it has been on a GPU
-/// these products are the plain core's.
-constexpr bool kTwoStagesCompared = false;
-
 /// Two stages of operands whose products can't leave binary32's normal numbers.
 bool serves_two_stages(const DotSpec& spec) {
   const Datapath& datapath = spec.datapath;
@@ -73,7 +69,7 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   spec.scale_block = 0;  // scales change operands, not rules
   const Datapath& datapath = spec.datapath;
   const bool widened = spec.wide.id != Format::none;
-  const bool staged = kTwoStagesCompared && serves_two_stages(spec);
+  const bool staged = serves_two_stages(spec);
   if ((!staged && (!serves(datapath) || !detail::sums_in_output_format(spec))) ||
       !detail::ends_in_binary16_or_sums(spec) || !detail::widens_exactly(spec) ||
       !detail::decodes_by_shifts(spec.a) || !detail::decodes_by_shifts(spec.b)) {

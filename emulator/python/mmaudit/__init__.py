@@ -10,6 +10,7 @@ from ._audit import audit
 from ._callable import probe, reveal
 from ._elements import rope, swiglu
 from ._exact import ProductCheck, WrongProduct, check_gemm
+from ._exact_attention import AttentionCheck, WrongAttention, check_attention
 from ._functions import cos, ex2, function, lg2, rcp, rsqrt, sin, sqrt, tanh
 from ._gemm import gemm
 from ._law import Batch, Failure, Law, Result, law
@@ -22,8 +23,9 @@ from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
-    "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result", "Tolerance", "Trace",
-    "WrongProduct", "architectures", "assert_gemm_close", "audit", "check_gemm", "close", "convert", "cos", "cvt",
-    "emulate", "ex2", "explain", "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model",
-    "probe", "rcp", "reduce_rows", "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
+    "AttentionCheck", "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result",
+    "Tolerance", "Trace", "WrongAttention", "WrongProduct", "architectures", "assert_gemm_close", "audit",
+    "check_attention", "check_gemm", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
+    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows",
+    "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
 ]

@@ -12,6 +12,7 @@ if tuple(int(_one) for _one in _torch.__version__.split(".")[:2]) < (2, 6):
 
 from ._calibrate import Calibration, calibrate
 from ._capture import Captured, capture
+from ._check_operators import OPERATORS, OperatorsCheck, check_operators
 from ._checkpoint import capture_checkpoint
 from ._choose import choose_plan
 from ._choose_report import Chosen
@@ -26,7 +27,7 @@ from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 
 __all__ = [
-    "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
-    "quantize", "tighten",
+    "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "OPERATORS",
+    "OperatorsCheck", "Plan", "RECIPES", "Recipe", "Tightened", "calibrate", "capture", "capture_checkpoint", "check_operators",
+    "choose_plan", "compare", "emulate", "load", "matmul", "plan_from", "quantize", "tighten",
 ]
