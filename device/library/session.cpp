@@ -56,6 +56,12 @@ struct Grown {
 
 }  // namespace
 
+std::string why_no_library() { return cublas::api().why; }
+std::string library_version() {
+  return cublas::api().why.empty() ? std::to_string(cublas::api().lt_version()) : "";
+}
+std::string why_no_kernel_names() { return why_no_kernel_log(); }
+
 struct LibrarySession::State {
   Owned lt{cublas::api().lt_destroy}, blas{cublas::api().destroy};
   Grown workspace, beside_workspace, beside_d, group_pointers;
@@ -63,7 +69,7 @@ struct LibrarySession::State {
   float factors[2] = {0, 0};  ///< what the scales hold
   std::optional<cublas::HeuristicResult> pinned;
   std::unique_ptr<Asked> asked;
-  Stream own, other;
+  OwnStream own, other;
   Event ready, begin, end, other_end;
   struct Held {
     const void* from = nullptr;
@@ -196,10 +202,20 @@ void LibrarySession::State::in_graph(const GemmProblem& x, const Asked& from,
 
 void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, const Place& place) {
   const cublas::Api& api = cublas::api();
-  if (x.api != GemmApi::cublas || api.gemm_grouped == nullptr)
+  const GemmStrides strides = strides_of(x);
+  // Of a grouped call cuBLAS wants every matrix aligned, else its kernels read misaligned addresses.
+  constexpr std::uint64_t kAlignment = 16;
+  const auto aligned = [](Format format, std::initializer_list<std::uint64_t> elements) {
+    return std::all_of(elements.begin(), elements.end(), [&](std::uint64_t each) {
+      return each * spec_of(format).storage_bytes() % kAlignment == 0;
+    });
+  };
+  if (x.api != GemmApi::cublas || api.gemm_grouped == nullptr ||
+      !aligned(x.type, {x.offset_a, strides.a, from.request.ld_second}) ||
+      !aligned(b_type_of(x), {x.offset_b, strides.b, from.request.ld_first}) ||
+      !aligned(output_of(x), {x.offset_d, strides.d, from.request.ld_d}))
     throw EnvironmentError("no grouped call for " + name_of(x));
   const std::size_t count = x.batch;
-  const GemmStrides strides = strides_of(x);
   std::vector<void*> pointers(3 * count);  // B, A, D
   for (std::size_t i = 0; i < count; ++i) {
     const auto at = [i](const char* first, std::uint64_t stride, Format format) {

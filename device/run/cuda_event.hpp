@@ -28,12 +28,12 @@ class Event {
 };
 
 /// A stream that the default stream does not wait for, nor it for the default stream.
-class Stream {
+class OwnStream {
  public:
-  Stream() { cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
+  OwnStream() { cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream"); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() { cudaStreamDestroy(stream_); }
   [[nodiscard]] cudaStream_t get() const { return stream_; }
 
  private:

@@ -95,14 +95,15 @@ class Launches {
   Launches(const ExactRunner& run, GemmCheck& totals, std::uint64_t number)
       : run_(run), totals_(totals), number_(number) {}
 
-  /// Every second run is started otherwise than alone, in turn; which way comes first depends on the number.
+  /// One run of four is started otherwise than alone, in turn; which way comes first depends on the number.
   exact::Verdict judged(const GemmProblem& x, const exact::Product& product, const exact::Words& words) {
     using device::LaunchKind;
     constexpr LaunchKind kOthers[] = {LaunchKind::beside, LaunchKind::graph, LaunchKind::grouped};
     const std::size_t others = x.api == GemmApi::cublas ? std::size(kOthers) : 2;
-    LaunchKind kind = only_            ? *only_
-                      : turn_ % 2 == 0 ? LaunchKind::plain
-                                       : kOthers[(turn_ / 2 + number_) % others];
+    constexpr std::size_t kTurns = 4;
+    LaunchKind kind = only_                 ? *only_
+                      : turn_ % kTurns != 1 ? LaunchKind::plain
+                                            : kOthers[(turn_ / kTurns + number_) % others];
     ++turn_;
     device::ExactAnswer answer;
     try {

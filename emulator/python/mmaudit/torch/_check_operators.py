@@ -1,5 +1,6 @@
 """torch's own products and attentions, asked for what is known exactly: one row per operator."""
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
 
@@ -37,9 +38,13 @@ def _attention(backend: str) -> Callable[..., Any]:
         from torch.nn.attention.bias import causal_lower_right
 
         mask = causal_lower_right(q.shape[2], k.shape[2]) if causal and q.shape[2] != k.shape[2] else None
-        with sdpa_kernel(getattr(SDPBackend, backend)):
+        group = q.shape[1] // k.shape[1]
+        if group != 1 and backend == "EFFICIENT_ATTENTION":  # it takes as many heads of K as of Q
+            k, v, group = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), 1
+        with sdpa_kernel(getattr(SDPBackend, backend)), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # why a backend is refused; it raises, too
             return torch.nn.functional.scaled_dot_product_attention(
-                q, k, v, mask, is_causal=causal and mask is None, enable_gqa=q.shape[1] != k.shape[1])
+                q, k, v, mask, is_causal=causal and mask is None, enable_gqa=group != 1)
 
     return call
 
