@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "check/hardware_function.cuh"
+#include "model/near_tables.cuh"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -19,10 +20,7 @@ struct Differences {
 __global__ void compare(const functions::Tables* tables, functions::Id id, bool quotient, std::uint64_t first,
                         std::uint32_t count, const std::uint32_t* given, Differences* found) {
   __shared__ functions::Tables near;
-  static_assert(sizeof near % sizeof(std::uint32_t) == 0);
-  for (std::uint32_t i = threadIdx.x; i < sizeof near / sizeof(std::uint32_t); i += blockDim.x)
-    reinterpret_cast<std::uint32_t*>(&near)[i] = reinterpret_cast<const std::uint32_t*>(tables)[i];
-  __syncthreads();
+  load_tables(near, *tables);
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
     const Pair at = operands_of(quotient, first + i);
     const std::uint32_t hardware = given != nullptr ? given[i] : hardware_function(id, at);
