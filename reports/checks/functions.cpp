@@ -230,6 +230,15 @@ std::vector<VerifiedFunction> check_functions(const device::DeviceInfo& gpu,
   return out;
 }
 
+void record_functions(const device::DeviceInfo& gpu, const std::vector<const Function*>& chosen,
+                      std::uint64_t seed, const std::filesystem::path& folder) {
+  for (const Function* one : chosen) {
+    corpus::FunctionRecording recording = corpus::operands_to_record(*one, seed);
+    recording.result = device::ask_function(gpu, *one, recording.x, recording.y);
+    corpus::write_function_recording(folder, recording);
+  }
+}
+
 report::Report report_of(const std::vector<VerifiedFunction>& verified) {
   report::Report out{.title = "Special functions against the GPU"};
   report::Table table{.columns = {"function", {"inputs", true}, {"differ", true}, "against"}};

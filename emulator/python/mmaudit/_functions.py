@@ -1,6 +1,6 @@
 """Special functions of a GPU on arrays and tensors: what they give, bit for bit."""
 import sys
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, Tuple
 
 import numpy as np
 
