@@ -22,12 +22,9 @@ struct Judge {
   const Function& function;
   const Value& value = value_of(function);
   const bool narrow = function.bits == 16;
-  const FormatSpec format = spec_of(!narrow                           ? Format::f32
-                                    : function.name.ends_with("bf16") ? Format::bf16
-                                                                      : Format::f16);
+  const FormatSpec format = format_of(function);
   const std::uint32_t sign = 1U << (function.bits - 1);
-  const bool flushes =
-      function.name.find("ftz") != std::string_view::npos || function.name.ends_with("/fast");
+  const bool flush = flushes(function);
   const double least = std::ldexp(1.0, format.min_exponent());
   const double largest = decode_value(format.max_finite_bits(), format);
 
@@ -52,7 +49,7 @@ struct Judge {
     const bool here = holds(function.bound);
     if (!here && !holds(function.elsewhere)) return;
     const double exact = value.of(at, 1);
-    if (flushes && (std::fabs(at) < least || std::fabs(exact) < least)) return;
+    if (flush && (std::fabs(at) < least || std::fabs(exact) < least)) return;
     const Bound& one = here ? function.bound : function.elsewhere;
     const double away = error(one.kind, exact, result);
     if (!(away > 0)) return;

@@ -22,8 +22,9 @@ int record(const RecordOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
   if (const auto functions = checks::functions_of(options.instructions); !functions.empty()) {
     const std::string& folder = options.question.folder;
+    const device::DeviceInfo gpu = require_device();
     make_folder(folder);
-    checks::record_functions(require_device(), functions, options.seed, folder);
+    checks::record_functions(gpu, functions, options.seed, folder);
     return options.outputs.publish(checks::report_of(checks::replay_functions(folder, functions)), context);
   }
   std::vector<Instruction> chosen;

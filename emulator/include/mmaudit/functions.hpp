@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/functions/evaluate.hpp"
 
 namespace mmaudit::functions {
@@ -87,5 +89,22 @@ const Value& value_of(const Function& function);
 const Found* found_on_all(const Function& function);
 /// The exact value in binary64 (libm), for errors in ulp.
 inline double exact(const Function& function, double x, double y = 1) { return value_of(function).of(x, y); }
+
+/// The type of its numbers.
+FormatSpec format_of(const Function& function);
+/// Whether subnormal operands and results are zeros: the forms .ftz, and --use_fast_math.
+bool flushes(const Function& function);
+
+/// A step of the unit in words: its segment, coefficients, square, sum.
+struct UnitStep {
+  std::string_view name;
+  std::string text;
+};
+/// What the unit does with the operand, where the row is one MUFU; else empty.
+std::vector<UnitStep> unit_steps(const Function& function, std::uint32_t x);
+
+/// result - exact in units of the last place of the row's type at the exact value. NaN where there is no such
+/// number: what is not finite, and subnormal numbers of a row that flushes.
+double ulps_from_exact(const Function& function, std::uint32_t x, std::uint32_t result, double exact);
 
 }  // namespace mmaudit::functions
