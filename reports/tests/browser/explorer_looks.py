@@ -103,6 +103,11 @@ SHOTS = {"dot": "#gpu=hopper&inst=wgmma.m64nNk32.f32.e4m3.e4m3&a=448,-12,0,0,0,0
          "formats": "#view=formats&code=2b", "fragments": "#view=fragments&inst=mma.m16n8k16.f32.f16.f16.f32"}
 
 
+# A promise: every operand of the binade was gone through.
+GONE_THROUGH = ("new Promise((done) => { const wait = setInterval(() => { if (document.querySelector('#worst button')) "
+                "{ clearInterval(wait); done(); } }, 10); })")
+
+
 def shots(browser, url, folder):
     for name, address in SHOTS.items():
         for width, dark in ((1366, False), (1366, True), (420, False), (420, True)):
@@ -112,6 +117,8 @@ def shots(browser, url, folder):
             browser.send("Emulation.setDeviceMetricsOverride", page.session, width=width, height=height,
                          deviceScaleFactor=1, mobile=False)
             page.run("new Promise((done) => setTimeout(done, 200))")
+            if name == "functions":
+                page.run(GONE_THROUGH)
             data = browser.send("Page.captureScreenshot", page.session, format="png")["data"]
             (folder / f"explorer-{name}-{width}{'-dark' if dark else ''}.png").write_bytes(base64.b64decode(data))
             page.close()

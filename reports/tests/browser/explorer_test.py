@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from chromium import FAILED, READY, Chromium, check  # noqa: E402
 from explorer_hostile import hostile, odd_addresses, policy  # noqa: E402
-from explorer_looks import fits, measure, opens, shots  # noqa: E402
+from explorer_looks import GONE_THROUGH, fits, measure, opens, shots  # noqa: E402
 
 CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
 MOST_BYTES = 2 << 20
@@ -203,10 +203,8 @@ def same_functions(page, library):
 def functions_by_hand(page):
     """What the view shows, keys and pointer."""
     shown = lambda: page.run("document.querySelector('#function-about code').textContent")
-    done = ("new Promise((done) => { const wait = setInterval(() => { if (document.querySelector('#worst button')) "
-            "{ clearInterval(wait); done(); } }, 10); })")
     page.run("explorer.show({ view: 'functions', fn: 'ex2.approx.f32', x: '0.3', y: '' })")
-    page.run(done)
+    page.run(GONE_THROUGH)
     check("ex2(0.3) is shown", shown(), shown() == "0x3F9D9624")  # as docs/functions.md's command prints it
     text = page.run("document.getElementById('binade-text').textContent")
     check("its binade was gone through", text, "8388608 of 8388608 operands" in text)
