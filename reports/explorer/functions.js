@@ -65,7 +65,7 @@ function draw_binade() {
   const { errors, columns, first, f } = scan, svg = by_id("binade"), high = 170;
   const wide = Math.max(240, svg.getBoundingClientRect().width), count = 2 ** f.fraction_bits;
   const all = errors.flat().filter((x) => x !== null), most = Math.max(1, ...all.map(Math.abs));
-  const y = (error) => high / 2 - (error / most) * (high / 2 - 8), x = (part) => 44 + (wide - 60) * part;
+  const y = (error) => high / 2 - (error / most) * (high / 2 - 8), x = (part) => 52 + (wide - 68) * part;
   const value = (offset) => value_of(hex_of(first + BigInt(offset)), f);
   const column = ([low, top], i) => (low === null ? ""
     : `M${x((i + 0.5) / columns).toFixed(1)} ${(y(top) - 0.5).toFixed(1)}V${(y(low) + 0.5).toFixed(1)}`);
@@ -73,8 +73,8 @@ function draw_binade() {
   svg.replaceChildren(
     ...[-most, -0.5, 0, 0.5, most].map((at) => make_svg("path", { class: "grid", d: `M${x(0)} ${y(at)}H${x(1)}` })),
     ...[-most, 0, most].map((at) =>
-      make_svg("text", { x: 38, y: y(at) + 4, "text-anchor": "end" }, at ? signed(at) : "0")),
-    make_svg("path", { class: "errors", "stroke-width": Math.max(1, x(1 / columns) - x(0)),
+      make_svg("text", { x: 46, y: y(at) + 4, "text-anchor": "end" }, at ? signed(at) : "0")),
+    make_svg("path", { class: "errors", "stroke-width": x(1 / columns) - x(0) + 0.6,
       d: errors.map(column).join("") }),
     make_svg("path", { class: "chosen", d: `M${x(Number(scan.x - first) / count).toFixed(1)} 2V${high}` }),
     make_svg("text", { x: x(0), y: high + 15 }, value(0)),
@@ -125,7 +125,7 @@ function start_functions() {
   by_id("binade-up").addEventListener("click", () => move_binade(1));
   by_id("binade").addEventListener("click", (event) => {
     const box = by_id("binade").getBoundingClientRect(), count = 2 ** scan.f.fraction_bits;
-    const part = Math.min(Math.max((event.clientX - box.left - 44) / (box.width - 60), 0), 1);
+    const part = Math.min(Math.max((event.clientX - box.left - 52) / (box.width - 68), 0), 1);
     choose_x(hex_of(scan.first + BigInt(Math.min(Math.floor(part * count), count - 1))));
   });
 }
