@@ -95,8 +95,7 @@ report::Report report_of_functions() {
   }
   out.sections.push_back(section_of(std::move(table)));
   out.sections.push_back({.title = "Legend",
-                          .lines = {fmt::format("recorded: on {}. hypothesis: nvcc's code, on no GPU yet.",
-                                                functions::kRecordedOn),
+                          .lines = {fmt::format("recorded: on {}.", functions::kRecordedOn),
                                     "\"/fast\": with --use_fast_math. On all operands: the largest error and "
                                     "the laws; \"-\": unknown.",
                                     "`mmaudit explain --inst NAME --x X` shows one input."}});
@@ -144,9 +143,7 @@ report::Report explain_function(const Function& function, const std::string& x, 
   table.rows.push_back(
       {"vendor's bound", fmt::format("{} ({})", bounds_text(function), function.bound.source)});
   table.rows.push_back({"on all operands", found_text(function)});
-  const std::string how =
-      function.evidence == functions::kRecorded ? std::string(functions::kRecordedOn) : "no GPU yet";
-  table.rows.push_back({"known", fmt::format("{} on {}", function.evidence, how)});
+  table.rows.push_back({"known", fmt::format("{} on {}", function.evidence, functions::kRecordedOn)});
   Json json = {{"schema", "mmaudit.explain_function/1"},
                {"function", function.name},
                {"x", hex(function, a)},

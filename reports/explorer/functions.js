@@ -2,7 +2,7 @@
 const SLICE = 32; // columns per turn, so that the page answers meanwhile
 let special = {}, scan = { key: "", errors: [], worst: [], judged: 0, columns: 1, first: 0n };
 
-const signed = (error) => (error < 0 ? "−" : "+") + shortened(Math.abs(error), 4);
+const signed = (error) => (error < 0 ? "−" : error > 0 ? "+" : "") + shortened(Math.abs(error), 4);
 const size_text = (size) => {
   const e = Math.log2(size);
   return Number.isInteger(e) ? power(e) : `2^${shortened(e, 5)}`;
@@ -73,7 +73,7 @@ function draw_binade() {
   svg.replaceChildren(
     ...[-most, -0.5, 0, 0.5, most].map((at) => make_svg("path", { class: "grid", d: `M${x(0)} ${y(at)}H${x(1)}` })),
     ...[-most, 0, most].map((at) =>
-      make_svg("text", { x: 46, y: y(at) + 4, "text-anchor": "end" }, at ? signed(at) : "0")),
+      make_svg("text", { x: 46, y: y(at) + 4, "text-anchor": "end" }, signed(at))),
     make_svg("path", { class: "errors", "stroke-width": x(1 / columns) - x(0) + 0.6,
       d: errors.map(column).join("") }),
     make_svg("path", { class: "chosen", d: `M${x(Number(scan.x - first) / count).toFixed(1)} 2V${high}` }),
@@ -107,6 +107,7 @@ function move_binade(step) {
 }
 
 function start_functions() {
+  Object.assign(scan, { f: formats.f32, x: 0n });
   for (const row of call("functions").functions) {
     special[row.name] = row;
     by_id("fn").append(make("option", { textContent: row.name }));

@@ -12,8 +12,8 @@
 
 namespace mmaudit::functions {
 
-/// How a row is known (docs/functions.md): compared with a GPU, and on what; or its steps are nvcc's alone.
-inline constexpr std::string_view kRecorded = "recorded", kHypothesis = "hypothesis";
+/// How a row is known (docs/functions.md): compared with a GPU on all operands, and on which.
+inline constexpr std::string_view kRecorded = "recorded";
 inline constexpr std::string_view kRecordedOn = "an H200 (sm_90, driver 580.159.04)";
 
 enum class BoundKind : std::uint8_t { none, relative, absolute, ulps };
@@ -60,9 +60,9 @@ struct Worst {
 };
 /// What all operands of a row give against its laws: the bounds, and the symmetry and trend of its value.
 struct Found {
-  Worst bound, elsewhere;
-  Breaks above, symmetry;             ///< above: the error is larger than the bound
-  Breaks inside_binade, past_binade;  ///< x and the next number in size: results in the wrong order
+  Worst bound{}, elsewhere{};
+  Breaks above{}, symmetry{};             ///< above: the error is larger than the bound
+  Breaks inside_binade{}, past_binade{};  ///< x and the next number in size: results in the wrong order
 };
 
 /// Every row.
@@ -83,9 +83,8 @@ inline float evaluate(const Function& function, float x, float y = 1) {
 
 /// What the function approximates.
 const Value& value_of(const Function& function);
-/// Null for a row whose operands were not gone through. Source: the checker of functions_laws_test (x86-64,
-/// glibc 2.36) over operands where the value changes, positive ones where it is odd or even;
-/// functions_laws_slow_test repeats it on all.
+/// Null for a row whose operands were not gone through: quotients. Source: a program on an H200 over all
+/// operands, with errors of the worst ones by libm (x86-64, glibc 2.36); functions_laws_slow_test repeats it.
 const Found* found_on_all(const Function& function);
 /// The exact value in binary64 (libm), for errors in ulp.
 inline double exact(const Function& function, double x, double y = 1) { return value_of(function).of(x, y); }

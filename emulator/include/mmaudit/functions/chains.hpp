@@ -1,7 +1,8 @@
 #pragma once
 // What PTX and CUDA make of the special function unit: chains of FFMA, FMUL, FADD and MUFU.
-// Source: the code that nvcc 13.0 makes for sm_90a, with and without --use_fast_math (SASS). `Mode` is that
-// option's: it flushes, and leaves out what nvcc adds so that subnormal numbers come out right.
+// `tables`: Tables, or FastUnit of lines.hpp. Source: the code that nvcc 13.0 makes for sm_90a, with and
+// without --use_fast_math (SASS). `Mode` is that option's: it flushes, and leaves out what nvcc adds so that
+// subnormal numbers come out right.
 #include <cmath>
 
 #include "mmaudit/functions/binary32.hpp"
@@ -31,7 +32,8 @@ MMAUDIT_HD constexpr std::uint32_t scaled(Op op, std::uint32_t x) {
 }
 
 /// The .approx of the unit's function: MUFU of the scaled operand, and what undoes the scale.
-MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode, const Tables& tables) {
+MMAUDIT_INLINE MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode,
+                                                         const auto& tables) {
   const float scale = mode.flush ? 1.0F : scale_of(op, x);
   if (scale == 1) return mufu(op, x, tables);
   const std::uint32_t y = mufu(op, mul(x, scale), tables);
@@ -39,16 +41,20 @@ MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode, con
   if (op == Op::lg2) return add(y, -24.0F);
   return mul(y, op == Op::rcp ? scale : op == Op::rsq ? 0x1p12F : 0x1p-12F);
 }
-/// sin and cos: x in turns, towards zero.
+/// x in turns, towards zero.
 MMAUDIT_HD constexpr std::uint32_t turns(std::uint32_t x) {
   return mul(x, 0.15915493667125701904F, {.direction = Direction::zero});
 }
 
+MMAUDIT_HD constexpr std::uint32_t sine(Op op, std::uint32_t x, const auto& tables) {
+  return mufu(op, turns(x), tables);
+}
+
 MMAUDIT_HD constexpr std::uint32_t fast_exp(std::uint32_t x, float log2_of_base, Mode mode,
-                                            const Tables& tables) {
+                                            const auto& tables) {
   return approx(Op::ex2, mul(x, log2_of_base, mode), mode, tables);
 }
-MMAUDIT_HD constexpr std::uint32_t fast_log(std::uint32_t x, float ln_of_2, Mode mode, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t fast_log(std::uint32_t x, float ln_of_2, Mode mode, const auto& tables) {
   return mul(approx(Op::lg2, x, mode, tables), ln_of_2, mode);
 }
 
@@ -59,7 +65,7 @@ struct ExpTerms {
 };
 inline constexpr ExpTerms kExp = {0x3BBB989D, 1.4426950216293334961F, 1.925963033500011079e-08F};
 inline constexpr ExpTerms kExp10 = {0x3C57FA62, 3.3219280242919921875F, 7.0595369550119357882e-08F};
-MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const auto& tables) {
   std::uint32_t inside = fma(x, terms.scaled, 0.5F);
   const float value = as_float(inside);
   inside = !(value > 0) ? 0 : value >= 1 ? bits_of(1.0F) : inside;  // .SAT; a NaN becomes 0
@@ -111,7 +117,7 @@ MMAUDIT_HD constexpr std::uint32_t log1p_of(std::uint32_t x, Mode mode) {
   return size_of(mode.flush ? flushed(x) : x) == 0 ? kSign : result;
 }
 
-MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const auto& tables) {
   const float size = as_float(size_of(x));
   if (!(size >= 0.60000002384185791016F)) {
     const std::uint32_t square = mul(x, x);
@@ -124,7 +130,7 @@ MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const Tables& tables
   return with_sign_of(fma(mufu(Op::rcp, add(power, 1.0F), tables), -2.0F, 1.0F), x);
 }
 
-MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const auto& tables) {
   const bool large = as_float(size_of(x)) >= 1.0029599666595458984F;
   if (!large) {
     const float c[] = {8.4834944573231041431e-05F, -0.00082130916416645050049F, 0.0052134888246655464172F,
@@ -153,7 +159,7 @@ MMAUDIT_HD inline std::uint32_t square_root(std::uint32_t x) {
 }
 /// __fdividef and, with --use_fast_math, x / y.
 MMAUDIT_HD constexpr std::uint32_t fast_divided(std::uint32_t x, std::uint32_t y, Mode mode,
-                                                const Tables& tables) {
+                                                const auto& tables) {
   if (!mode.flush && is_small(y)) x = mul(x, 0x1p24F), y = mul(y, 0x1p24F);
   return mul(x, mufu(Op::rcp, y, tables), mode);
 }
