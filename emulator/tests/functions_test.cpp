@@ -171,6 +171,7 @@ TEST(Functions, ArraysGiveWhatSingleInputsGive) {
     const auto word = static_cast<std::uint32_t>(draws.next());
     x[i] =
         i < 65536 ? static_cast<std::uint32_t>(i) << 16 : (word & 0x807FFFFFU) | ((100U + word % 50U) << 23);
+    if (i % 2 == 1) y[i] = static_cast<std::uint32_t>(draws.next());
   }
   for (const Function& one : all()) {
     evaluate(one, x.data(), y.data(), found.data(), x.size());

@@ -2,16 +2,9 @@
 // vector code of (lines.hpp), the rest by evaluate().
 #include <algorithm>
 
+#include "blocks.hpp"
 #include "mmaudit/functions.hpp"
 #include "mmaudit/functions/lines.hpp"
-
-// The program picks a clone for its processor when it starts: by level, since "arch=haswell" is that
-// processor alone and no newer one.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
-#define MMAUDIT_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define MMAUDIT_CLONES
-#endif
 
 namespace mmaudit::functions {
 namespace {
@@ -46,7 +39,6 @@ MMAUDIT_BLOCK(cos)
 MMAUDIT_BLOCK(tanh)
 #undef MMAUDIT_BLOCK
 
-using Block = void (*)(const std::uint32_t*, std::uint32_t*, std::uint32_t*, std::size_t);
 Block block_for(Id id) {
   // clang-format off
   switch (id) {
@@ -58,10 +50,20 @@ Block block_for(Id id) {
     case Id::sin: case Id::sin_ftz: case Id::c_sinf: return sin_block;
     case Id::cos: case Id::cos_ftz: case Id::c_cosf: return cos_block;
     case Id::tanh: case Id::fast_tanhf: return tanh_block;
-    default:
-    return nullptr;
+    default: return chain_block_for(id);
   }
   // clang-format on
+}
+
+/// x times MUFU.RCP(y), where both and the product are far from what is flushed or no number.
+MMAUDIT_CLONES void fast_quotient_block(const std::uint32_t* x, std::uint32_t* inverse,
+                                        std::uint32_t* ordinary, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t product = bits_of(as_float(x[i]) * as_float(inverse[i])), size = product & ~kSign;
+    const std::uint32_t normal = (x[i] & ~kSign) - kLeastNormal < kInfinity - kLeastNormal ? 1 : 0;
+    ordinary[i] &= normal & (size - kLeastNormal - 1 < kInfinity - kLeastNormal - 1 ? 1U : 0U);
+    inverse[i] = product;
+  }
 }
 
 }  // namespace
@@ -71,9 +73,14 @@ void evaluate(const Function& function, const std::uint32_t* x, const std::uint3
   constexpr std::size_t kBlock = 1024;
   std::uint32_t ordinary[kBlock] = {}, found[kBlock] = {};
   const Block block = block_for(function.id);
+  const bool quotient = function.id == Id::c_fdividef || function.id == Id::fast_divide;
   for (std::size_t first = 0; first < count; first += kBlock) {
     const std::size_t size = std::min(kBlock, count - first);
     if (block != nullptr) block(x + first, found, ordinary, size);
+    if (quotient) {
+      rcp_block(y + first, found, ordinary, size);
+      fast_quotient_block(x + first, found, ordinary, size);
+    }
     for (std::size_t i = 0; i < size; ++i)
       result[first + i] = ordinary[i] != 0
                               ? found[i]

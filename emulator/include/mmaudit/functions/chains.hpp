@@ -75,12 +75,39 @@ MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const
   return mul(whole << 23, mufu(Op::ex2, rest, tables));
 }
 
+template <int Count>
+struct Coefficients {
+  float of[Count];
+};
 /// The polynomial c[0] t^(n - 1) + ... + c[n - 1].
 template <int Count>
-MMAUDIT_HD constexpr std::uint32_t horner(std::uint32_t t, const float (&c)[Count], Mode mode = {}) {
-  std::uint32_t sum = bits_of(c[0]);
-  for (int i = 1; i < Count; ++i) sum = fma(t, sum, c[i], mode);
+MMAUDIT_HD constexpr std::uint32_t horner(std::uint32_t t, const Coefficients<Count>& c, Mode mode = {}) {
+  std::uint32_t sum = bits_of(c.of[0]);
+  for (int i = 1; i < Count; ++i) sum = fma(t, sum, c.of[i], mode);
   return sum;
+}
+MMAUDIT_HD constexpr Coefficients<9> log_coefficients() {
+  return {{-as_float(0x3E055027), 0.14084610342979431152F, -0.12148627638816833496F, 0.13980610668659210205F,
+           -0.16684235632419586182F, 0.20012299716472625732F, -0.24999669194221496582F,
+           0.33333182334899902344F, -0.5F}};
+}
+MMAUDIT_HD constexpr Coefficients<9> log1p_coefficients() {
+  return {{-as_float(0x3D39BF78), 0.10546888411045074463F, -0.13229703903198242188F, 0.14491446316242218018F,
+           -0.16641564667224884033F, 0.19988867640495300293F, -0.25000196695327758789F,
+           0.33333510160446166992F, -0.5F}};
+}
+MMAUDIT_HD constexpr Coefficients<5> tanh_coefficients() {
+  return {{as_float(0x3C80F082), -0.052303962409496307373F, 0.1331529766321182251F, -0.33332768082618713379F,
+           0.0F}};
+}
+MMAUDIT_HD constexpr Coefficients<7> erf_near_coefficients() {
+  return {{8.4834944573231041431e-05F, -0.00082130916416645050049F, 0.0052134888246655464172F,
+           -0.026868773624300956726F, 0.11284004896879196167F, -0.37612664699554443359F,
+           0.12837915122509002686F}};
+}
+MMAUDIT_HD constexpr Coefficients<7> erf_far_coefficients() {
+  return {{as_float(0x38EB4C3A), -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
+           as_float(0x3E235519), as_float(0x3F69B4F9), as_float(0x3F210A14)}};
 }
 
 /// logf: no MUFU in it.
@@ -91,9 +118,7 @@ MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
   const std::uint32_t f = add(x - shift, -1.0F);
   const std::uint32_t exponent =
       fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, normal ? 0.0F : -23.0F);
-  const float c[] = {-as_float(0x3E055027),    0.14084610342979431152F,  -0.12148627638816833496F,
-                     0.13980610668659210205F,  -0.16684235632419586182F, 0.20012299716472625732F,
-                     -0.24999669194221496582F, 0.33333182334899902344F,  -0.5F};
+  const auto c = log_coefficients();
   const std::uint32_t tail = fma(f, mul(f, horner(f, c)), f);
   if (size_of(x) == 0) return kInfinity | kSign;
   if (x >= kInfinity) return fma(x, kInfinity, kInfinity);
@@ -107,9 +132,7 @@ MMAUDIT_HD constexpr std::uint32_t log1p_of(std::uint32_t x, Mode mode) {
   const std::uint32_t f = add(x - shift, fma(0x40800000U - shift, 0.25F, -1.0F, mode), mode);
   const std::uint32_t exponent =
       mul(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, mode);
-  const float c[] = {-as_float(0x3D39BF78),    0.10546888411045074463F,  -0.13229703903198242188F,
-                     0.14491446316242218018F,  -0.16641564667224884033F, 0.19988867640495300293F,
-                     -0.25000196695327758789F, 0.33333510160446166992F,  -0.5F};
+  const auto c = log1p_coefficients();
   const std::uint32_t tail = fma(f, mul(f, horner(f, c, mode), mode), f, mode);
   std::uint32_t result = fma(exponent, 0.69314718246459960938F, tail, mode);
   if (x < kInfinity) return result;
@@ -121,8 +144,7 @@ MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const auto& tables) 
   const float size = as_float(size_of(x));
   if (!(size >= 0.60000002384185791016F)) {
     const std::uint32_t square = mul(x, x);
-    const float c[] = {as_float(0x3C80F082), -0.052303962409496307373F, 0.1331529766321182251F,
-                       -0.33332768082618713379F, 0.0F};
+    const auto c = tanh_coefficients();
     return fma(x, horner(square, c), x);
   }
   if (size >= 9.010913848876953125F) return with_sign_of(bits_of(1.0F), x);
@@ -133,13 +155,10 @@ MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const auto& tables) 
 MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const auto& tables) {
   const bool large = as_float(size_of(x)) >= 1.0029599666595458984F;
   if (!large) {
-    const float c[] = {8.4834944573231041431e-05F, -0.00082130916416645050049F, 0.0052134888246655464172F,
-                       -0.026868773624300956726F,  0.11284004896879196167F,     -0.37612664699554443359F,
-                       0.12837915122509002686F};
+    const auto c = erf_near_coefficients();
     return fma(horner(mul(x, x, mode), c, mode), x, x, mode);
   }
-  const float c[] = {as_float(0x38EB4C3A), -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
-                     as_float(0x3E235519), as_float(0x3F69B4F9),  as_float(0x3F210A14)};
+  const auto c = erf_far_coefficients();
   const std::uint32_t size = size_of(x), minus = size | kSign;
   const std::uint32_t power = mufu(Op::ex2, fma(horner(size, c, mode), minus, minus, mode), tables);
   return with_sign_of(add(negated(power), 1.0F, mode), x);
