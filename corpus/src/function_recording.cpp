@@ -4,6 +4,7 @@
 
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::corpus {
 namespace {
@@ -41,6 +42,37 @@ std::vector<FunctionRecording> read_function_recordings(const fs::path& folder,
       if (const fs::path path = room / (std::string(function.name) + ".npy"); fs::exists(path, error))
         out.push_back(read_one(function, path));
   }
+  return out;
+}
+
+void write_function_recording(const fs::path& folder, const FunctionRecording& recording) {
+  const fs::path path = folder / "functions" / (std::string(recording.function->name) + ".npy");
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::vector<std::uint32_t> words;
+  for (std::size_t i = 0; i < recording.x.size(); ++i) {
+    words.push_back(recording.x[i]);
+    if (!recording.y.empty()) words.push_back(recording.y[i]);
+    words.push_back(recording.result[i]);
+  }
+  const std::uint64_t columns = static_cast<std::uint64_t>(recording.function->operands) + 1;
+  write_npy(path, make_tensor<std::uint32_t>("", DType::u32, {recording.x.size(), columns}, words));
+}
+
+FunctionRecording operands_to_record(const functions::Function& function, std::uint64_t seed) {
+  FunctionRecording out{.function = &function, .file = {}, .x = {}, .y = {}, .result = {}};
+  const int fraction = function.bits == 32 ? 23 : function.name.ends_with("bf16") ? 7 : 10;
+  const std::uint32_t binades = 1U << (function.bits - fraction), last = (1U << fraction) - 1;
+  const std::uint32_t each = std::max(4U, 2048 / binades);
+  for (std::uint32_t binade = 0; binade < binades; ++binade)
+    for (std::uint32_t i = 0; i < each; ++i) {
+      const std::uint64_t drawn = mix(seed ^ (std::uint64_t{binade} << 32 | i));
+      const std::uint32_t inside = i == 0 ? 0 : i == 1 ? last : static_cast<std::uint32_t>(drawn) & last;
+      out.x.push_back(binade << fraction | inside);
+      if (function.operands != 2) continue;
+      const auto y = static_cast<std::uint32_t>(drawn >> 32);
+      out.y.push_back(i % 2 == 0 ? y : (y & 0x8FFFFFFFU) | (out.x.back() & 0x70000000U));
+    }
   return out;
 }
 

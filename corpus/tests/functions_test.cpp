@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "mmaudit/corpus/function_recording.hpp"
 
@@ -35,6 +37,32 @@ TEST(Functions, EveryRowIsRecorded) {
         std::none_of(all.begin(), all.end(), [&](const auto& one) { return one.function == &row; }))
       missing.emplace_back(row.name);
   EXPECT_TRUE(missing.empty()) << missing.front();
+}
+
+/// What is written is what is read, and its operands are of every binade of both signs.
+TEST(Functions, AreReadAsTheyWereRecorded) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "functions_test";
+  std::filesystem::remove_all(folder);
+  for (const char* name : {"log1pf", "logf/fast", "divide", "tanh.approx.f16", "ex2.approx.ftz.bf16"}) {
+    FunctionRecording made = operands_to_record(*functions::find(name), 1);
+    for (std::size_t i = 0; i < made.x.size(); ++i) made.result.push_back(static_cast<std::uint32_t>(3 * i));
+    write_function_recording(folder, made);
+    const auto read = read_function_recordings(folder, {name});
+    ASSERT_EQ(read.size(), 1U) << name;
+    EXPECT_EQ(read[0].x, made.x) << name;
+    EXPECT_EQ(read[0].y, made.y) << name;
+    EXPECT_EQ(read[0].result, made.result) << name;
+    EXPECT_EQ(made.y.size(), made.function->operands == 2 ? made.x.size() : 0) << name;
+    EXPECT_NE(operands_to_record(*made.function, 2).x, made.x) << name;
+    const int bits = made.function->bits, fraction = bits == 32 ? 23 : name[0] == 't' ? 10 : 7;
+    std::map<std::uint32_t, std::set<std::uint32_t>> binades;
+    for (const std::uint32_t x : made.x) binades[x >> fraction].insert(x & ((1U << fraction) - 1));
+    EXPECT_EQ(binades.size(), std::size_t{1} << (bits - fraction)) << name;
+    for (const auto& [binade, inside] : binades) {
+      EXPECT_TRUE(inside.contains(0) && inside.contains((1U << fraction) - 1)) << name << " " << binade;
+      EXPECT_GT(inside.size(), 2U) << name << " " << binade;
+    }
+  }
 }
 
 /// The recorded inputs by the segment that they take.

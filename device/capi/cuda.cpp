@@ -1,9 +1,11 @@
 // libmmaudit_cuda.so: mmaudit_cuda.h.
 #include "mmaudit/mmaudit_cuda.h"
 
+#include "capi/function_of.hpp"
 #include "capi/product.hpp"
 #include "capi/quantize.hpp"
 #include "mmaudit/error.hpp"
+#include "model/functions.hpp"
 #include "model/product.hpp"
 #include "model/quantize.hpp"
 #include "run/hardware_gemm.hpp"
@@ -77,6 +79,14 @@ int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream, mmau
 int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream) {
   return guarded([&] {
     mmaudit::device::launch_quantize(quantization_of(taken(work)),
+                                     static_cast<mmaudit::device::Stream>(stream));
+  });
+}
+
+int mmaudit_cuda_function(const char* name, const void* x, const void* y, size_t count, void* result,
+                          void* stream) {
+  return guarded([&] {
+    mmaudit::device::launch_function(function_of(name, x, y, count, result), x, y, count, result,
                                      static_cast<mmaudit::device::Stream>(stream));
   });
 }

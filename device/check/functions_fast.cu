@@ -4,18 +4,18 @@
 namespace mmaudit::device {
 namespace {
 
-__global__ void fast_functions(functions::Id id, std::uint64_t first, std::uint32_t count,
+__global__ void fast_functions(functions::Id id, const Pair* given, std::uint64_t first, std::uint32_t count,
                                std::uint32_t* result) {
   const bool quotient = id == functions::Id::fast_divide;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
-    result[i] = hardware_function(id, operands_of(quotient, first + i));
+    result[i] = hardware_function(id, given != nullptr ? given[i] : operands_of(quotient, first + i));
 }
 
 }  // namespace
 
-void launch_fast_functions(functions::Id id, std::uint64_t first, std::uint32_t count,
+void launch_fast_functions(functions::Id id, const Pair* given, std::uint64_t first, std::uint32_t count,
                            std::uint32_t* result) {
-  fast_functions<<<1024, 256>>>(id, first, count, result);
+  fast_functions<<<1024, 256>>>(id, given, first, count, result);
 }
 
 }  // namespace mmaudit::device

@@ -16,8 +16,9 @@ __device__ inline Pair operands_of(bool quotient, std::uint64_t i) {
   return {x, i % 2 == 0 ? y : (y & 0x8FFFFFFFU) | (x & 0x70000000U)};
 }
 
-/// Launches the rows "/fast" on `count` operands from `first` on.
-void launch_fast_functions(functions::Id id, std::uint64_t first, std::uint32_t count, std::uint32_t* result);
+/// Launches the rows "/fast" on `count` operands: `given`, on the device; null: those from `first` on.
+void launch_fast_functions(functions::Id id, const Pair* given, std::uint64_t first, std::uint32_t count,
+                           std::uint32_t* result);
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 __device__ inline std::uint32_t hardware_function(functions::Id, Pair) { __trap(); }

@@ -31,6 +31,11 @@ void emulate_on_device(const DeviceInfo&, const Instruction&, const Datapath&, c
 FunctionCheck check_function(const DeviceInfo&, const functions::Function&) {
   throw EnvironmentError(kAbsent);
 }
+std::vector<std::uint32_t> ask_function(const DeviceInfo&, const functions::Function&,
+                                        const std::vector<std::uint32_t>&,
+                                        const std::vector<std::uint32_t>&) {
+  throw EnvironmentError(kAbsent);
+}
 
 void move_fragment(const DeviceInfo&, const Instruction&, WmmaOperand, bool, std::span<std::uint8_t>,
                    std::span<std::uint8_t>) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "mmaudit/functions/lines.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::functions::test {
@@ -170,6 +171,7 @@ TEST(Functions, ArraysGiveWhatSingleInputsGive) {
     const auto word = static_cast<std::uint32_t>(draws.next());
     x[i] =
         i < 65536 ? static_cast<std::uint32_t>(i) << 16 : (word & 0x807FFFFFU) | ((100U + word % 50U) << 23);
+    if (i % 2 == 1) y[i] = static_cast<std::uint32_t>(draws.next());
   }
   for (const Function& one : all()) {
     evaluate(one, x.data(), y.data(), found.data(), x.size());
@@ -194,6 +196,22 @@ TEST(Laws, OddAndEvenFunctions) {
       ASSERT_EQ(bits(evaluate(named(odd), -x)), bits(evaluate(named(odd), x)) ^ kSign) << odd << " " << x;
     ASSERT_EQ(bits(evaluate(named("cos.approx.f32"), -x)), bits(evaluate(named("cos.approx.f32"), x))) << x;
   }
+}
+
+/// Lines in binary64 give what whole numbers give: every row, at operands of every binade and at random ones.
+TEST(Functions, LinesGiveWhatTablesGive) {
+  static const FastUnit kFast{kUnit, folded_lines()};
+  std::uint64_t state = 5;
+  for (const Function& one : all())
+    for (std::uint32_t i = 0; i < 100000; ++i) {
+      const std::uint64_t drawn = splitmix64(state);
+      const std::uint32_t y = static_cast<std::uint32_t>(drawn >> 32);
+      std::uint32_t x = i < 2048 ? (i / 4) << 23 | (i % 4 < 2 ? i % 2 : 0x7FFFFFU - i % 2)
+                                 : static_cast<std::uint32_t>(drawn);
+      if (one.bits == 16) x &= 0xFFFFU;
+      ASSERT_EQ(evaluate(one.id, x, y, kFast), evaluate(one.id, x, y, kUnit))
+          << one.name << std::hex << " " << x;
+    }
 }
 
 }  // namespace

@@ -16,14 +16,10 @@
 namespace mmaudit::checks {
 namespace {
 
+using functions::format_of;
 using functions::Function;
 
 std::string hex(const Function& function, std::uint32_t bits) { return hex_text(bits, function.bits); }
-
-FormatSpec format_of(const Function& function) {
-  if (function.bits == 32) return spec_of(Format::f32);
-  return spec_of(function.name.ends_with("bf16") ? Format::bf16 : Format::f16);
-}
 
 using functions::Bound;
 using functions::BoundKind;
@@ -68,46 +64,6 @@ std::string found_text(const Function& one) {
   return with_commas(texts);
 }
 
-struct Mufu {
-  const char* word;
-  functions::Op op;
-};
-constexpr Mufu kMufu[] = {{"MUFU.EX2", functions::Op::ex2},   {"MUFU.LG2", functions::Op::lg2},
-                          {"MUFU.RCP", functions::Op::rcp},   {"MUFU.RSQ", functions::Op::rsq},
-                          {"MUFU.SQRT", functions::Op::sqrt}, {"MUFU.SIN", functions::Op::sin},
-                          {"MUFU.COS", functions::Op::cos},   {"MUFU.TANH", functions::Op::tanh}};
-
-/// What the unit does with the operand, where the row is one MUFU.
-std::vector<std::vector<report::Cell>> unit_rows(const Function& function, std::uint32_t x) {
-  const auto* unit = std::find_if(std::begin(kMufu), std::end(kMufu), [&](const Mufu& one) {
-    return function.steps.find(one.word) != std::string_view::npos;
-  });
-  if (function.name.find(".approx") == std::string_view::npos || unit == std::end(kMufu)) return {};
-  using functions::Op;
-  std::uint32_t operand = x;
-  if (function.bits == 16)
-    operand = functions::bits_of(static_cast<float>(decode_value(x, format_of(function))));
-  else if (unit->op == Op::sin || unit->op == Op::cos)
-    operand = functions::turns(x);
-  else if (function.name.find(".ftz") == std::string_view::npos && unit->op != Op::tanh)
-    operand = functions::scaled(unit->op, x);
-  const functions::Reduced at = functions::reduced(unit->op, operand);
-  if (at.special) return {{"unit", fmt::format("{}: a special operand, no table is asked", unit->word)}};
-  const functions::Parts parts = functions::parts_of(at.table, at.fraction, functions::kUnit);
-  const functions::Quadratic& table = functions::kUnit.quadratics[static_cast<int>(at.table)];
-  const functions::Segment& row = functions::kUnit.segments[parts.segment];
-  const auto term = [](std::int64_t number, int places) { return fmt::format("{} / 2^{}", number, places); };
-  return {{"unit", fmt::format("{} of {}", unit->word, hex_text(operand, 32))},
-          {"segment", fmt::format("{} of its table; inside it {}", parts.segment - table.first, parts.at)},
-          {"constant", term(row.constant, table.constant_places)},
-          {"linear", fmt::format("{} * {}", term(row.linear, table.linear_places), parts.at)},
-          {"square", fmt::format("{} * {} (truncated square / 2^19)", term(row.square, table.square_places),
-                                 parts.squared)},
-          {"offset", term(table.offset, functions::kBelow)},
-          {"sum", fmt::format("{} in units of the last place of 24 bits, then cut",
-                              term(parts.sum, functions::kBelow))}};
-}
-
 Json json_of(const Function& one) {
   return {{"name", one.name},           {"value", one.value},       {"operands", one.operands},
           {"bits", one.bits},           {"steps", one.steps},       {"bound", bounds_text(one)},
@@ -139,8 +95,7 @@ report::Report report_of_functions() {
   }
   out.sections.push_back(section_of(std::move(table)));
   out.sections.push_back({.title = "Legend",
-                          .lines = {fmt::format("recorded: on {}. hypothesis: nvcc's code, on no GPU yet.",
-                                                functions::kRecordedOn),
+                          .lines = {fmt::format("recorded: on {}.", functions::kRecordedOn),
                                     "\"/fast\": with --use_fast_math. On all operands: the largest error and "
                                     "the laws; \"-\": unknown.",
                                     "`mmaudit explain --inst NAME --x X` shows one input."}});
@@ -173,23 +128,30 @@ report::Report explain_function(const Function& function, const std::string& x, 
   if (function.operands == 2)
     table.rows.push_back({"y", fmt::format("{} ({})", value_text(b, format), hex(function, b))});
   table.rows.push_back({"instructions", function.steps});
-  for (auto& row : unit_rows(function, a)) table.rows.push_back(std::move(row));
+  Json unit = Json::array();
+  for (const functions::UnitStep& step : functions::unit_steps(function, a)) {
+    table.rows.push_back({step.name, step.text});
+    unit.push_back({{"step", step.name}, {"value", step.text}});
+  }
   table.rows.push_back({"result", fmt::format("{} ({})", value_text(result, format), hex(function, result))});
-  table.rows.push_back({"exact value", fmt::format("{:.17g}", exact)});
+  const double from_exact = functions::ulps_from_exact(function, a, result, exact);
+  const std::string distance =
+      std::isnan(from_exact) ? "" : fmt::format("; the result is {:.3g} ulp from it", from_exact);
+  table.rows.push_back({"exact value", fmt::format("{:.17g}{}", exact, distance)});
   table.rows.push_back({"correctly rounded", fmt::format("{}; the result is {} ulp from it",
                                                          hex_text(nearest, function.bits), away)});
   table.rows.push_back(
       {"vendor's bound", fmt::format("{} ({})", bounds_text(function), function.bound.source)});
   table.rows.push_back({"on all operands", found_text(function)});
-  const std::string how =
-      function.evidence == functions::kRecorded ? std::string(functions::kRecordedOn) : "no GPU yet";
-  table.rows.push_back({"known", fmt::format("{} on {}", function.evidence, how)});
+  table.rows.push_back({"known", fmt::format("{} on {}", function.evidence, functions::kRecordedOn)});
   Json json = {{"schema", "mmaudit.explain_function/1"},
                {"function", function.name},
                {"x", hex(function, a)},
                {"result", hex(function, result)},
                {"correctly_rounded", hex_text(nearest, function.bits)},
-               {"ulps", away}};
+               {"ulps", away},
+               {"ulps_from_exact", from_exact},
+               {"unit", unit}};
   out.sections.push_back(section_of(std::move(table)));
   out.json = [json] { return document(json); };
   return out;
@@ -228,6 +190,15 @@ std::vector<VerifiedFunction> check_functions(const device::DeviceInfo& gpu,
     progress.advance(1, std::string(one->name));
   }
   return out;
+}
+
+void record_functions(const device::DeviceInfo& gpu, const std::vector<const Function*>& chosen,
+                      std::uint64_t seed, const std::filesystem::path& folder) {
+  for (const Function* one : chosen) {
+    corpus::FunctionRecording recording = corpus::operands_to_record(*one, seed);
+    recording.result = device::ask_function(gpu, *one, recording.x, recording.y);
+    corpus::write_function_recording(folder, recording);
+  }
 }
 
 report::Report report_of(const std::vector<VerifiedFunction>& verified) {

@@ -32,6 +32,9 @@ std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& fold
 std::vector<VerifiedFunction> check_functions(const device::DeviceInfo& gpu,
                                               const std::vector<const functions::Function*>& chosen,
                                               Progress& progress);
+/// Records the functions on this GPU, into folder/functions.
+void record_functions(const device::DeviceInfo& gpu, const std::vector<const functions::Function*>& chosen,
+                      std::uint64_t seed, const std::filesystem::path& folder);
 report::Report report_of(const std::vector<VerifiedFunction>& verified);
 
 }  // namespace mmaudit::checks

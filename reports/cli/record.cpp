@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "common.hpp"
+#include "functions.hpp"
 #include "mmaudit/tensor_memory/tile_kernel.hpp"
 #include "outputs.hpp"
 #include "record.hpp"
@@ -19,6 +20,13 @@ struct RecordOptions {
 
 int record(const RecordOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
+  if (const auto functions = checks::functions_of(options.instructions); !functions.empty()) {
+    const std::string& folder = options.question.folder;
+    const device::DeviceInfo gpu = require_device();
+    make_folder(folder);
+    checks::record_functions(gpu, functions, options.seed, folder);
+    return options.outputs.publish(checks::report_of(checks::replay_functions(folder, functions)), context);
+  }
   std::vector<Instruction> chosen;
   for (const std::string& name : options.instructions)
     if (name != "all") chosen.push_back(require_instruction(name));
@@ -46,8 +54,11 @@ void add_record(Command& baseline) {
   Command command = baseline.command(
       "corpus", "Record this GPU for `verify --corpus`: one safetensors file per instruction",
       {"mmaudit baseline corpus --inst all --out recordings",
-       "mmaudit baseline corpus --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings"});
-  command.option("--inst INST", options->instructions, "instructions, or all").comma_separated().required();
+       "mmaudit baseline corpus --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings",
+       "mmaudit baseline corpus --inst expf,log1pf --out recordings"});
+  command.option("--inst INST", options->instructions, "instructions, or all; or special functions")
+      .comma_separated()
+      .required();
   command.option("--out DIR", options->question.folder, "folder for the recordings");
   command.section("What the generators make");
   command.option("--seed", options->seed, "seed of the generators");

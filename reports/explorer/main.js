@@ -3,6 +3,7 @@ const VIEWS = {
   dot: { start: start_dot, update: () => show_state({}) },
   fragments: { start: start_layouts, update: update_layouts },
   formats: { start: start_formats, update: update_formats },
+  functions: { start: start_functions, update: update_functions },
 };
 
 function show_view(view) {

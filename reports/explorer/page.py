@@ -10,7 +10,8 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCRIPTS = ["core.js", "state.js", "presets.js", "picture.js", "dot.js", "formats.js", "layouts.js", "main.js"]
+SCRIPTS = ["core.js", "state.js", "presets.js", "picture.js", "dot.js", "formats.js", "layouts.js", "functions.js",
+           "main.js"]
 MOST_BYTES = 2 << 20
 
 

@@ -1,7 +1,7 @@
-/* The C interface of mmaudit on a GPU, libmmaudit_cuda.so: products and quantizations of device memory, on a
- * stream, with the bits of mmaudit_matmul() and mmaudit_quantize(). Nothing is copied, allocated or waited
- * for, so that calls can be captured in a CUDA graph. Pointers in the structures are device pointers of the
- * current device; statuses as in mmaudit.h. */
+/* The C interface of mmaudit on a GPU, libmmaudit_cuda.so: products, quantizations and special functions of
+ * device memory, on a stream, with the bits of mmaudit_matmul(), mmaudit_quantize() and mmaudit_function().
+ * Nothing is copied, allocated or waited for, so that calls can be captured in a CUDA graph. Pointers in the
+ * structures are device pointers of the current device; statuses as in mmaudit.h. */
 #ifndef MMAUDIT_MMAUDIT_CUDA_H
 #define MMAUDIT_MMAUDIT_CUDA_H
 
@@ -34,6 +34,11 @@ MMAUDIT_API int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* 
 
 /* mmaudit_quantize() as kernels on `stream`. */
 MMAUDIT_API int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream);
+
+/* mmaudit_function() as a kernel on `stream`: `count` results of a special function. x, y and result are
+ * words of the function's bits: uint16_t of a narrow one, else uint32_t. `y` is null but of a quotient. */
+MMAUDIT_API int mmaudit_cuda_function(const char* name, const void* x, const void* y, size_t count,
+                                      void* result, void* stream);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,10 @@
 // constexpr code on the host and in kernels.
 #ifdef __CUDACC__
 #define MMAUDIT_HD __host__ __device__
+#define MMAUDIT_INLINE __forceinline__
 #else
 #define MMAUDIT_HD
+#define MMAUDIT_INLINE [[gnu::always_inline]] inline
 #endif
 
 /// Leading zeros of a non-zero 64-bit integer as one instruction, outside constant evaluation.

@@ -5,13 +5,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "mmaudit/arithmetic/format.hpp"
 #include "mmaudit/functions/evaluate.hpp"
 
 namespace mmaudit::functions {
 
-/// How a row is known (docs/functions.md): compared with a GPU, and on what; or its steps are nvcc's alone.
-inline constexpr std::string_view kRecorded = "recorded", kHypothesis = "hypothesis";
+/// How a row is known (docs/functions.md): compared with a GPU on all operands, and on which.
+inline constexpr std::string_view kRecorded = "recorded";
 inline constexpr std::string_view kRecordedOn = "an H200 (sm_90, driver 580.159.04)";
 
 enum class BoundKind : std::uint8_t { none, relative, absolute, ulps };
@@ -58,9 +60,9 @@ struct Worst {
 };
 /// What all operands of a row give against its laws: the bounds, and the symmetry and trend of its value.
 struct Found {
-  Worst bound, elsewhere;
-  Breaks above, symmetry;             ///< above: the error is larger than the bound
-  Breaks inside_binade, past_binade;  ///< x and the next number in size: results in the wrong order
+  Worst bound{}, elsewhere{};
+  Breaks above{}, symmetry{};             ///< above: the error is larger than the bound
+  Breaks inside_binade{}, past_binade{};  ///< x and the next number in size: results in the wrong order
 };
 
 /// Every row.
@@ -81,11 +83,27 @@ inline float evaluate(const Function& function, float x, float y = 1) {
 
 /// What the function approximates.
 const Value& value_of(const Function& function);
-/// Null for a row whose operands were not gone through. Source: the checker of functions_laws_test (x86-64,
-/// glibc 2.36) over operands where the value changes, positive ones where it is odd or even;
-/// functions_laws_slow_test repeats it on all.
+/// Null for a row whose operands were not gone through: quotients. Source: a program on an H200 over all
+/// operands, with errors of the worst ones by libm (x86-64, glibc 2.36); functions_laws_slow_test repeats it.
 const Found* found_on_all(const Function& function);
 /// The exact value in binary64 (libm), for errors in ulp.
 inline double exact(const Function& function, double x, double y = 1) { return value_of(function).of(x, y); }
+
+/// The type of its numbers.
+FormatSpec format_of(const Function& function);
+/// Whether subnormal operands and results are zeros: the forms .ftz, and --use_fast_math.
+bool flushes(const Function& function);
+
+/// A step of the unit in words: its segment, coefficients, square, sum.
+struct UnitStep {
+  std::string_view name;
+  std::string text;
+};
+/// What the unit does with the operand, where the row is one MUFU; else empty.
+std::vector<UnitStep> unit_steps(const Function& function, std::uint32_t x);
+
+/// result - exact in units of the last place of the row's type at the exact value. NaN where there is no such
+/// number: what is not finite, and subnormal numbers of a row that flushes.
+double ulps_from_exact(const Function& function, std::uint32_t x, std::uint32_t result, double exact);
 
 }  // namespace mmaudit::functions

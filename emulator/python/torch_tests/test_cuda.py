@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import mmaudit
 import mmaudit.torch as mt
 from common import INSTRUCTIONS, as_numpy, bits, by_command, numbers, operands, same_bits
 from mmaudit.torch import _cuda, _operator
@@ -220,3 +221,32 @@ def test_operands_stay_where_memory_is_short():
     with pytest.raises(torch.OutOfMemoryError) as found:
         mt.matmul(a, b, inst="wgmma.m64n64k16.f32.f16.f16")
     assert "\n" not in str(found.value) and bool((b == 1).all()) and float(a[0, 0]) == 1
+
+
+@pytest.mark.parametrize("name", ["ex2.approx.f32", "expf", "tanhf/fast", "log1pf", "divide", "ex2.approx.f16", "tanh.approx.bf16"])
+def test_special_functions(name):
+    dtype = torch.float16 if name.endswith(".f16") else torch.bfloat16 if name.endswith("bf16") else torch.float32
+    raw = torch.int32 if dtype is torch.float32 else torch.int16
+    limits = torch.iinfo(raw)
+    x, y = (torch.randint(limits.min, limits.max, (300, 77), dtype=raw).view(dtype) for _ in range(2))
+    given = (x, y) if name == "divide" else (x,)
+    here, there = mmaudit.function(name, *given), mmaudit.function(name, *(one.cuda() for one in given))
+    assert there.is_cuda and torch.equal(here.view(raw), there.cpu().view(raw))
+    assert torch.equal(mmaudit.function(name, *(one.cuda().t() for one in given)).cpu().view(raw), here.t().view(raw))
+
+
+def test_special_functions_in_a_graph_and_refused():
+    x = torch.randn(1000, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        y = mmaudit.ex2(x)
+    x.copy_(torch.randn(1000))
+    graph.replay()
+    assert torch.equal(y.cpu(), mmaudit.ex2(x.cpu()))
+    assert mmaudit.ex2(torch.empty(0, device="cuda")).shape == (0,)
+    for call, line in ((lambda: mmaudit.function("expg", x), "did you mean expf"),
+                       (lambda: mmaudit.function("divide", x), "allowed: x, result, y for divide"),
+                       (lambda: mmaudit.function("divide", x, x.cpu()), r"y: found \[1000\] on cpu")):
+        with pytest.raises(ValueError, match=line):
+            call()

@@ -39,6 +39,8 @@ EXPLORER = {
     "fragments of wmma": {"view": "fragments", "inst": "wmma.m16n16k16.f32.f16.f16.f32"},
     "no fragments": {"view": "fragments", "inst": "tcgen05.mMnNk16.kind_f16.f32.f16.f16"},
     "number formats": {"view": "formats"},
+    "special functions": {"view": "functions", "fn": "sqrt.approx.f32", "x": "1.3"},
+    "no operand": {"view": "functions", "fn": "divide", "x": "nothing"},
 }
 
 

@@ -11,6 +11,7 @@ STARTED = ("new Promise((done) => { const wait = setInterval(() => { if (documen
 NO_NAMES = ["constructor", "__proto__", "toString", "valueOf"]
 ODD = [*({"view": name} for name in NO_NAMES), *({"view": "formats", "format": name} for name in NO_NAMES),
        *({"view": "dot", "gpu": name, "inst": name, "vs": name, "vinst": name} for name in NO_NAMES),
+       *({"view": "functions", "fn": name, "x": name} for name in NO_NAMES),
        *({"view": "formats", "code": code} for code in ("-1", "-0", "1e9", "ffffffffffffffffffff", "x", "Infinity"))]
 
 
@@ -25,7 +26,7 @@ def odd_addresses(browser, url):
 
 def hostile(browser, url):
     for view, some in [("dot", "gpu inst"), ("dot", "vs vinst"), ("dot", "a b c sa sb meta mod"), ("fragments", "inst"),
-                       ("formats", "format code number from round"), ("?", "view")]:
+                       ("formats", "format code number from round"), ("functions", "fn x y"), ("?", "view")]:
         some = some.split()
         given = {"view": view, "vs": "ampere", **{key: HOSTILE for key in some}}
         page = browser.open(url + "#" + urllib.parse.urlencode(given))

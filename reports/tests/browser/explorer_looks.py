@@ -52,7 +52,7 @@ def opens(browser, url):
 def fits(browser, url):
     for title, width, dark in (("light", 1366, False), ("dark", 1366, True), ("phone", 420, False),
                                ("dark phone", 420, True)):
-        for view in ("dot", "fragments", "formats"):
+        for view in ("dot", "fragments", "formats", "functions"):
             page = browser.open(url, width=width, dark=dark)
             page.run(READY)
             inst = "wgmma.m64n64k32.f32.e4m3.e4m3" if view == "dot" else "mma.m16n8k16.f32.f16.f16.f32"
@@ -99,7 +99,13 @@ def measure(browser, url):
 
 SHOTS = {"dot": "#gpu=hopper&inst=wgmma.m64nNk32.f32.e4m3.e4m3&a=448,-12,0,0,0,0.140625&b=1,0.6875,0,0,0,0.375"
                 "&vs=hopper&vinst=mma.m16n8k32.f32.e4m3.e4m3.f32",
+         "functions": "#view=functions&fn=ex2.approx.f32&x=0.3",
          "formats": "#view=formats&code=2b", "fragments": "#view=fragments&inst=mma.m16n8k16.f32.f16.f16.f32"}
+
+
+# A promise: every operand of the binade was gone through.
+GONE_THROUGH = ("new Promise((done) => { const wait = setInterval(() => { if (document.querySelector('#worst button')) "
+                "{ clearInterval(wait); done(); } }, 10); })")
 
 
 def shots(browser, url, folder):
@@ -111,6 +117,8 @@ def shots(browser, url, folder):
             browser.send("Emulation.setDeviceMetricsOverride", page.session, width=width, height=height,
                          deviceScaleFactor=1, mobile=False)
             page.run("new Promise((done) => setTimeout(done, 200))")
+            if name == "functions":
+                page.run(GONE_THROUGH)
             data = browser.send("Page.captureScreenshot", page.session, format="png")["data"]
             (folder / f"explorer-{name}-{width}{'-dark' if dark else ''}.png").write_bytes(base64.b64decode(data))
             page.close()

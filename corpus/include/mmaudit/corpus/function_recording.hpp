@@ -22,4 +22,11 @@ struct FunctionRecording {
 std::vector<FunctionRecording> read_function_recordings(const std::filesystem::path& folder,
                                                         const std::vector<std::string>& names = {});
 
+/// Writes <folder>/functions/<name>.npy. InputError where that can't be done.
+void write_function_recording(const std::filesystem::path& folder, const FunctionRecording& recording);
+
+/// Operands of a recording, without results: of every binade of both signs the first, the last, and drawn
+/// ones, 2048 or 4096 in all; every other divisor of a quotient has an exponent near the dividend's.
+FunctionRecording operands_to_record(const functions::Function& function, std::uint64_t seed);
+
 }  // namespace mmaudit::corpus

@@ -23,4 +23,10 @@ struct FunctionCheck {
 /// GPU and by the model. Errors: EnvironmentError without CUDA and on a GPU before compute capability 9.0.
 FunctionCheck check_function(const DeviceInfo& device, const functions::Function& function);
 
+/// What the GPU gives for these operands, words of 32 bits; `y`: the divisors of a quotient, else empty. At
+/// most 2^32 - 1. Errors: as check_function().
+std::vector<std::uint32_t> ask_function(const DeviceInfo& device, const functions::Function& function,
+                                        const std::vector<std::uint32_t>& x,
+                                        const std::vector<std::uint32_t>& y);
+
 }  // namespace mmaudit::device

@@ -44,9 +44,30 @@ struct Mode {
   Direction direction = Direction::nearest;
 };
 
+// What a kernel with MMAUDIT_HARDWARE_FMA takes instead: the instruction itself. Checks don't.
+#if defined(__CUDA_ARCH__) && defined(MMAUDIT_HARDWARE_FMA)
+#define MMAUDIT_FFMA(name, instruction)                                                     \
+  __device__ inline std::uint32_t name(std::uint32_t a, std::uint32_t b, std::uint32_t c) { \
+    std::uint32_t d = 0;                                                                    \
+    asm(instruction " %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));                 \
+    return d;                                                                               \
+  }
+MMAUDIT_FFMA(ffma_rn, "fma.rn.f32")
+MMAUDIT_FFMA(ffma_rz, "fma.rz.f32")
+MMAUDIT_FFMA(ffma_rm, "fma.rm.f32")
+MMAUDIT_FFMA(ffma_rn_ftz, "fma.rn.ftz.f32")
+MMAUDIT_FFMA(ffma_rz_ftz, "fma.rz.ftz.f32")
+#undef MMAUDIT_FFMA
+#endif
+
 /// a * b + c with one rounding. The product is exact in binary64; the sum is made odd where it isn't exact,
 /// so the second rounding is the only one.
 MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c, Mode mode = {}) {
+#if defined(__CUDA_ARCH__) && defined(MMAUDIT_HARDWARE_FMA)
+  if (mode.direction == Direction::down) return ffma_rm(a, b, c);  // no chain flushes downwards
+  if (mode.direction == Direction::zero) return mode.flush ? ffma_rz_ftz(a, b, c) : ffma_rz(a, b, c);
+  return mode.flush ? ffma_rn_ftz(a, b, c) : ffma_rn(a, b, c);
+#endif
   if (mode.flush) a = flushed(a), b = flushed(b), c = flushed(c);
   const double product = static_cast<double>(as_float(a)) * static_cast<double>(as_float(b));
   const double addend = as_float(c);

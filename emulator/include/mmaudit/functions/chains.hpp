@@ -1,7 +1,8 @@
 #pragma once
 // What PTX and CUDA make of the special function unit: chains of FFMA, FMUL, FADD and MUFU.
-// Source: the code that nvcc 13.0 makes for sm_90a, with and without --use_fast_math (SASS). `Mode` is that
-// option's: it flushes, and leaves out what nvcc adds so that subnormal numbers come out right.
+// `tables`: Tables, or FastUnit of lines.hpp. Source: the code that nvcc 13.0 makes for sm_90a, with and
+// without --use_fast_math (SASS). `Mode` is that option's: it flushes, and leaves out what nvcc adds so that
+// subnormal numbers come out right.
 #include <cmath>
 
 #include "mmaudit/functions/binary32.hpp"
@@ -31,7 +32,8 @@ MMAUDIT_HD constexpr std::uint32_t scaled(Op op, std::uint32_t x) {
 }
 
 /// The .approx of the unit's function: MUFU of the scaled operand, and what undoes the scale.
-MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode, const Tables& tables) {
+MMAUDIT_INLINE MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode,
+                                                         const auto& tables) {
   const float scale = mode.flush ? 1.0F : scale_of(op, x);
   if (scale == 1) return mufu(op, x, tables);
   const std::uint32_t y = mufu(op, mul(x, scale), tables);
@@ -39,16 +41,20 @@ MMAUDIT_HD constexpr std::uint32_t approx(Op op, std::uint32_t x, Mode mode, con
   if (op == Op::lg2) return add(y, -24.0F);
   return mul(y, op == Op::rcp ? scale : op == Op::rsq ? 0x1p12F : 0x1p-12F);
 }
-/// sin and cos: x in turns, towards zero.
+/// x in turns, towards zero.
 MMAUDIT_HD constexpr std::uint32_t turns(std::uint32_t x) {
   return mul(x, 0.15915493667125701904F, {.direction = Direction::zero});
 }
 
+MMAUDIT_HD constexpr std::uint32_t sine(Op op, std::uint32_t x, const auto& tables) {
+  return mufu(op, turns(x), tables);
+}
+
 MMAUDIT_HD constexpr std::uint32_t fast_exp(std::uint32_t x, float log2_of_base, Mode mode,
-                                            const Tables& tables) {
+                                            const auto& tables) {
   return approx(Op::ex2, mul(x, log2_of_base, mode), mode, tables);
 }
-MMAUDIT_HD constexpr std::uint32_t fast_log(std::uint32_t x, float ln_of_2, Mode mode, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t fast_log(std::uint32_t x, float ln_of_2, Mode mode, const auto& tables) {
   return mul(approx(Op::lg2, x, mode, tables), ln_of_2, mode);
 }
 
@@ -59,7 +65,7 @@ struct ExpTerms {
 };
 inline constexpr ExpTerms kExp = {0x3BBB989D, 1.4426950216293334961F, 1.925963033500011079e-08F};
 inline constexpr ExpTerms kExp10 = {0x3C57FA62, 3.3219280242919921875F, 7.0595369550119357882e-08F};
-MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const auto& tables) {
   std::uint32_t inside = fma(x, terms.scaled, 0.5F);
   const float value = as_float(inside);
   inside = !(value > 0) ? 0 : value >= 1 ? bits_of(1.0F) : inside;  // .SAT; a NaN becomes 0
@@ -69,12 +75,39 @@ MMAUDIT_HD constexpr std::uint32_t exp_of(std::uint32_t x, ExpTerms terms, const
   return mul(whole << 23, mufu(Op::ex2, rest, tables));
 }
 
+template <int Count>
+struct Coefficients {
+  float of[Count];
+};
 /// The polynomial c[0] t^(n - 1) + ... + c[n - 1].
 template <int Count>
-MMAUDIT_HD constexpr std::uint32_t horner(std::uint32_t t, const float (&c)[Count], Mode mode = {}) {
-  std::uint32_t sum = bits_of(c[0]);
-  for (int i = 1; i < Count; ++i) sum = fma(t, sum, c[i], mode);
+MMAUDIT_HD constexpr std::uint32_t horner(std::uint32_t t, const Coefficients<Count>& c, Mode mode = {}) {
+  std::uint32_t sum = bits_of(c.of[0]);
+  for (int i = 1; i < Count; ++i) sum = fma(t, sum, c.of[i], mode);
   return sum;
+}
+MMAUDIT_HD constexpr Coefficients<9> log_coefficients() {
+  return {{-as_float(0x3E055027), 0.14084610342979431152F, -0.12148627638816833496F, 0.13980610668659210205F,
+           -0.16684235632419586182F, 0.20012299716472625732F, -0.24999669194221496582F,
+           0.33333182334899902344F, -0.5F}};
+}
+MMAUDIT_HD constexpr Coefficients<9> log1p_coefficients() {
+  return {{-as_float(0x3D39BF78), 0.10546888411045074463F, -0.13229703903198242188F, 0.14491446316242218018F,
+           -0.16641564667224884033F, 0.19988867640495300293F, -0.25000196695327758789F,
+           0.33333510160446166992F, -0.5F}};
+}
+MMAUDIT_HD constexpr Coefficients<5> tanh_coefficients() {
+  return {{as_float(0x3C80F082), -0.052303962409496307373F, 0.1331529766321182251F, -0.33332768082618713379F,
+           0.0F}};
+}
+MMAUDIT_HD constexpr Coefficients<7> erf_near_coefficients() {
+  return {{8.4834944573231041431e-05F, -0.00082130916416645050049F, 0.0052134888246655464172F,
+           -0.026868773624300956726F, 0.11284004896879196167F, -0.37612664699554443359F,
+           0.12837915122509002686F}};
+}
+MMAUDIT_HD constexpr Coefficients<7> erf_far_coefficients() {
+  return {{as_float(0x38EB4C3A), -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
+           as_float(0x3E235519), as_float(0x3F69B4F9), as_float(0x3F210A14)}};
 }
 
 /// logf: no MUFU in it.
@@ -85,9 +118,7 @@ MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
   const std::uint32_t f = add(x - shift, -1.0F);
   const std::uint32_t exponent =
       fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, normal ? 0.0F : -23.0F);
-  const float c[] = {-as_float(0x3E055027),    0.14084610342979431152F,  -0.12148627638816833496F,
-                     0.13980610668659210205F,  -0.16684235632419586182F, 0.20012299716472625732F,
-                     -0.24999669194221496582F, 0.33333182334899902344F,  -0.5F};
+  const auto c = log_coefficients();
   const std::uint32_t tail = fma(f, mul(f, horner(f, c)), f);
   if (size_of(x) == 0) return kInfinity | kSign;
   if (x >= kInfinity) return fma(x, kInfinity, kInfinity);
@@ -101,9 +132,7 @@ MMAUDIT_HD constexpr std::uint32_t log1p_of(std::uint32_t x, Mode mode) {
   const std::uint32_t f = add(x - shift, fma(0x40800000U - shift, 0.25F, -1.0F, mode), mode);
   const std::uint32_t exponent =
       mul(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, mode);
-  const float c[] = {-as_float(0x3D39BF78),    0.10546888411045074463F,  -0.13229703903198242188F,
-                     0.14491446316242218018F,  -0.16641564667224884033F, 0.19988867640495300293F,
-                     -0.25000196695327758789F, 0.33333510160446166992F,  -0.5F};
+  const auto c = log1p_coefficients();
   const std::uint32_t tail = fma(f, mul(f, horner(f, c, mode), mode), f, mode);
   std::uint32_t result = fma(exponent, 0.69314718246459960938F, tail, mode);
   if (x < kInfinity) return result;
@@ -111,12 +140,11 @@ MMAUDIT_HD constexpr std::uint32_t log1p_of(std::uint32_t x, Mode mode) {
   return size_of(mode.flush ? flushed(x) : x) == 0 ? kSign : result;
 }
 
-MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const auto& tables) {
   const float size = as_float(size_of(x));
   if (!(size >= 0.60000002384185791016F)) {
     const std::uint32_t square = mul(x, x);
-    const float c[] = {as_float(0x3C80F082), -0.052303962409496307373F, 0.1331529766321182251F,
-                       -0.33332768082618713379F, 0.0F};
+    const auto c = tanh_coefficients();
     return fma(x, horner(square, c), x);
   }
   if (size >= 9.010913848876953125F) return with_sign_of(bits_of(1.0F), x);
@@ -124,16 +152,13 @@ MMAUDIT_HD constexpr std::uint32_t tanh_of(std::uint32_t x, const Tables& tables
   return with_sign_of(fma(mufu(Op::rcp, add(power, 1.0F), tables), -2.0F, 1.0F), x);
 }
 
-MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t erf_of(std::uint32_t x, Mode mode, const auto& tables) {
   const bool large = as_float(size_of(x)) >= 1.0029599666595458984F;
   if (!large) {
-    const float c[] = {8.4834944573231041431e-05F, -0.00082130916416645050049F, 0.0052134888246655464172F,
-                       -0.026868773624300956726F,  0.11284004896879196167F,     -0.37612664699554443359F,
-                       0.12837915122509002686F};
+    const auto c = erf_near_coefficients();
     return fma(horner(mul(x, x, mode), c, mode), x, x, mode);
   }
-  const float c[] = {as_float(0x38EB4C3A), -as_float(0x3AAE005B), as_float(0x3C09919F), -as_float(0x3D24D99A),
-                     as_float(0x3E235519), as_float(0x3F69B4F9),  as_float(0x3F210A14)};
+  const auto c = erf_far_coefficients();
   const std::uint32_t size = size_of(x), minus = size | kSign;
   const std::uint32_t power = mufu(Op::ex2, fma(horner(size, c, mode), minus, minus, mode), tables);
   return with_sign_of(add(negated(power), 1.0F, mode), x);
@@ -153,7 +178,7 @@ MMAUDIT_HD inline std::uint32_t square_root(std::uint32_t x) {
 }
 /// __fdividef and, with --use_fast_math, x / y.
 MMAUDIT_HD constexpr std::uint32_t fast_divided(std::uint32_t x, std::uint32_t y, Mode mode,
-                                                const Tables& tables) {
+                                                const auto& tables) {
   if (!mode.flush && is_small(y)) x = mul(x, 0x1p24F), y = mul(y, 0x1p24F);
   return mul(x, mufu(Op::rcp, y, tables), mode);
 }

@@ -18,7 +18,7 @@ enum class Id : std::uint8_t {
 
 /// The bits of one result. Narrow functions take and give the low 16 bits; `y` is the divisor, and otherwise
 /// not read.
-MMAUDIT_HD constexpr std::uint32_t evaluate(Id id, std::uint32_t x, std::uint32_t y, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t evaluate(Id id, std::uint32_t x, std::uint32_t y, const auto& tables) {
   constexpr float kLog2E = 1.4426950216293334961F, kLog2Of10 = 3.3219280242919921875F;
   constexpr float kLn2 = 0.69314718246459960938F, kLog10Of2 = 0.30103000998497009277F;
   // clang-format off
@@ -33,8 +33,8 @@ MMAUDIT_HD constexpr std::uint32_t evaluate(Id id, std::uint32_t x, std::uint32_
     case Id::fast_rsqrtf: case Id::rsqrt_ftz: return approx(Op::rsq, x, kFlush, tables);
     case Id::sqrt: return approx(Op::sqrt, x, kPlain, tables);
     case Id::fast_sqrtf: case Id::sqrt_ftz: return approx(Op::sqrt, x, kFlush, tables);
-    case Id::c_sinf: case Id::sin: case Id::sin_ftz: return mufu(Op::sin, turns(x), tables);
-    case Id::c_cosf: case Id::cos: case Id::cos_ftz: return mufu(Op::cos, turns(x), tables);
+    case Id::c_sinf: case Id::sin: case Id::sin_ftz: return sine(Op::sin, x, tables);
+    case Id::c_cosf: case Id::cos: case Id::cos_ftz: return sine(Op::cos, x, tables);
     case Id::fast_tanhf: case Id::tanh: return mufu(Op::tanh, x, tables);
     case Id::ex2_f16: return mufu_f16(Op::ex2, x, tables);
     case Id::ex2_bf16: return mufu_bf16(Op::ex2, x, tables);

@@ -194,7 +194,7 @@ MMAUDIT_HD constexpr std::uint32_t mufu(Op op, std::uint32_t x, const Tables& ta
 }
 
 /// MUFU.F16: the result for the same number in binary32, towards zero.
-MMAUDIT_HD constexpr std::uint32_t mufu_f16(Op op, std::uint32_t x, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t mufu_f16(Op op, std::uint32_t x, const auto& tables) {
   const std::uint32_t sign = (x & 0x8000U) << 16, size = x & 0x7FFFU;
   // A binary16 number as binary32: the exponents differ by 112, which a product does for subnormal ones, too.
   const std::uint32_t wide =
@@ -207,7 +207,7 @@ MMAUDIT_HD constexpr std::uint32_t mufu_f16(Op op, std::uint32_t x, const Tables
   return out | fixed_point(y, 24);
 }
 /// MUFU.BF16: the high half of the result for the same number in binary32.
-MMAUDIT_HD constexpr std::uint32_t mufu_bf16(Op op, std::uint32_t x, const Tables& tables) {
+MMAUDIT_HD constexpr std::uint32_t mufu_bf16(Op op, std::uint32_t x, const auto& tables) {
   return mufu(op, x << 16, tables) >> 16;
 }
 

@@ -1,10 +1,10 @@
 """The model on a GPU: libmmaudit_cuda.so, loaded when the first tensor on a GPU comes."""
 import ctypes
 import os
-from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
-from typing import List
+from typing import List, Optional
 
 import torch
 
@@ -32,7 +32,8 @@ def _lib() -> ctypes.CDLL:
             lib.mmaudit_cuda_quantize.argtypes = [POINTER(_library.Quantization), c_void_p]
             lib.mmaudit_cuda_hardware_workspace.argtypes = lib.mmaudit_cuda_workspace.argtypes
             lib.mmaudit_cuda_hardware_matmul.argtypes = lib.mmaudit_cuda_matmul.argtypes
-            for name in ("workspace", "matmul", "hardware_workspace", "hardware_matmul", "quantize"):
+            lib.mmaudit_cuda_function.argtypes = [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]
+            for name in ("workspace", "matmul", "hardware_workspace", "hardware_matmul", "quantize", "function"):
                 getattr(lib, "mmaudit_cuda_" + name).restype = c_int
             return lib
         except (OSError, AttributeError) as error:  # no file, no library, or another library
@@ -75,3 +76,12 @@ def quantize(work: _library.Quantization, place: torch.device) -> None:
     """mmaudit_quantize() on device pointers, on the current stream."""
     with torch.cuda.device(place):
         _check(_lib().mmaudit_cuda_quantize(byref(work), torch.cuda.current_stream(place).cuda_stream))
+
+
+def function(name: str, x: torch.Tensor, y: Optional[torch.Tensor]) -> torch.Tensor:
+    """mmaudit_function() on contiguous tensors of the function's type, on the current stream."""
+    result = torch.empty_like(x)
+    with torch.cuda.device(x.device):
+        _check(_lib().mmaudit_cuda_function(_library.encoded(name), x.data_ptr(), None if y is None else y.data_ptr(),
+                                            x.numel(), result.data_ptr(), torch.cuda.current_stream(x.device).cuda_stream))
+    return result

@@ -1,0 +1,35 @@
+"""Special functions on tensors of the CPU: the bits of numpy arrays, in tensors."""
+import numpy as np
+import pytest
+import torch
+
+import mmaudit
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5, 7)])
+def test_tensors_give_tensors(shape):
+    x = torch.randn(shape, requires_grad=True)
+    found = mmaudit.ex2(x)
+    assert found.dtype == x.dtype and found.shape == x.shape and not found.requires_grad
+    assert np.array_equal(found.numpy(), mmaudit.ex2(x.detach().numpy()))
+
+
+def test_forms_follow_the_dtype():
+    x = torch.tensor([[0.5, -2.0], [1.0, 4.0]])
+    assert mmaudit.ex2(x.half().t()).equal(mmaudit.function("ex2.approx.f16", x.half()).t())
+    assert mmaudit.tanh(x.bfloat16()).dtype == torch.bfloat16
+    assert (mmaudit.tanh(x.bfloat16()).float() - x.tanh()).abs().max() < 2 ** -8
+    assert mmaudit.function("divide", x, x + 1).equal(x / (x + 1))
+
+
+def test_refusals():
+    x = torch.zeros(2, 3)
+    for call, line in (
+        (lambda: mmaudit.ex2(x.double()), "x: found torch.float64 on cpu, allowed: a tensor of torch.float32 on cpu or cuda"),
+        (lambda: mmaudit.ex2(torch.zeros(3, device="meta")), "x: found torch.float32 on meta"),
+        (lambda: mmaudit.function("divide", x, x[0]), r"y: found \[3\] on cpu, allowed: \[2, 3\] on cpu"),
+        (lambda: mmaudit.function("divide", x, 3.0), "y: found a float"),
+        (lambda: mmaudit.function("expf", x, x), "no y for expf"),
+    ):
+        with pytest.raises(ValueError, match=line):
+            call()
