@@ -1,0 +1,95 @@
+#pragma once
+// Products of binary32 and binary64 out of products of smaller formats: the operands are split into parts,
+// parts are multiplied by matrix instructions, their sums are added. A scheme is a row of data.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mmaudit/convert.hpp"
+#include "mmaudit/gemm_plan.hpp"
+#include "mmaudit/model/architecture.hpp"
+
+namespace mmaudit {
+
+/// Part a of A times part b of B; part 0 is the largest.
+struct PartPair {
+  std::uint8_t a = 0, b = 0;
+  bool clear_nan = false;  ///< before it a running sum that is a NaN becomes +0
+  int shift = 0;           ///< before it the running sum is multiplied by 2^shift
+};
+
+struct SliceScheme {
+  std::string_view name;
+  Format input = Format::f32;  ///< of A, B and D
+  std::string_view dtype;      ///< what the parts are, a name of gemm_dtypes()
+  int parts = 0;               ///< 0: the user, or the data, says how many
+  int most = 0;                ///< of parts that the user can ask for
+  /// Integers: parts are digits of this many bits of a number over the power of two of its row of A or column
+  /// of B, which is above every magnitude there; of all parts whose numbers add up to less than `parts` the
+  /// products are taken, in ascending order of that sum, then of A's. 0: parts are floating-point numbers.
+  int digit_bits = 0;
+  /// How a part is rounded from the rest, number minus the parts before; of the last part. None: it keeps all
+  /// bits of binary32, of which the instruction takes those that it has.
+  std::optional<CastRounding> rounding = {}, last_rounding = {};
+  int part_shift = 0;  ///< every rest is multiplied by 2^part_shift before it is split further
+  std::span<const PartPair> products = {};  ///< in this order, in one chain
+  /// k of a round of all products; the sum then goes to a binary32 total, or with `continues` stays in the
+  /// accumulator. 0: the instruction's k.
+  std::uint64_t round = 0;
+  bool continues = false;
+  std::string_view evidence = {}, source = {};
+
+  [[nodiscard]] constexpr bool integer() const { return digit_bits != 0; }
+};
+
+std::span<const SliceScheme> slice_schemes();
+
+/// A scheme, with how many parts.
+struct Slicing {
+  const SliceScheme* scheme = nullptr;
+  int parts = 0;            ///< 0: the data says it, slices_for()
+  std::uint64_t round = 0;  ///< in the place of the scheme's; 0: the scheme's
+};
+/// "bf16x9", "ozaki1:8", "ozaki1:auto"; nullopt for anything else.
+std::optional<Slicing> find_slicing(std::string_view name);
+/// What find_slicing() takes, in the order that listings print.
+std::vector<std::string> slicing_names();
+std::string name_of(const Slicing& slicing);
+/// Products of parts that a scheme takes of each product.
+int products_of(const Slicing& slicing);
+
+/// The instruction that multiplies the parts: the newest unit of the architecture, then the deepest k.
+struct SlicePath {
+  Instruction instruction;
+  const DatapathEntry* entry = nullptr;
+  std::string why_not;  ///< empty: it can be computed
+};
+SlicePath slice_path(const SliceScheme& scheme, const Architecture& architecture);
+
+/// The least number of parts that loses no bit of any number of A (m, k) and B (k, n), as ozIMMU counts: 53
+/// bits of each, behind the exponents by which it is below the largest of its row or column. Numbers that are
+/// not finite and zeros don't count; at least 1.
+int slices_for(const SliceScheme& scheme, const Matmul& problem);
+
+/// What sums of digits have after all products whose parts' numbers add up to `sum`: scaled totals.
+using OnBand = std::function<void(int sum, const double* d)>;
+
+/// Why sliced_matmul() can't do this, as "field: found X, allowed: Y"; empty when it can.
+std::string why_no_slices(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
+                          const Matmul& problem);
+
+/// What: D as the scheme computes it. Shapes: as Matmul, without C, scales, epilogue, promote and split_k; A,
+/// B and D in scheme.input. Range and rounding: any bit pattern. Parts of floating-point numbers: rests and
+/// totals in binary32, to nearest even; NaNs as the instruction makes them. Digits: total = total + sum *
+/// 2^-(digit_bits (a + b + 2)) in binary64, then times the powers of row and column, rounded once; an element
+/// whose row or column has an infinity or a NaN is NaN. `on_band`: with digits and one matrix, D after each
+/// band, as a scheme with so many parts gives it. Errors: none when why_no_slices() is empty, but what
+/// `product` throws.
+void sliced_matmul(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
+                   const Matmul& problem, const Product& product, const OnBand& on_band = {});
+
+}  // namespace mmaudit
