@@ -75,8 +75,9 @@ SlicePath slice_path(const SliceScheme& scheme, const Architecture& architecture
 /// not finite and zeros don't count; at least 1.
 int slices_for(const SliceScheme& scheme, const Matmul& problem);
 
-/// What sums of digits have after all products whose parts' numbers add up to `sum`: scaled totals.
-using OnBand = std::function<void(int sum, const double* d)>;
+/// Called after all products of digits whose numbers add up to `sum`, with the D that `sum` + 1 parts give;
+/// false: no more.
+using OnBand = std::function<bool(int sum, const double* d)>;
 
 /// Why sliced_matmul() can't do this, as "field: found X, allowed: Y"; empty when it can.
 std::string why_no_slices(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,

@@ -152,7 +152,7 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
       }
       if (!on_band || problem.batch != 1) continue;
       finish();
-      on_band(sum, scaled.data());
+      if (!on_band(sum, scaled.data())) break;
     }
     finish();
     if (of_d != 0)
