@@ -230,10 +230,13 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
   const std::vector<double> of_a = a.part(drawn(a.rows(), m, request.seed), depth),
                             of_b = b.part(depth, drawn(b.columns(), n, request.seed + 1));
   const Architecture& architecture = *request.architectures.front();
+  const bool sampled = m < a.rows() || n < b.columns();
+  const double margin = sampled ? kSampleMargin : 1, limit = request.limit / margin,
+               of_element = element_limit / margin;
   SliceAudit out;
   if (number == Format::f64) {
     out = study_slices(number, of_a.data(), of_b.data(), m, n, depth.size(), architecture, request.threads,
-                       request.limit, element_limit);
+                       limit, of_element);
   } else {
     const std::vector<float> single_a(of_a.begin(), of_a.end()), single_b(of_b.begin(), of_b.end());
     for (std::size_t i = 0; i < of_a.size(); ++i)
@@ -243,10 +246,11 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
       if (std::isfinite(of_b[i]) && static_cast<double>(single_b[i]) != of_b[i])
         refuse("--b: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64");
     out = study_slices(number, single_a.data(), single_b.data(), m, n, depth.size(), architecture,
-                       request.threads, request.limit, element_limit);
+                       request.threads, limit, of_element);
   }
   out.a.tensor = a.facts(), out.b.tensor = b.facts();
-  out.sampled = m < a.rows() || n < b.columns();
+  out.sampled = sampled;
+  out.limit = request.limit, out.element_limit = element_limit;
   out.m = a.rows(), out.n = b.columns();
   out.provenance.backend = "model";
   out.provenance.architecture = architecture.name;

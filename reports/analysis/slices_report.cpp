@@ -102,23 +102,22 @@ Figure curve_of(const SliceAudit& audit) {
 /// Where slices lose something, in words.
 std::vector<std::string> breaks_of(const SliceAudit& audit) {
   std::vector<std::string> out;
+  const bool digits = audit.number == Format::f64;
   const auto say = [&](const SliceFacts& facts, const char* lane) {
-    const std::string who = fmt::format("{}: ", facts.tensor.role.empty() ? lane : facts.tensor.role);
+    const auto add = [&](const std::string& what) { out.push_back(facts.tensor.role + ": " + what); };
     if (facts.widest > 0)
-      out.push_back(
-          who + fmt::format("{} {} spans {} binary exponents; with S slices of 7 bits its least number keeps "
-                            "at most {} bits (S = 8) or {} (S = 10)",
-                            lane, facts.widest_lane, facts.widest, std::clamp(55 - facts.widest, 0, 53),
-                            std::clamp(69 - facts.widest, 0, 53)));
+      add(fmt::format(
+          "{} {} spans {} binary exponents{}", lane, facts.widest_lane, facts.widest,
+          digits ? fmt::format("; its least number keeps at most {} bits with 8 slices, {} with 10",
+                               std::clamp(55 - facts.widest, 0, 53), std::clamp(69 - facts.widest, 0, 53))
+                 : ""));
     if (facts.not_finite > 0)
-      out.push_back(
-          who + fmt::format("{} {}s hold an infinity or a NaN: every element there is NaN with ozaki1; the "
-                            "schemes of binary32 differ",
-                            facts.not_finite, lane));
-    if (facts.subnormal > 0) out.push_back(who + fmt::format("{} subnormal numbers", facts.subnormal));
+      add(fmt::format("an infinity or a NaN in {} {}{}{}", facts.not_finite, lane,
+                      facts.not_finite == 1 ? "" : "s", digits ? ": every element there is NaN" : ""));
+    if (facts.subnormal > 0) add(fmt::format("numbers that are subnormal: {}", facts.subnormal));
     if (facts.negative_zero > 0)
-      out.push_back(who + fmt::format("{} negative zeros: an element whose products are all zero is +0",
-                                      facts.negative_zero));
+      add(fmt::format("negative zeros: {}; sums start from +0, so that an element of zeros is +0",
+                      facts.negative_zero));
   };
   say(audit.a, "row");
   say(audit.b, "column");
@@ -164,13 +163,17 @@ Report report_of(const SliceAudit& audit) {
     out.headline = fmt::format("Use {}: {} products, error {} (element {}).", row.name, row.products,
                                error_text(row.errors.norm), error_text(row.errors.element));
   } else {
-    out.headline = fmt::format("No scheme of {} is within the limits.", name_of(audit.number));
+    const bool lost = std::all_of(audit.rows.begin(), audit.rows.end(),
+                                  [&](const SliceRow& row) { return row.errors.lost > audit.native.lost; });
+    out.headline = fmt::format("No scheme of {} is within the limits{}.", name_of(audit.number),
+                               lost ? ": infinities and NaNs come out otherwise" : "");
   }
-  out.lead = {fmt::format("D ({} x {}) = A B, K = {}, {}; wanted: {}; {}", audit.m, audit.n, audit.k,
-                          name_of(audit.number), wanted(audit),
-                          audit.sampled
-                              ? fmt::format("a sample of {} elements: others may need more", audit.compared)
-                              : fmt::format("all {} elements", audit.compared))};
+  out.lead = {fmt::format(
+      "D ({} x {}) = A B, K = {}, {}; wanted: {}; {}", audit.m, audit.n, audit.k, name_of(audit.number),
+      wanted(audit),
+      audit.sampled ? fmt::format("a sample of {} elements, {} times below the limits: others may need more",
+                                  audit.compared, kSampleMargin)
+                    : fmt::format("all {} elements", audit.compared))};
   Section& errors = out.sections.emplace_back(Section{.title = "Errors"});
   errors.plots = {curve_of(audit)};
   errors.tables = {schemes_of(audit)};

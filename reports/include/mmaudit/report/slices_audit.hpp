@@ -33,6 +33,10 @@ struct SliceFacts {
   std::uint64_t subnormal = 0, negative_zero = 0;
 };
 
+/// A scheme passes on a sample of D only where its errors are so many times below the limits: elements
+/// outside of it may be worse. docs/results/slices.md has how often that is enough.
+inline constexpr double kSampleMargin = 4;
+
 struct SliceAudit {
   Origin provenance;
   Format number = Format::f64;
