@@ -152,18 +152,26 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
       add(all.parts, errors_of(exact, [&](std::uint64_t e) { return static_cast<double>(d[e]); }));
       continue;
     }
-    int idle = 0;  // bands in a row that helped neither error
+    int idle = 0;  // numbers of slices in a row that helped neither error
     SliceErrors best{HUGE_VAL, HUGE_VAL};
-    sliced_matmul(
-        all, path.instruction, path.entry->datapath, problem, product, [&](int sum, const double* band) {
-          const SliceErrors errors = errors_of(exact, [&](std::uint64_t e) { return band[e]; });
-          add(sum + 1, errors);
-          constexpr double kHelps = 0.9;
-          const bool helps = errors.norm < kHelps * best.norm || errors.element < kHelps * best.element;
-          idle = helps ? 0 : idle + 1;
-          best.norm = std::min(best.norm, errors.norm), best.element = std::min(best.element, errors.element);
-          return idle < 2 || !(errors.element < 0x1p-40);
-        });
+    const auto helps_still = [&](int sum, const double* of) {
+      const SliceErrors errors = errors_of(exact, [&](std::uint64_t e) { return of[e]; });
+      add(sum + 1, errors);
+      constexpr double kHelps = 0.9;
+      const bool helps = errors.norm < kHelps * best.norm || errors.element < kHelps * best.element;
+      idle = helps ? 0 : idle + 1;
+      best.norm = std::min(best.norm, errors.norm), best.element = std::min(best.element, errors.element);
+      return idle < 2 || !(errors.element < 0x1p-40);
+    };
+    if (!scheme.balanced) {  // fewer slices are the first bands
+      sliced_matmul(all, path.instruction, path.entry->datapath, problem, product, helps_still);
+      continue;
+    }
+    for (int parts = 1; parts <= scheme.most; ++parts) {
+      sliced_matmul({&scheme, parts}, path.instruction, path.entry->datapath, problem, product);
+      const std::vector<double> of(d.begin(), d.end());
+      if (!helps_still(parts - 1, of.data())) break;
+    }
   }
   std::stable_sort(out.rows.begin(), out.rows.end(),
                    [](const SliceRow& x, const SliceRow& y) { return x.products < y.products; });

@@ -28,10 +28,19 @@ struct SliceScheme {
   std::string_view dtype;      ///< what the parts are, a name of gemm_dtypes()
   int parts = 0;               ///< 0: the user, or the data, says how many
   int most = 0;                ///< of parts that the user can ask for
-  /// Integers: parts are digits of this many bits of a number over the power of two of its row of A or column
-  /// of B, which is above every magnitude there; of all parts whose numbers add up to less than `parts` the
-  /// products are taken, in ascending order of that sum, then of A's. 0: parts are floating-point numbers.
+  /// Integers: parts are digits of this many bits, the first of `first_bits`, of a number over a power of two
+  /// that is above every magnitude of its row of A or column of B, cut off. Of all parts whose numbers add up
+  /// to less than `parts` the products are taken, in ascending order of that sum, then of A's. 0: parts are
+  /// floating-point numbers.
   int digit_bits = 0;
+  int first_bits = 0;
+  bool balanced = false;  ///< digits behind the first go from -half to half - 1, else have the number's sign;
+                          ///< where the first could be too large the power of two is the next one
+  bool by_band = false;   ///< sums of products whose parts' numbers add up to the same are added as integers
+  bool chooses = false;   ///< `auto` is allowed
+  /// The chain of fma that computes all of D where a number is not finite; else such rows and columns are
+  /// NaN.
+  std::string_view without_slices = {};
   /// How a part is rounded from the rest, number minus the parts before; of the last part. None: it keeps all
   /// bits of binary32, of which the instruction takes those that it has.
   std::optional<CastRounding> rounding = {}, last_rounding = {};
@@ -75,8 +84,8 @@ SlicePath slice_path(const SliceScheme& scheme, const Architecture& architecture
 /// not finite and zeros don't count; at least 1.
 int slices_for(const SliceScheme& scheme, const Matmul& problem);
 
-/// Called after all products of digits whose numbers add up to `sum`, with the D that `sum` + 1 parts give;
-/// false: no more.
+/// Called after all products of digits whose numbers add up to `sum`, with D so far: what `sum` + 1 parts give
+/// where digits are not balanced. False: no more.
 using OnBand = std::function<bool(int sum, const double* d)>;
 
 /// Why sliced_matmul() can't do this, as "field: found X, allowed: Y"; empty when it can.

@@ -75,7 +75,7 @@ void from_floats(const Slicing& slicing, const Instruction& inst, const Datapath
   if (count != 0) std::memcpy(problem.d, (scheme.continues ? sums : totals).data(), count * sizeof(float));
 }
 
-/// The digits of a row of A or a column of B, and the power of two above its largest magnitude.
+/// What the digits of a row of A or a column of B stand over.
 struct Lane {
   int exponent = 0;
   bool finite = true;
@@ -83,11 +83,13 @@ struct Lane {
 
 /// Digits of `lanes` lanes of k numbers, where element (lane, i) stands at lane * lane_stride + i * k_stride;
 /// each digit's matrix has the same order.
-std::vector<Lane> digits_of(const double* from, std::uint64_t lanes, std::uint64_t k,
-                            std::uint64_t lane_stride, std::uint64_t k_stride, int digit_bits,
+std::vector<Lane> digits_of(const SliceScheme& scheme, const double* from, std::uint64_t lanes,
+                            std::uint64_t k, std::uint64_t lane_stride, std::uint64_t k_stride,
                             std::vector<std::vector<std::int8_t>>& digits) {
-  constexpr int kWidth = 128;
-  __extension__ using Wide = unsigned __int128;
+  __extension__ using Wide = __int128;
+  constexpr int kSignificand = 53;
+  const int later = static_cast<int>(digits.size()) - 1, bits = scheme.first_bits + scheme.digit_bits * later;
+  const Wide base = Wide{1} << scheme.digit_bits;
   std::vector<Lane> out(lanes);
   for (std::uint64_t lane = 0; lane < lanes; ++lane) {
     double most = 0;
@@ -97,40 +99,60 @@ std::vector<Lane> digits_of(const double* from, std::uint64_t lanes, std::uint64
       most = std::max(most, x);
     }
     if (!out[lane].finite || most == 0) continue;
-    std::frexp(most, &out[lane].exponent);
+    const double size = std::frexp(most, &out[lane].exponent);
+    if (scheme.balanced && size >= 1 - std::ldexp(1.0, -scheme.first_bits)) ++out[lane].exponent;
     for (std::uint64_t i = 0; i < k; ++i) {
       const std::uint64_t at = lane * lane_stride + i * k_stride;
       int exponent = 0;
-      const double fraction = std::frexp(std::abs(from[at]), &exponent);
-      const int below = out[lane].exponent - exponent;
-      if (fraction == 0 || below >= kWidth) continue;
-      const auto significand = static_cast<std::uint64_t>(std::ldexp(fraction, 64));
-      Wide rest = (static_cast<Wide>(significand) << 64) >> below;
-      for (std::vector<std::int8_t>& digit : digits) {
-        const auto size = static_cast<std::int8_t>(rest >> (kWidth - digit_bits));
-        digit[at] = static_cast<std::int8_t>(from[at] < 0 ? -size : size);
-        rest <<= digit_bits;
+      const double fraction = std::frexp(from[at], &exponent);
+      const int shift = bits - kSignificand - (out[lane].exponent - exponent);
+      if (shift <= -kSignificand) continue;
+      const auto significand = static_cast<std::int64_t>(std::ldexp(fraction, kSignificand));
+      Wide rest = shift >= 0 ? static_cast<Wide>(significand) * (Wide{1} << shift)
+                             : static_cast<Wide>(significand / (std::int64_t{1} << -shift));
+      for (auto digit = static_cast<std::size_t>(later); digit > 0; --digit) {
+        Wide low = rest % base;  // with the sign of the number
+        if (scheme.balanced) low = ((rest + base / 2) & (base - 1)) - base / 2;
+        digits[digit][at] = static_cast<std::int8_t>(low);
+        rest = (rest - low) / base;
       }
+      digits[0][at] = static_cast<std::int8_t>(rest);
     }
   }
   return out;
 }
 
+bool all_finite(const double* from, std::uint64_t count) {
+  return std::all_of(from, from + count, [](double x) { return std::isfinite(x); });
+}
+
 void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath& datapath,
                  const Matmul& problem, const Product& product, const OnBand& on_band) {
-  const int bits = slicing.scheme->digit_bits, parts = slicing.parts;
+  const SliceScheme& scheme = *slicing.scheme;
+  const int parts = slicing.parts;
   const std::uint64_t of_a = problem.m * problem.k, of_b = problem.k * problem.n,
                       of_d = problem.m * problem.n;
   using Digits = std::vector<std::vector<std::int8_t>>;
   std::vector<std::int32_t> sums(of_d);
+  std::vector<std::int64_t> together(of_d);
   std::vector<double> totals(of_d), scaled(of_d);
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix) {
+    const auto* const from_a = static_cast<const double*>(problem.a) + matrix * of_a;
+    const auto* const from_b = static_cast<const double*>(problem.b) + matrix * of_b;
+    auto* const d = static_cast<double*>(problem.d) + matrix * of_d;
+    if (!scheme.without_slices.empty() && !(all_finite(from_a, of_a) && all_finite(from_b, of_b))) {
+      GemmPlan chain;
+      chain.scalar = true, chain.output = Format::f64;
+      chain.instruction = scalar_instruction(Format::f64, Format::f64);
+      Matmul whole = problem;
+      whole.batch = 1, whole.a = from_a, whole.b = from_b, whole.d = d;
+      predict(chain, datapath, whole, product);
+      continue;
+    }
     Digits a(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_a)),
         b(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_b));
-    const auto rows = digits_of(static_cast<const double*>(problem.a) + matrix * of_a, problem.m, problem.k,
-                                problem.k, 1, bits, a);
-    const auto columns = digits_of(static_cast<const double*>(problem.b) + matrix * of_b, problem.n,
-                                   problem.k, 1, problem.n, bits, b);
+    const auto rows = digits_of(scheme, from_a, problem.m, problem.k, problem.k, 1, a);
+    const auto columns = digits_of(scheme, from_b, problem.n, problem.k, 1, problem.n, b);
     const auto finish = [&] {
       for (std::uint64_t i = 0, e = 0; i < problem.m; ++i)
         for (std::uint64_t j = 0; j < problem.n; ++j, ++e)
@@ -140,7 +162,8 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
     };
     std::fill(totals.begin(), totals.end(), 0.0);
     for (int sum = 0; sum < parts; ++sum) {
-      const double unit = std::ldexp(1.0, -bits * (sum + 2));
+      const double unit = std::ldexp(1.0, -2 * scheme.first_bits - scheme.digit_bits * sum);
+      std::fill(together.begin(), together.end(), 0);
       for (int of_row = 0; of_row <= sum; ++of_row) {
         Matmul part = problem;
         part.batch = 1;
@@ -148,15 +171,20 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
         part.b = b[static_cast<std::size_t>(sum - of_row)].data();
         part.d = sums.data();
         product(inst, datapath, part);
-        for (std::uint64_t e = 0; e < of_d; ++e) totals[e] += static_cast<double>(sums[e]) * unit;
+        const bool now = !scheme.by_band || of_row == sum;
+        for (std::uint64_t e = 0; e < of_d; ++e) {
+          together[e] += sums[e];
+          if (!now) continue;
+          totals[e] += static_cast<double>(together[e]) * unit;
+          together[e] = 0;
+        }
       }
       if (!on_band || problem.batch != 1) continue;
       finish();
       if (!on_band(sum, scaled.data())) break;
     }
     finish();
-    if (of_d != 0)
-      std::memcpy(static_cast<double*>(problem.d) + matrix * of_d, scaled.data(), of_d * sizeof(double));
+    if (of_d != 0) std::memcpy(d, scaled.data(), of_d * sizeof(double));
   }
 }
 

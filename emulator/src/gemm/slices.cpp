@@ -76,9 +76,22 @@ constexpr SliceScheme kSchemes[] = {
      .dtype = "int8-w8a8",
      .most = 18,
      .digit_bits = 7,
+     .first_bits = 7,
+     .chooses = true,
      .evidence = kLiterature,
      .source = "Ootomo, Ozaki, Yokota 2024 (arXiv 2306.11975); ozIMMU 005e35d, src/split.cu, and 1c9ebf8, "
                "src/config.cu"},
+    {.name = "cublas-f64",
+     .input = Format::f64,
+     .dtype = "int8-w8a8",
+     .most = 10,
+     .digit_bits = 8,
+     .first_bits = 7,
+     .balanced = true,
+     .by_band = true,
+     .without_slices = "mma.m8n8k4.f64.f64.f64.f64",
+     .evidence = "recorded",
+     .source = "cuBLAS 13.1.0.3 on an H200: fixed mantissa of 8 S - 1 bits; docs/results/slices.md"},
 };
 
 }  // namespace
@@ -89,8 +102,8 @@ std::vector<std::string> slicing_names() {
   std::vector<std::string> out;
   for (const SliceScheme& one : kSchemes) {
     const std::string name(one.name);
-    out.push_back(one.parts != 0 ? name
-                                 : name + ":1 to " + name + ":" + std::to_string(one.most) + ", " + name + ":auto");
+    const std::string any = one.chooses ? ", " + name + ":auto" : "";
+    out.push_back(one.parts != 0 ? name : name + ":1 to " + name + ":" + std::to_string(one.most) + any);
   }
   return out;
 }
@@ -100,7 +113,7 @@ std::optional<Slicing> find_slicing(std::string_view name) {
   const SliceScheme* scheme = find_named(kSchemes, name.substr(0, colon));
   if (scheme == nullptr || (scheme->parts != 0) != (colon == std::string_view::npos)) return std::nullopt;
   Slicing out{scheme, scheme->parts};
-  if (scheme->parts != 0 || name.substr(colon + 1) == "auto") return out;
+  if (scheme->parts != 0 || (scheme->chooses && name.substr(colon + 1) == "auto")) return out;
   const auto parts = whole_number<int>(name.substr(colon + 1));
   if (!parts || *parts < 1 || *parts > scheme->most) return std::nullopt;
   out.parts = *parts;
