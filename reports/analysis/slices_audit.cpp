@@ -140,7 +140,6 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
                    .errors = errors};
       row.name = name_of(row.slicing);
       row.products = products_of(row.slicing);
-      if (!out.use && within(out, errors)) out.use = out.rows.size();
       out.rows.push_back(std::move(row));
     };
     Slicing all{&scheme, scheme.integer() ? scheme.most : scheme.parts};
@@ -173,11 +172,9 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
       if (!helps_still(parts - 1, of.data())) break;
     }
   }
-  std::stable_sort(out.rows.begin(), out.rows.end(),
-                   [](const SliceRow& x, const SliceRow& y) { return x.products < y.products; });
-  out.use.reset();
-  for (std::size_t i = 0; i < out.rows.size() && !out.use; ++i)
-    if (within(out, out.rows[i].errors)) out.use = i;
+  for (std::size_t i = 0; i < out.rows.size(); ++i)
+    if (within(out, out.rows[i].errors) && (!out.use || out.rows[i].products < out.rows[*out.use].products))
+      out.use = i;
   return out;
 }
 

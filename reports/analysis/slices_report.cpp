@@ -80,22 +80,27 @@ Table speeds_of(const SliceAudit& audit) {
   return table;
 }
 
+/// Of binary64 over the number of slices, two curves per scheme; of binary32 over the schemes.
 Figure curve_of(const SliceAudit& audit) {
-  Curves plot{.id = "slices",
-              .title = "Error against products of parts",
-              .x_title = "scheme",
-              .labels = {},
-              .curves = {}};
-  Curves::Curve norm{.name = "norm", .colour = Format::s8, .hollow = false, .values = {}},
-      element{.name = "element", .colour = Format::bf16, .hollow = true, .values = {}};
+  Curves plot{
+      .id = "slices", .title = "Error against slices", .x_title = "slices", .labels = {}, .curves = {}};
+  constexpr Format kColours[] = {Format::s8, Format::bf16, Format::tf32};
+  std::string scheme;
   for (const SliceRow& row : audit.rows) {
-    const std::string::size_type colon = row.name.find(':');
-    plot.labels.push_back(colon == std::string::npos ? row.name : row.name.substr(colon + 1));
+    const bool counted = row.slicing.scheme->integer();
+    if (plot.curves.empty() || (counted && scheme != row.slicing.scheme->name)) {
+      scheme = row.slicing.scheme->name;
+      const Format colour = kColours[plot.curves.size() / 2 % std::size(kColours)];
+      plot.curves.push_back({counted ? scheme + ", norm" : "norm", colour, false, {}});
+      plot.curves.push_back({counted ? scheme + ", element" : "element", colour, true, {}});
+    }
+    Curves::Curve& norm = plot.curves.end()[-2];
     norm.values.emplace_back(row.errors.norm);
-    element.values.emplace_back(row.errors.element);
+    plot.curves.back().values.emplace_back(row.errors.element);
+    if (norm.values.size() > plot.labels.size())
+      plot.labels.push_back(counted ? std::to_string(row.slicing.parts) : row.name);
   }
-  if (audit.number == Format::f64) plot.x_title = "slices of ozaki1";
-  plot.curves = {norm, element};
+  if (audit.number == Format::f32) plot.x_title = "scheme";
   return plot;
 }
 

@@ -46,7 +46,7 @@ struct SliceAudit {
   std::vector<SliceRow> rows;
   SliceErrors native;                   ///< of a chain of fma in the same format
   double limit = 0, element_limit = 0;  ///< 0: that the native chain is no better
-  std::optional<std::size_t> use;       ///< the first row within the limits
+  std::optional<std::size_t> use;       ///< the row within the limits with the fewest products
   std::string architecture;
 };
 
