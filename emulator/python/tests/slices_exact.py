@@ -111,9 +111,9 @@ def step(c, a, b, fraction=25, floor=-133):
     ma, ea, ia, na = unpack(a)
     mb, eb, ib, nb = unpack(b)
     mc, ec, ic, nc = unpack(c)
-    l = a.shape[1]
+    depth = a.shape[1]
     top = np.where(mc != 0, np.maximum(ec, floor), floor)
-    for k in range(l):
+    for k in range(depth):
         product = ea[:, k, None] + eb[None, k, :]
         some = (ma[:, k, None] != 0) & (mb[None, k, :] != 0)
         top = np.where(some, np.maximum(top, product), top)
@@ -127,7 +127,7 @@ def step(c, a, b, fraction=25, floor=-133):
     total = cut(mc, ec - 23)
     nan = nc.copy()
     plus, minus = (ic & (mc > 0)), (ic & (mc < 0))
-    for k in range(l):
+    for k in range(depth):
         m = ma[:, k, None] * mb[None, k, :]
         e = ea[:, k, None] + eb[None, k, :]
         special = ia[:, k, None] | ib[None, k, :]
@@ -157,7 +157,8 @@ ORDERS = {
     "tf32x3": [(1, 0, ""), (0, 1, ""), (0, 0, "clear")],
     "bf16x3": [(1, 0, ""), (0, 1, ""), (0, 0, "clear")],
     "bf16x6": [(1, 1, ""), (2, 0, ""), (0, 2, ""), (1, 0, ""), (0, 1, ""), (0, 0, "clear")],
-    "bf16x9": [(2, 2, ""), (1, 2, "scale"), (2, 1, ""), (0, 2, "scale"), (1, 1, ""), (2, 0, ""), (0, 1, "scale"), (1, 0, ""), (0, 0, "scale")],
+    "bf16x9": [(2, 2, ""), (1, 2, "scale"), (2, 1, ""), (0, 2, "scale"), (1, 1, ""), (2, 0, ""), (0, 1, "scale"),
+               (1, 0, ""), (0, 0, "scale")],
     "3xtf32": [(1, 0, ""), (0, 1, ""), (0, 0, "")],
 }
 
@@ -200,7 +201,6 @@ def ozaki(a, b, slices):
         y = np.where(finite[:, None], x, 0.0)
         most = np.abs(y).max(axis=1) if k else np.zeros(len(y))
         e = np.frexp(most)[1]
-        rest = [[0] * y.shape[1] for _ in range(len(y))]
         out = np.zeros((slices, *y.shape), np.int64)
         for i in range(y.shape[0]):
             shift = 7 * slices - int(e[i])

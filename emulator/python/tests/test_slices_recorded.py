@@ -2,10 +2,10 @@
 binary64. Hashes of D are in recorded_slices.json; operands are made of raw words of PCG64, the same everywhere."""
 import hashlib
 import json
+import unittest
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import mmaudit
 
@@ -130,29 +130,33 @@ def product(precision, a, b, small, block):
     return mmaudit.matmul(a, b, scheme=precision, promote=block, inst=inst)
 
 
-@pytest.mark.parametrize("kernel", RECORDED["triton_tiles"])
-def test_triton(kernel):
-    precision, tile = kernel.split("_")
-    rows, _, block = map(int, tile.split("x"))
-    for kind, tiles in RECORDED["triton_tiles"][kernel].items():
-        seed = 1000 * KINDS.index(kind)
-        a = matrix(kind, ROWS, DEPTH, seed + 1, False)[:128]
-        b = np.ascontiguousarray(matrix(kind, DEPTH, COLUMNS, seed + 2, True)[:, :256])
-        d = np.asarray(product(precision, a, b, rows < 64, block), np.float32)
-        assert [digest(d[:, :128]), digest(d[:, 128:])] == tiles, kind
+class Recorded(unittest.TestCase):
+    def test_triton(self):
+        for kernel, kinds in RECORDED["triton_tiles"].items():
+            precision, tile = kernel.split("_")
+            rows, _, block = map(int, tile.split("x"))
+            for kind, tiles in kinds.items():
+                seed = 1000 * KINDS.index(kind)
+                a = matrix(kind, ROWS, DEPTH, seed + 1, False)[:128]
+                b = np.ascontiguousarray(matrix(kind, DEPTH, COLUMNS, seed + 2, True)[:, :256])
+                d = np.asarray(product(precision, a, b, rows < 64, block), np.float32)
+                self.assertEqual([digest(d[:, :128]), digest(d[:, 128:])], tiles, (kernel, kind))
+
+    def test_cublas(self):
+        for slices, kinds in RECORDED["cublas_tiles"].items():
+            for kind, tile in kinds.items():
+                seed = 1000 * KINDS64.index(kind) + 500000
+                a, b = matrix64(kind, 48, 64, seed + 1, False), matrix64(kind, 64, 48, seed + 2, True)
+                self.assertEqual(digest(mmaudit.matmul(a, b, scheme=f"cublas-f64:{slices}")), tile, (slices, kind))
+
+    def test_a_wrong_plan_is_seen(self):
+        recorded = RECORDED["triton_tiles"]["bf16x3_64x64x32"]["bell"][0]
+        a = matrix("bell", ROWS, DEPTH, 1001, False)[:128]
+        b = np.ascontiguousarray(matrix("bell", DEPTH, COLUMNS, 1002, True)[:, :128])
+        self.assertEqual(digest(product("bf16x3", a, b, False, 32)), recorded)
+        self.assertNotEqual(digest(product("bf16x3", a, b, False, 64)), recorded)
+        self.assertNotEqual(digest(product("bf16x6", a, b, False, 32)), recorded)
 
 
-@pytest.mark.parametrize("slices", RECORDED["cublas_tiles"])
-def test_cublas(slices):
-    for kind, tile in RECORDED["cublas_tiles"][slices].items():
-        seed = 1000 * KINDS64.index(kind) + 500000
-        a, b = matrix64(kind, 48, 64, seed + 1, False), matrix64(kind, 64, 48, seed + 2, True)
-        assert digest(mmaudit.matmul(a, b, scheme=f"cublas-f64:{slices}")) == tile, kind
-
-
-def test_a_wrong_plan_is_seen():
-    kernel = "bf16x3_64x64x32"
-    a = matrix("bell", ROWS, DEPTH, 1001, False)[:128]
-    b = np.ascontiguousarray(matrix("bell", DEPTH, COLUMNS, 1002, True)[:, :128])
-    assert digest(product("bf16x3", a, b, False, 64)) != RECORDED["triton_tiles"][kernel]["bell"][0]
-    assert digest(product("bf16x6", a, b, False, 32)) != RECORDED["triton_tiles"][kernel]["bell"][0]
+if __name__ == "__main__":
+    unittest.main()
