@@ -239,7 +239,8 @@ int execute_scheme(const MatmulOptions& options, const Context& context) {
                                                  {"--beta", options.has_beta},
                                                  {"--d-format", !options.output.empty()},
                                                  {"--split-k", options.split_k != 1},
-                                                 {"--simd", !options.simd.empty()}};
+                                                 {"--simd", !options.simd.empty()},
+                                                 {"--memory", options.memory != 0}};
   for (const auto& [option, given] : others)
     if (given) refuse("{}: found with --scheme, allowed: without it", option);
   const Architecture& architecture = require_architecture(context, options.architecture);

@@ -38,9 +38,8 @@ struct SliceScheme {
                           ///< where the first could be too large the power of two is the next one
   bool by_band = false;   ///< sums of products whose parts' numbers add up to the same are added as integers
   bool chooses = false;   ///< `auto` is allowed
-  /// The chain of fma that computes all of D where a number is not finite; else such rows and columns are
-  /// NaN.
-  std::string_view without_slices = {};
+  /// Where a number is not finite, all of D is a chain of fma; else such rows and columns are NaN.
+  bool fma_where_not_finite = false;
   /// How a part is rounded from the rest, number minus the parts before; of the last part. None: it keeps all
   /// bits of binary32, of which the instruction takes those that it has.
   std::optional<CastRounding> rounding = {}, last_rounding = {};
@@ -84,8 +83,8 @@ SlicePath slice_path(const SliceScheme& scheme, const Architecture& architecture
 /// not finite and zeros don't count; at least 1.
 int slices_for(const SliceScheme& scheme, const Matmul& problem);
 
-/// Called after all products of digits whose numbers add up to `sum`, with D so far: what `sum` + 1 parts give
-/// where digits are not balanced. False: no more.
+/// Called after all products of digits whose numbers add up to `sum`, with D so far: what `sum` + 1 parts
+/// give where digits are not balanced. False: no more.
 using OnBand = std::function<bool(int sum, const double* d)>;
 
 /// Why sliced_matmul() can't do this, as "field: found X, allowed: Y"; empty when it can.
@@ -94,11 +93,10 @@ std::string why_no_slices(const Slicing& slicing, const Instruction& instruction
 
 /// What: D as the scheme computes it. Shapes: as Matmul, without C, scales, epilogue, promote and split_k; A,
 /// B and D in scheme.input. Range and rounding: any bit pattern. Parts of floating-point numbers: rests and
-/// totals in binary32, to nearest even; NaNs as the instruction makes them. Digits: total = total + sum *
-/// 2^-(digit_bits (a + b + 2)) in binary64, then times the powers of row and column, rounded once; an element
-/// whose row or column has an infinity or a NaN is NaN. `on_band`: with digits and one matrix, D after each
-/// band, as a scheme with so many parts gives it. Errors: none when why_no_slices() is empty, but what
-/// `product` throws.
+/// totals in binary32, to nearest even; NaNs as the instruction makes them. Digits: a sum of products of
+/// parts a and b, or of its band, times 2^-(2 first_bits + digit_bits (a + b)) is added to a binary64 total,
+/// which is then multiplied by the powers of two of row and column, rounded once. `on_band`: with digits and
+/// one matrix. Errors: none when why_no_slices() is empty, but what `product` throws.
 void sliced_matmul(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
                    const Matmul& problem, const Product& product, const OnBand& on_band = {});
 

@@ -140,7 +140,7 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
     const auto* const from_a = static_cast<const double*>(problem.a) + matrix * of_a;
     const auto* const from_b = static_cast<const double*>(problem.b) + matrix * of_b;
     auto* const d = static_cast<double*>(problem.d) + matrix * of_d;
-    if (!scheme.without_slices.empty() && !(all_finite(from_a, of_a) && all_finite(from_b, of_b))) {
+    if (scheme.fma_where_not_finite && !(all_finite(from_a, of_a) && all_finite(from_b, of_b))) {
       GemmPlan chain;
       chain.scalar = true, chain.output = Format::f64;
       chain.instruction = scalar_instruction(Format::f64, Format::f64);
