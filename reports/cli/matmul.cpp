@@ -269,8 +269,9 @@ int execute_scheme(const MatmulOptions& options, const Context& context) {
   problem.a = a.data(), problem.b = b.data();
   slicing->round = options.promote;
   const Datapath& datapath = path.entry->datapath;
-  if (const std::string why = why_no_slices(*slicing, path.instruction, datapath, problem); !why.empty())
-    throw InputError(why);
+  std::string why = why_no_slices(*slicing, path.instruction, datapath, problem);
+  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(path.instruction, datapath, problem);
+  if (!why.empty()) throw InputError(why);
   if (slicing->parts == 0) slicing->parts = slices_for(*slicing->scheme, problem);
   if (slicing->scheme->integer() && slicing->parts > slicing->scheme->most)
     refuse("--scheme: found {}, for which the data needs {} slices, allowed: up to {}", options.scheme,
