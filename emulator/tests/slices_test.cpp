@@ -238,9 +238,10 @@ std::optional<int> digits_again(const SliceScheme& scheme, int parts, const std:
   int exponent = most == 0 ? 0 : std::ilogb(most) + 1;
   if (scheme.balanced && std::ldexp(most, 7 - exponent) >= 127) ++exponent;
   const double base = std::ldexp(1, scheme.digit_bits);
+  const int first = scheme.balanced ? 7 : 6;  // bits of the first digit
   digits.assign(static_cast<std::size_t>(parts), {});
   for (const double x : lane) {  // truncated to an integer, whose digits are all exact in binary64
-    double rest = std::trunc(std::ldexp(x, 7 + scheme.digit_bits * (parts - 1) - exponent));
+    double rest = std::trunc(std::ldexp(x, first + scheme.digit_bits * (parts - 1) - exponent));
     for (std::size_t p = digits.size(); p-- > 1;) {
       double low = std::fmod(rest, base);
       if (scheme.balanced && low >= base / 2) low -= base;
@@ -261,7 +262,8 @@ double digits_product(const SliceScheme& scheme, int parts, const std::vector<st
     for (std::size_t p = 0; p <= sum; ++p) {
       for (std::size_t l = 0; l < row[p].size(); ++l) band += row[p][l] * column[sum - p][l];
       if (scheme.by_band && p < sum) continue;
-      total += std::ldexp(static_cast<double>(band), -14 - scheme.digit_bits * static_cast<int>(sum));
+      total += std::ldexp(static_cast<double>(band),
+                          (scheme.balanced ? -14 : -12) - scheme.digit_bits * static_cast<int>(sum));
       band = 0;
     }
   }

@@ -203,7 +203,7 @@ def ozaki(a, b, slices):
         e = np.frexp(most)[1]
         out = np.zeros((slices, *y.shape), np.int64)
         for i in range(y.shape[0]):
-            shift = 7 * slices - int(e[i])
+            shift = 7 * slices - 1 - int(e[i])  # the first digit has 6 bits
             for j in range(y.shape[1]):
                 v = y[i, j]
                 if v == 0:
@@ -220,7 +220,7 @@ def ozaki(a, b, slices):
     for s in range(slices):
         for i in range(s + 1):
             part = da[i] @ db[s - i].T
-            total = total + part.astype(np.float64) * 2.0 ** (-7 * (s + 2))
+            total = total + part.astype(np.float64) * 2.0 ** (-12 - 7 * s)
     with np.errstate(all="ignore"):
         d = np.ldexp(total, ea[:, None] + eb[None, :])
     bad = ~fa[:, None] | ~fb[None, :]

@@ -215,8 +215,9 @@ int slices_for(const SliceScheme& scheme, const Matmul& problem) {
     below = std::max({below, most_below(a, problem.m, problem.k, problem.k, 1),
                       most_below(b, problem.n, problem.k, 1, problem.n)});
   }
-  constexpr int kSignificand = 53;
-  return (kSignificand + below + scheme.digit_bits - 1) / scheme.digit_bits;
+  const int bits =
+      53 + below + scheme.digit_bits - scheme.first_bits;  // of a significand, from the first digit on
+  return (bits + scheme.digit_bits - 1) / scheme.digit_bits;
 }
 
 void sliced_matmul(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
