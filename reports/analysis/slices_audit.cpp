@@ -206,7 +206,8 @@ SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64
 
 SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit) {
   const bool transposed = request.b_transposed.value_or(false);
-  FileMatrix a("--a", request.a, "A", false), b("--b", request.b, "B", transposed);
+  const FileMatrix a("--a", request.a, "A", false), b("--b", request.b, "B", transposed);
+  require_known_side(request, b);
   if (a.columns() != b.rows() && !request.b_transposed && a.columns() == b.columns())
     refuse("--b: found ({}, {}), allowed: (K = {}, N); --b-transposed for a file of (N, K)", b.rows(),
            b.columns(), a.columns());

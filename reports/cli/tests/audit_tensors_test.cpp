@@ -47,6 +47,10 @@ TEST_F(AuditTensors, SlicesThatAProductNeeds) {
   refused(audit({"--dtype", "f64", "--policy", "plain"}), {"--policy: found with --dtype f64"});
   refused(audit({"--dtype", "bf16", "--max-element-error", "1e-3"}),
           {"--max-element-error: found without --dtype f64"});
+  save("square.npy", {96, 96});
+  refused(audit({"--dtype", "f64"}, "A.npy", "square.npy"),
+          {"--b: found 96 x 96, allowed: a square B with "});
+  EXPECT_EQ(audit({"--dtype", "f64", "--no-b-transposed"}, "A.npy", "square.npy").code, kAllGood);
   save_values("gap.npy", {10, 96}, [] {
     std::vector<float> values(960, 1);
     values[5] = std::numeric_limits<float>::infinity();
