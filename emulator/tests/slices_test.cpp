@@ -340,13 +340,13 @@ TEST(Slices, WithoutFiniteNumbersTheLibraryTakesItsOwnProduct) {
 
 TEST(Slices, NamesOfSchemes) {
   for (const char* name : {"tf32x3", "bf16x3", "bf16x6", "bf16x9", "3xtf32", "ozaki1:1", "ozaki1:18",
-                           "ozaki1:auto", "cublas-f64:7"}) {
+                           "ozaki1:auto", "cublas-f64:7", "cublas-f64:auto"}) {
     const auto found = find_slicing(name);
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(name_of(*found), name);
   }
   for (const char* name : {"", "bf16x4", "bf16x9:2", "ozaki1", "ozaki1:", "ozaki1:0", "ozaki1:19",
-                           "ozaki1:-1", "ozaki1:8x", "cublas-f64:auto", "cublas-f64:11"})
+                           "ozaki1:-1", "ozaki1:8x", "cublas-f64:0", "cublas-f64:11"})
     EXPECT_FALSE(find_slicing(name)) << name;
   EXPECT_EQ(products_of(*find_slicing("ozaki1:8")), 36);
   EXPECT_EQ(products_of(*find_slicing("bf16x9")), 9);

@@ -38,6 +38,8 @@ struct SliceScheme {
                           ///< where the first could be too large the power of two is the next one
   bool by_band = false;   ///< sums of products whose parts' numbers add up to the same are added as integers
   bool chooses = false;   ///< `auto` is allowed
+  /// `auto`: k per block of the exponents that it looks at; 0: those of whole rows and columns.
+  std::uint64_t choice_block = 0;
   /// Where a number is not finite, all of D is a chain of fma; else such rows and columns are NaN.
   bool fma_where_not_finite = false;
   /// How a part is rounded from the rest, number minus the parts before; of the last part. None: it keeps all
@@ -78,9 +80,12 @@ struct SlicePath {
 };
 SlicePath slice_path(const SliceScheme& scheme, const Architecture& architecture);
 
-/// The least number of parts that loses no bit of any number of A (m, k) and B (k, n), as ozIMMU counts: 53
-/// bits of each, behind the exponents by which it is below the largest of its row or column. Numbers that are
-/// not finite and zeros don't count; at least 1.
+/// How many parts `auto` means for A (m, k) and B (k, n); at least 1. Without blocks the least number that
+/// loses no bit of any number, as ozIMMU counts: 53 bits of each, behind the exponents by which it is below
+/// the largest of its row or column; zeros and what is not finite don't count. With blocks as cuBLAS counts:
+/// 54 bits behind the most, over all elements of D, by which the exponents of the largest of the row and of
+/// the column are above the largest sum over blocks of the one's largest and the other's least exponent,
+/// where a zero has 2^-4194.
 int slices_for(const SliceScheme& scheme, const Matmul& problem);
 
 /// Called after all products of digits whose numbers add up to `sum`, with D so far: what `sum` + 1 parts

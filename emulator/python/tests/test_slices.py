@@ -74,7 +74,7 @@ class Slices(unittest.TestCase):
             ({"scheme": "bf16x4"}, "scheme: found bf16x4, allowed: tf32x3"),
             ({"scheme": "ozaki1"}, "scheme: found ozaki1, allowed: .*ozaki1:1 to ozaki1:18, ozaki1:auto"),
             ({"scheme": "ozaki1:19"}, "scheme: found ozaki1:19"),
-            ({"scheme": "cublas-f64:auto"}, "scheme: found cublas-f64:auto"),
+            ({"scheme": "cublas-f64:11"}, "scheme: found cublas-f64:11"),
             ({"scheme": "ozaki1:4"}, "a: found 2048 bytes, allowed: 4096 bytes"),
             ({"scheme": "bf16x3", "promote": 24}, "promote: found 24, allowed: a multiple of k = 16"),
             ({"scheme": "3xtf32", "promote": 32}, "promote: found 32, allowed: 0 with 3xtf32"),

@@ -51,6 +51,15 @@ class Recorded(unittest.TestCase):
                 a, b = matrix64(kind, 48, 64, seed + 1, False), matrix64(kind, 64, 48, seed + 2, True)
                 self.assertEqual(digest(mmaudit.matmul(a, b, scheme=f"cublas-f64:{slices}")), tile, (slices, kind))
 
+    def test_cublas_chooses(self):
+        for kind, tile in RECORDED["cublas_dynamic_tiles"].items():
+            seed = 1000 * KINDS64.index(kind) + 500000
+            a, b = matrix64(kind, 512, 256, seed + 1, False), matrix64(kind, 256, 512, seed + 2, True)
+            self.assertEqual(digest(mmaudit.matmul(a, b, scheme="cublas-f64:auto")[:128, :128]), tile, kind)
+        a, b = matrix64("wide", 48, 64, 502001, False), matrix64("wide", 64, 48, 502002, True)
+        with self.assertRaisesRegex(ValueError, "needs 12 slices, allowed: up to 10"):  # cuBLAS reported 93 bits
+            mmaudit.matmul(a, b, scheme="cublas-f64:auto")
+
     def test_a_wrong_plan_is_seen(self):
         recorded = RECORDED["triton_tiles"]["bf16x3_64x64x32"]["bell"][0]
         a = matrix("bell", ROWS, DEPTH, 1001, False)[:128]

@@ -6,6 +6,7 @@
 
 #include "gemm/k_slices.hpp"
 #include "gemm/sliced_product.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/gemm_combination.hpp"
 #include "mmaudit/slices.hpp"
 
@@ -205,6 +206,45 @@ int most_below(const double* from, std::uint64_t lanes, std::uint64_t k, std::ui
   return out;
 }
 
+/// The largest and the least exponent of each lane and block of k.
+struct BlockExponents {
+  std::vector<int> most, least;
+};
+BlockExponents exponents_of(const double* from, std::uint64_t lanes, std::uint64_t k,
+                            std::uint64_t lane_stride, std::uint64_t k_stride, std::uint64_t block) {
+  constexpr int kOfZero = -4194;
+  BlockExponents out;
+  for (std::uint64_t lane = 0; lane < lanes; ++lane)
+    for (std::uint64_t i = 0; i < k; ++i) {
+      int exponent = kOfZero;
+      const double x = from[lane * lane_stride + i * k_stride];
+      if (x != 0) std::frexp(x, &exponent);
+      if (i % block == 0) out.most.push_back(exponent), out.least.push_back(exponent);
+      out.most.back() = std::max(out.most.back(), exponent);
+      out.least.back() = std::min(out.least.back(), exponent);
+    }
+  return out;
+}
+
+/// What slices_for() says of blocks, without the 54 bits.
+int span_of_blocks(const double* from_a, const double* from_b, const Matmul& problem, std::uint64_t block) {
+  const std::uint64_t blocks = detail::quotient_up(problem.k, block);
+  const BlockExponents a = exponents_of(from_a, problem.m, problem.k, problem.k, 1, block),
+                       b = exponents_of(from_b, problem.n, problem.k, 1, problem.n, block);
+  int out = 0;
+  for (std::uint64_t i = 0; i < problem.m; ++i)
+    for (std::uint64_t j = 0; j < problem.n && blocks != 0; ++j) {
+      int together = std::numeric_limits<int>::min(), of_a = together, of_b = together;
+      for (std::uint64_t at = 0; at < blocks; ++at) {
+        const std::uint64_t x = i * blocks + at, y = j * blocks + at;
+        together = std::max({together, a.most[x] + b.least[y], a.least[x] + b.most[y]});
+        of_a = std::max(of_a, a.most[x]), of_b = std::max(of_b, b.most[y]);
+      }
+      out = std::max(out, of_a + of_b - together);
+    }
+  return out;
+}
+
 }  // namespace
 
 int slices_for(const SliceScheme& scheme, const Matmul& problem) {
@@ -212,11 +252,14 @@ int slices_for(const SliceScheme& scheme, const Matmul& problem) {
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix) {
     const auto* a = static_cast<const double*>(problem.a) + matrix * problem.m * problem.k;
     const auto* b = static_cast<const double*>(problem.b) + matrix * problem.k * problem.n;
-    below = std::max({below, most_below(a, problem.m, problem.k, problem.k, 1),
-                      most_below(b, problem.n, problem.k, 1, problem.n)});
+    if (scheme.choice_block == 0)
+      below = std::max({below, most_below(a, problem.m, problem.k, problem.k, 1),
+                        most_below(b, problem.n, problem.k, 1, problem.n)});
+    else if (all_finite(a, problem.m * problem.k) && all_finite(b, problem.k * problem.n))
+      below = std::max(below, span_of_blocks(a, b, problem, scheme.choice_block));
   }
-  const int bits =
-      53 + below + scheme.digit_bits - scheme.first_bits;  // of a significand, from the first digit on
+  // A significand behind `below` others, in digits of which the first may be shorter.
+  const int bits = 53 + below + (scheme.choice_block == 0 ? 0 : 1) + scheme.digit_bits - scheme.first_bits;
   return (bits + scheme.digit_bits - 1) / scheme.digit_bits;
 }
 

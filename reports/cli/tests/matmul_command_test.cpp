@@ -259,7 +259,7 @@ TEST_F(MatmulCommand, SchemesOfSlices) {
   EXPECT_NE(outcome.out.find("tcgen05."), std::string::npos) << outcome.out;
   std::filesystem::remove(path("D.npy"));
   refused(scheme("bf16", "32"), {"--scheme: found bf16, allowed: tf32x3, ", "cublas-f64:1 to cublas-f64:10"});
-  refused(scheme("cublas-f64:auto", "64"), {"--scheme: found cublas-f64:auto"});
+  refused(scheme("cublas-f64:11", "64"), {"--scheme: found cublas-f64:11"});
   refused(scheme("bf16x3", "32", {"--alpha", "2"}), {"--alpha: found with --scheme, allowed: without it"});
   refused(scheme("bf16x3", "32", {"--promote", "24"}), {"promote: found 24, allowed: a multiple of k = 16"});
   refused(scheme("bf16x3", "32", {"--inst", kWgmmaF16}), {"inst: found ", "allowed: a dense one of bf16"});
