@@ -137,7 +137,7 @@ def matmul(
             None for +0. dtypes as in emulate().
         inst: an instruction; of its shape, only K matters. With a scheme None is the newest unit's.
         scheme: D = A B of float32 or float64 out of products of smaller formats: "tf32x3", "bf16x3", "bf16x6", "bf16x9",
-            "3xtf32", "ozaki1:8" or "ozaki1:auto" (docs/slices.md). With it only arch, inst, promote (k of a round of
+            "3xtf32", "ozaki1:8", "cublas-f64:7" or ":auto" (docs/slices.md). With it only arch, inst, promote (k of a round of
             products), threads and plain count.
         promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
         split_k: number of slices of K; their sums are added in ascending order.
