@@ -225,15 +225,6 @@ void require_match(const std::string& product, const FileMatrix& a, const FileMa
     refuse("--c: found {} x {}, allowed: {} x {}", c->rows(), c->columns(), a.rows(), b.columns());
 }
 
-/// A square B fits either way round, and the wrong way gives the error of another product.
-void require_known_side(const TensorAuditRequest& request, const FileMatrix& b) {
-  if (request.b_transposed || b.rows() != b.columns() || b.rows() < 2) return;
-  refuse(
-      "--b: found {} x {}, allowed: a square B with --b-transposed (the file is (N, K), as the weight of "
-      "torch.nn.Linear) or --no-b-transposed (K, N)",
-      b.rows(), b.rows());
-}
-
 /// The state of each of the request's files on the disk.
 std::vector<corpus::FileStamp> stamps_of(const TensorAuditRequest& request) {
   std::vector<corpus::FileStamp> out;

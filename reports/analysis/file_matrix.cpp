@@ -60,4 +60,12 @@ std::vector<double> FileMatrix::part(const std::vector<std::uint64_t>& rows,
   return out;
 }
 
+void require_known_side(const TensorAuditRequest& request, const FileMatrix& b) {
+  if (request.b_transposed || b.rows() != b.columns() || b.rows() < 2) return;
+  refuse(
+      "--b: found {} x {}, allowed: a square B with --b-transposed (the file is (N, K), as the weight of "
+      "torch.nn.Linear) or --no-b-transposed (K, N)",
+      b.rows(), b.rows());
+}
+
 }  // namespace mmaudit::report

@@ -10,6 +10,7 @@
 #include "mmaudit/report/audit.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 #include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/report/slices_audit.hpp"
 #include "outputs.hpp"
 #include "verify.hpp"
 
@@ -30,6 +31,7 @@ struct TensorOptions {
   std::vector<std::string> architectures;
   std::string capture, plan;
   double output_limit = 0;      ///< 0: none
+  double element_limit = 0;     ///< 0: none
   double rtol = -1, atol = -1;  ///< below 0: not given
   bool b_transposed = false;
 };
@@ -131,8 +133,32 @@ int audit_capture(const TensorOptions& options, const Outputs& outputs,
   return outputs.publish(report::report_of(audit), context, std::move(more));
 }
 
+/// f64 or f32 of --dtype: schemes of slices are studied, docs/slices.md; none: types are.
+Format sliced_format(const TensorOptions& options) {
+  const report::TensorAuditRequest& request = options.request;
+  const auto is = [](const std::string& name) { return name == "f64" || name == "f32"; };
+  if (std::none_of(request.dtypes.begin(), request.dtypes.end(), is)) return Format::none;
+  const std::string& name = *std::find_if(request.dtypes.begin(), request.dtypes.end(), is);
+  if (request.dtypes.size() != 1)
+    refuse("--dtype: found {} of {}, allowed: {} alone", name, request.dtypes.size(), name);
+  const std::pair<const char*, bool> others[] = {{"--c", !request.c.empty()},
+                                                 {"--scale", !request.scales.empty()},
+                                                 {"--policy", !request.policies.empty()},
+                                                 {"--d-format", !request.output.empty()},
+                                                 {"--unit", !request.unit.empty()},
+                                                 {"--max-row-error", request.row_limit > 0},
+                                                 {"--rtol, --atol", request.tolerances.has_value()},
+                                                 {"--plan", !options.plan.empty()},
+                                                 {"--capture", !options.capture.empty()},
+                                                 {"several of --arch", request.architectures.size() > 1}};
+  for (const auto& [option, given] : others)
+    if (given) refuse("{}: found with --dtype {}, allowed: without it", option, name);
+  return name == "f64" ? Format::f64 : Format::f32;
+}
+
 int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context& context) {
   const std::pair<const char*, double> limits[] = {{"--max-rel-fro", options.request.limit},
+                                                   {"--max-element-error", options.element_limit},
                                                    {"--max-row-error", options.request.row_limit},
                                                    {"--max-output-error", options.output_limit}};
   for (const auto& [option, limit] : limits)
@@ -158,6 +184,13 @@ int audit_tensors(TensorOptions& options, const Outputs& outputs, const Context&
   const report::TensorAuditProgress shown = {
       [&](std::string_view what, std::uint64_t total) { progress.begin(std::string(what), total); },
       [&](std::uint64_t steps) { progress.advance(steps); }};
+  if (const Format number = sliced_format(options); number != Format::none) {
+    report::SliceAudit sliced = report::audit_slices(options.request, number, options.element_limit);
+    name_origin(context, sliced.provenance);
+    return outputs.publish(report::report_of(sliced), context);
+  }
+  if (options.element_limit > 0)
+    refuse("--max-element-error: found without --dtype f64 or f32, allowed: with one of them");
   if (!options.capture.empty()) return audit_capture(options, outputs, shown, context);
   if (!options.plan.empty()) refuse("--plan: found without --capture, allowed: with it");
   if (options.output_limit > 0) refuse("--max-output-error: found without --capture, allowed: with it");
@@ -189,7 +222,7 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
   add("--dtype DTYPE", request.dtypes,
       "of " + with_commas(names_of(gemm_dtypes())) +
           "; default: e4m3, e5m2, bf16, f16, tf32, and e4m3fnuz, e5m2fnuz, mxf8, mxf6, mxf4, nvf4 where an "
-          "architecture has them")
+          "architecture has them; f64 or f32: how many slices of smaller formats such a product needs")
       .comma_separated();
   add("--dtype-a DTYPE", request.dtype_a,
       "of A, with --dtype-b, where the two differ: e4m3 and e5m2, e4m3fnuz and e5m2fnuz, mxf8 and mxf8-e5m2");
@@ -207,6 +240,10 @@ Option add_tensor_options(Command& command, TensorOptions& options) {
       .default_text("")
       .positive()
       .or_percent();
+  add("--max-element-error", options.element_limit,
+      "with --dtype f64 or f32: largest |D - exact| of an element over its sum of all |a b| that passes")
+      .default_text("")
+      .positive();
   add("--max-row-error", request.row_limit,
       "with --max-rel-fro: largest relative error of a row or of a column of D that passes")
       .default_text("")
@@ -248,6 +285,7 @@ void add_audit(Command& app) {
       "errors of that product",
       {"mmaudit audit",
        "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5% --html audit.html",
+       "mmaudit audit --a x.npy --b w.npy --dtype f64 --max-rel-fro 1e-14 --html slices.html",
        "mmaudit audit --capture net.safetensors --arch h200,b200 --dtype e4m3,nvf4 --allow-missing "
        "--max-rel-fro 5%"});
   command

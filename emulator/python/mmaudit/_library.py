@@ -240,6 +240,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "emulate": [POINTER(Tiles)],
     "matmul": [POINTER(Product)],
     "matmul_bytes": [POINTER(Product), POINTER(c_uint64)],
+    "sliced_matmul": [POINTER(Product), c_char_p],
     "find_path": [POINTER(GemmPath)],
     "recipes": [POINTER(c_void_p)],
     "quantize": [POINTER(Quantization)],

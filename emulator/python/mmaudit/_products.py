@@ -102,20 +102,43 @@ def _result_bytes(a: Any, b: Any, output: str) -> int:
     return int(math.prod(rows[:-1]) * columns[-1] * _arrays.raw_dtype(output).itemsize)
 
 
+def _sliced(
+    a: Any, b: Any, scheme: str, arch: str, inst: Optional[str], promote: Optional[int], split_k: int, threads: int,
+    plain: bool,
+) -> np.ndarray:
+    """D = A * B as a scheme of slices computes it."""
+    number = "f64" if _arrays.array_of("a", a).dtype == np.float64 else "f32"
+    a, b = (_arrays.operand(field, x, number, Casting(), "") for field, x in (("a", a), ("b", b)))
+    a, b, shape = _arrays.together(a, b)
+    batch, m, k = a.shape
+    _arrays.require_shape("b", b, (batch, k, b.shape[2]), "batch, k, n")
+    d = np.empty((batch, m, b.shape[2]), _arrays.value_dtype(number, False))
+    work = _arrays.filled(_library.Product(), arch=arch, inst=inst, batch=batch, m=m, n=b.shape[2], k=k,
+                          promote=_whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1"), split_k=split_k,
+                          threads=threads_of(threads), plain=int(bool(plain)), a=a, b=b)
+    work.d = _arrays.written(d)
+    _library.check(lib.mmaudit_sliced_matmul(byref(work), _library.encoded(scheme)))
+    return d.reshape(shape)
+
+
 def matmul(
-    a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: str, arch: str = "hopper",
+    a: np.ndarray, b: np.ndarray, c: Optional[np.ndarray] = None, *, inst: Optional[str] = None, arch: str = "hopper",
     promote: Optional[int] = None, split_k: int = 1, alpha: Optional[float] = None, beta: Optional[float] = None,
     d_format: Optional[str] = None, threads: int = 0, simd: Optional[str] = None, plain: bool = False,
     memory: Optional[int] = None, rounding: Optional[str] = None, saturate: bool = False,
     scale_a: Optional[np.ndarray] = None, scale_b: Optional[np.ndarray] = None, scale_layout: str = "rows",
     factor_a: Optional[float] = None, factor_b: Optional[float] = None, metadata: Optional[np.ndarray] = None,
+    scheme: Optional[str] = None,
 ) -> np.ndarray:
     """D = A * B + C of any sizes, as a chain of one instruction over K in the order a kernel uses.
 
     Args:
         a: (..., M, K); b: (K, N), or (..., K, N) with the leading dimensions of A; c: (..., M, N) in D's format, or
             None for +0. dtypes as in emulate().
-        inst: an instruction; of its shape, only K matters.
+        inst: an instruction; of its shape, only K matters. With a scheme None is the newest unit's.
+        scheme: D = A B of float32 or float64 out of products of smaller formats: "tf32x3", "bf16x3", "bf16x6", "bf16x9",
+            "3xtf32", "ozaki1:8", "cublas-f64:7" or ":auto" (docs/slices.md). With it only arch, inst, promote (k of a round of
+            products), threads and plain count.
         promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
         split_k: number of slices of K; their sums are added in ascending order.
         alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to
@@ -134,6 +157,16 @@ def matmul(
     Returns: D, (..., M, N) with the leading dimensions of A.
     Raises: ValueError, in one line "field: found X, allowed: Y"; MemoryError.
     """
+    if scheme is not None:
+        others = {"c": c, "alpha": alpha, "beta": beta, "d_format": d_format, "simd": simd, "memory": memory,
+                  "rounding": rounding, "scale_a": scale_a, "scale_b": scale_b, "factor_a": factor_a, "factor_b": factor_b,
+                  "metadata": metadata}
+        for field, value in others.items():
+            if value is not None:
+                raise refused(field, "some with a scheme", "none")
+        return _sliced(a, b, scheme, arch, inst, promote, split_k, threads, plain)
+    if inst is None:
+        raise refused("inst", "none", "an instruction, or a scheme")
     spec = _library.instruction(arch, inst)
     if factor_a is not None or factor_b is not None:
         one = np.float32(1)

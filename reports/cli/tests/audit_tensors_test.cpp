@@ -25,6 +25,41 @@ TEST_F(AuditTensors, PassesAndFails) {
   EXPECT_EQ(audit({}).code, kAllGood);  // no limit: nothing to fail
 }
 
+TEST_F(AuditTensors, SlicesThatAProductNeeds) {
+  const Outcome single = audit({"--dtype", "f32", "--json", path("s.json")});
+  ASSERT_EQ(single.code, kAllGood) << single.err << single.out;
+  EXPECT_EQ(single.out.substr(0, 4), "Use ");
+  const auto json = nlohmann::json::parse(std::ifstream(path("s.json")));
+  EXPECT_EQ(json.at("schema"), "mmaudit.audit.slices/1");
+  EXPECT_EQ(json.at("rows").size(), 5U);
+  const Outcome wide = audit({"--dtype", "f64", "--max-rel-fro", "1e-9", "--json", path("d.json")});
+  ASSERT_EQ(wide.code, kAllGood) << wide.err << wide.out;
+  const auto found = nlohmann::json::parse(std::ifstream(path("d.json")));
+  // The scheme with the fewest products among those within the limit.
+  double fewest = 1e9;
+  std::string use;
+  for (const auto& row : found.at("rows"))
+    if (row.at("errors").at("norm") <= 1e-9 && row.at("products") < fewest)
+      fewest = row.at("products"), use = row.at("scheme");
+  EXPECT_EQ(found.at("use"), use);
+  EXPECT_EQ(audit({"--dtype", "f32", "--max-element-error", "1e-30"}).code, kMismatch);
+  refused(audit({"--dtype", "f64,bf16"}), {"--dtype: found f64 of 2, allowed: f64 alone"});
+  refused(audit({"--dtype", "f64", "--policy", "plain"}), {"--policy: found with --dtype f64"});
+  refused(audit({"--dtype", "bf16", "--max-element-error", "1e-3"}),
+          {"--max-element-error: found without --dtype f64"});
+  save("square.npy", {96, 96});
+  refused(audit({"--dtype", "f64"}, "A.npy", "square.npy"),
+          {"--b: found 96 x 96, allowed: a square B with "});
+  EXPECT_EQ(audit({"--dtype", "f64", "--no-b-transposed"}, "A.npy", "square.npy").code, kAllGood);
+  save_values("gap.npy", {10, 96}, [] {
+    std::vector<float> values(960, 1);
+    values[5] = std::numeric_limits<float>::infinity();
+    return values;
+  }());
+  const Outcome infinite = audit({"--dtype", "f64", "--max-rel-fro", "1e-9"}, "gap.npy");
+  EXPECT_NE(infinite.out.find("an infinity or a NaN in 1 row"), std::string::npos) << infinite.out;
+}
+
 /// A of 64 rows, of which one is so many times larger; B the usual one.
 class LargeRow : public AuditTensors {
  protected:

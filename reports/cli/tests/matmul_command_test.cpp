@@ -233,6 +233,41 @@ TEST_F(MatmulCommand, PackedIsTheDenseProductOfWhatStays) {
   EXPECT_EQ(corpus::load_tensor(path("S2.npy")).data, stored.data);
 }
 
+TEST_F(MatmulCommand, SchemesOfSlices) {
+  save<double>("A64.npy", DType::f64, {5, 33}, 1.0 / 3);
+  save<double>("B64.npy", DType::f64, {33, 7}, 3);
+  save<float>("A32.npy", DType::f32, {5, 33}, 1.0F / 3);
+  save<float>("B32.npy", DType::f32, {33, 7}, 3);
+  const auto scheme = [&](const char* name, const char* bits, std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"-q",       "matmul",
+                                      "--scheme", name,
+                                      "--a",      path(std::string("A") + bits + ".npy"),
+                                      "--b",      path(std::string("B") + bits + ".npy"),
+                                      "--out",    path("D.npy")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  Outcome outcome = scheme("ozaki1:auto", "64");
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_EQ(outcome.out.substr(0, outcome.out.find(" by ")), "ozaki1:8 (36 products)");
+  EXPECT_EQ(d().shape, (std::vector<std::uint64_t>{5, 7}));
+  double value = 0;
+  std::memcpy(&value, d().data.data(), sizeof value);
+  EXPECT_NEAR(value, 33, 1e-14);
+  outcome = scheme("bf16x9", "32", {"--arch", "blackwell"});
+  ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+  EXPECT_NE(outcome.out.find("tcgen05."), std::string::npos) << outcome.out;
+  std::filesystem::remove(path("D.npy"));
+  refused(scheme("bf16", "32"), {"--scheme: found bf16, allowed: tf32x3, ", "cublas-f64:1 to cublas-f64:10"});
+  refused(scheme("cublas-f64:11", "64"), {"--scheme: found cublas-f64:11"});
+  refused(scheme("bf16x3", "32", {"--alpha", "2"}), {"--alpha: found with --scheme, allowed: without it"});
+  refused(scheme("bf16x3", "32", {"--promote", "24"}), {"promote: found 24, allowed: a multiple of k = 16"});
+  refused(scheme("bf16x3", "32", {"--inst", kWgmmaF16}), {"inst: found ", "allowed: a dense one of bf16"});
+  refused(scheme("bf16x3", "32", {"--arch", "volta"}), {"--arch: found volta", "an instruction of bf16"});
+  refused(run({"-q", "matmul", "--a", path("A32.npy"), "--b", path("B32.npy"), "--out", path("D.npy")}),
+          {"--inst: found nothing, allowed: an instruction, or --scheme"});
+}
+
 TEST_F(MatmulCommand, RefusesInOneLine) {
   refused(matmul(kWgmmaF16, "B.npy", "B.npy"), {"--b shape", "[1, 33, 7]", "[1, 7, any]"});
   refused(matmul(kWgmmaF16, "A.npy", "B8.npy"), {"--b dtype", "U8", "F16"});

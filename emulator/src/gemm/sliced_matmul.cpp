@@ -1,0 +1,273 @@
+// Products out of parts, by what computes one chain per element.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "gemm/k_slices.hpp"
+#include "gemm/sliced_product.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/gemm_combination.hpp"
+#include "mmaudit/slices.hpp"
+
+namespace mmaudit {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::uint32_t bits_of(float x) { return x == x ? std::bit_cast<std::uint32_t>(x) : SumsOf<float>::kNan; }
+
+/// The parts of binary32 numbers, largest first, in the storage of their format.
+std::vector<Bytes> float_parts(const SliceScheme& scheme, const void* from, std::uint64_t count) {
+  const FormatSpec f32 = spec_of(Format::f32), to = spec_of(find_gemm_dtype(scheme.dtype)->element);
+  const float factor = std::ldexp(1.0F, scheme.part_shift);
+  std::vector<Bytes> out(static_cast<std::size_t>(scheme.parts), Bytes(count * to.storage_bytes()));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t rest = load_word(from, sizeof(float), i);
+    for (std::size_t p = 0; p < out.size(); ++p) {
+      const bool last = p + 1 == out.size();
+      const std::optional<CastRounding> rounding = last ? scheme.last_rounding : scheme.rounding;
+      const std::uint64_t part = rounding ? cast_bits(rest, f32, to, CastRule{*rounding, false}) : rest;
+      store_word(out[p].data(), to.storage_bytes(), i, part);
+      if (last) continue;
+      const auto below =
+          std::bit_cast<float>(static_cast<std::uint32_t>(rest)) - static_cast<float>(decode_value(part, to));
+      rest = bits_of(below * factor);
+    }
+  }
+  return out;
+}
+
+void from_floats(const Slicing& slicing, const Instruction& inst, const Datapath& datapath,
+                 const Matmul& problem, const Product& product) {
+  const SliceScheme& scheme = *slicing.scheme;
+  const std::uint64_t count = problem.batch * problem.m * problem.n;
+  const std::vector<Bytes> a = float_parts(scheme, problem.a, problem.batch * problem.m * problem.k),
+                           b = float_parts(scheme, problem.b, problem.batch * problem.k * problem.n);
+  const std::uint64_t round = slicing.round != 0  ? slicing.round
+                              : scheme.round != 0 ? scheme.round
+                                                  : static_cast<std::uint64_t>(inst.k);
+  std::vector<float> totals(count, 0.0F), sums(count), next(count);
+  Matmul part = problem;
+  for (std::uint64_t first = 0; first < problem.k; first += round) {
+    part.k = std::min(round, problem.k - first);
+    const KSlice slice({{first, first + part.k}});
+    std::vector<Bytes> of_a, of_b;
+    Matmul whole = problem;
+    for (std::size_t p = 0; p < a.size(); ++p) {
+      whole.a = a[p].data(), whole.b = b[p].data();
+      of_a.push_back(slice.of_a(whole, inst.a));
+      of_b.push_back(slice.of_b(whole, inst.b));
+    }
+    if (!scheme.continues) std::fill(sums.begin(), sums.end(), 0.0F);
+    for (const PartPair& pair : scheme.products) {
+      if (pair.clear_nan)
+        for (float& sum : sums) sum = sum == sum ? sum : 0.0F;
+      if (pair.shift != 0)
+        for (float& sum : sums) sum = std::bit_cast<float>(bits_of(std::ldexp(sum, pair.shift)));
+      part.a = of_a[pair.a].data(), part.b = of_b[pair.b].data();
+      part.c = sums.data(), part.d = next.data();
+      product(inst, datapath, part);
+      std::swap(sums, next);
+    }
+    if (scheme.continues) continue;
+    for (std::uint64_t e = 0; e < count; ++e) totals[e] = std::bit_cast<float>(bits_of(totals[e] + sums[e]));
+  }
+  if (count != 0) std::memcpy(problem.d, (scheme.continues ? sums : totals).data(), count * sizeof(float));
+}
+
+/// What the digits of a row of A or a column of B stand over.
+struct Lane {
+  int exponent = 0;
+  bool finite = true;
+};
+
+/// Digits of `lanes` lanes of k numbers, where element (lane, i) stands at lane * lane_stride + i * k_stride;
+/// each digit's matrix has the same order.
+std::vector<Lane> digits_of(const SliceScheme& scheme, const double* from, std::uint64_t lanes,
+                            std::uint64_t k, std::uint64_t lane_stride, std::uint64_t k_stride,
+                            std::vector<std::vector<std::int8_t>>& digits) {
+  __extension__ using Wide = __int128;
+  constexpr int kSignificand = 53;
+  const int later = static_cast<int>(digits.size()) - 1, bits = scheme.first_bits + scheme.digit_bits * later;
+  const Wide base = Wide{1} << scheme.digit_bits;
+  std::vector<Lane> out(lanes);
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    double most = 0;
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double x = std::abs(from[lane * lane_stride + i * k_stride]);
+      if (!std::isfinite(x)) out[lane].finite = false;
+      most = std::max(most, x);
+    }
+    if (!out[lane].finite || most == 0) continue;
+    const double size = std::frexp(most, &out[lane].exponent);
+    if (scheme.balanced && size >= 1 - std::ldexp(1.0, -scheme.first_bits)) ++out[lane].exponent;
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const std::uint64_t at = lane * lane_stride + i * k_stride;
+      int exponent = 0;
+      const double fraction = std::frexp(from[at], &exponent);
+      const int shift = bits - kSignificand - (out[lane].exponent - exponent);
+      if (shift <= -kSignificand) continue;
+      const auto significand = static_cast<std::int64_t>(std::ldexp(fraction, kSignificand));
+      Wide rest = shift >= 0 ? static_cast<Wide>(significand) * (Wide{1} << shift)
+                             : static_cast<Wide>(significand / (std::int64_t{1} << -shift));
+      for (auto digit = static_cast<std::size_t>(later); digit > 0; --digit) {
+        Wide low = rest % base;  // with the sign of the number
+        if (scheme.balanced) low = ((rest + base / 2) & (base - 1)) - base / 2;
+        digits[digit][at] = static_cast<std::int8_t>(low);
+        rest = (rest - low) / base;
+      }
+      digits[0][at] = static_cast<std::int8_t>(rest);
+    }
+  }
+  return out;
+}
+
+bool all_finite(const double* from, std::uint64_t count) {
+  return std::all_of(from, from + count, [](double x) { return std::isfinite(x); });
+}
+
+void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath& datapath,
+                 const Matmul& problem, const Product& product, const OnBand& on_band) {
+  const SliceScheme& scheme = *slicing.scheme;
+  const int parts = slicing.parts;
+  const std::uint64_t of_a = problem.m * problem.k, of_b = problem.k * problem.n,
+                      of_d = problem.m * problem.n;
+  using Digits = std::vector<std::vector<std::int8_t>>;
+  std::vector<std::int32_t> sums(of_d);
+  std::vector<std::int64_t> together(of_d);
+  std::vector<double> totals(of_d), scaled(of_d);
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix) {
+    const auto* const from_a = static_cast<const double*>(problem.a) + matrix * of_a;
+    const auto* const from_b = static_cast<const double*>(problem.b) + matrix * of_b;
+    auto* const d = static_cast<double*>(problem.d) + matrix * of_d;
+    if (scheme.fma_where_not_finite && !(all_finite(from_a, of_a) && all_finite(from_b, of_b))) {
+      GemmPlan chain;
+      chain.scalar = true, chain.output = Format::f64;
+      chain.instruction = scalar_instruction(Format::f64, Format::f64);
+      Matmul whole = problem;
+      whole.batch = 1, whole.a = from_a, whole.b = from_b, whole.d = d;
+      predict(chain, datapath, whole, product);
+      continue;
+    }
+    Digits a(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_a)),
+        b(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_b));
+    const auto rows = digits_of(scheme, from_a, problem.m, problem.k, problem.k, 1, a);
+    const auto columns = digits_of(scheme, from_b, problem.n, problem.k, 1, problem.n, b);
+    const auto finish = [&] {
+      for (std::uint64_t i = 0, e = 0; i < problem.m; ++i)
+        for (std::uint64_t j = 0; j < problem.n; ++j, ++e)
+          scaled[e] = rows[i].finite && columns[j].finite
+                          ? std::ldexp(totals[e], rows[i].exponent + columns[j].exponent)
+                          : std::bit_cast<double>(SumsOf<double>::kNan);
+    };
+    std::fill(totals.begin(), totals.end(), 0.0);
+    for (int sum = 0; sum < parts; ++sum) {
+      const double unit = std::ldexp(1.0, -2 * scheme.first_bits - scheme.digit_bits * sum);
+      std::fill(together.begin(), together.end(), 0);
+      for (int of_row = 0; of_row <= sum; ++of_row) {
+        Matmul part = problem;
+        part.batch = 1;
+        part.a = a[static_cast<std::size_t>(of_row)].data();
+        part.b = b[static_cast<std::size_t>(sum - of_row)].data();
+        part.d = sums.data();
+        product(inst, datapath, part);
+        const bool now = !scheme.by_band || of_row == sum;
+        for (std::uint64_t e = 0; e < of_d; ++e) {
+          together[e] += sums[e];
+          if (!now) continue;
+          totals[e] += static_cast<double>(together[e]) * unit;
+          together[e] = 0;
+        }
+      }
+      if (!on_band || problem.batch != 1) continue;
+      finish();
+      if (!on_band(sum, scaled.data())) break;
+    }
+    finish();
+    if (of_d != 0) std::memcpy(d, scaled.data(), of_d * sizeof(double));
+  }
+}
+
+/// The largest distance of an exponent from the largest of its lane.
+int most_below(const double* from, std::uint64_t lanes, std::uint64_t k, std::uint64_t lane_stride,
+               std::uint64_t k_stride) {
+  int out = 0;
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    int most = std::numeric_limits<int>::min(), least = std::numeric_limits<int>::max();
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double x = from[lane * lane_stride + i * k_stride];
+      if (!std::isfinite(x) || x == 0) continue;
+      most = std::max(most, std::ilogb(x));
+      least = std::min(least, std::ilogb(x));
+    }
+    if (least <= most) out = std::max(out, most - least);
+  }
+  return out;
+}
+
+/// The largest and the least exponent of each lane and block of k.
+struct BlockExponents {
+  std::vector<int> most, least;
+};
+BlockExponents exponents_of(const double* from, std::uint64_t lanes, std::uint64_t k,
+                            std::uint64_t lane_stride, std::uint64_t k_stride, std::uint64_t block) {
+  constexpr int kOfZero = -4194;
+  BlockExponents out;
+  for (std::uint64_t lane = 0; lane < lanes; ++lane)
+    for (std::uint64_t i = 0; i < k; ++i) {
+      int exponent = kOfZero;
+      const double x = from[lane * lane_stride + i * k_stride];
+      if (x != 0) std::frexp(x, &exponent);
+      if (i % block == 0) out.most.push_back(exponent), out.least.push_back(exponent);
+      out.most.back() = std::max(out.most.back(), exponent);
+      out.least.back() = std::min(out.least.back(), exponent);
+    }
+  return out;
+}
+
+/// What slices_for() says of blocks, without the 54 bits.
+int span_of_blocks(const double* from_a, const double* from_b, const Matmul& problem, std::uint64_t block) {
+  const std::uint64_t blocks = detail::quotient_up(problem.k, block);
+  const BlockExponents a = exponents_of(from_a, problem.m, problem.k, problem.k, 1, block),
+                       b = exponents_of(from_b, problem.n, problem.k, 1, problem.n, block);
+  int out = 0;
+  for (std::uint64_t i = 0; i < problem.m; ++i)
+    for (std::uint64_t j = 0; j < problem.n && blocks != 0; ++j) {
+      int together = std::numeric_limits<int>::min(), of_a = together, of_b = together;
+      for (std::uint64_t at = 0; at < blocks; ++at) {
+        const std::uint64_t x = i * blocks + at, y = j * blocks + at;
+        together = std::max({together, a.most[x] + b.least[y], a.least[x] + b.most[y]});
+        of_a = std::max(of_a, a.most[x]), of_b = std::max(of_b, b.most[y]);
+      }
+      out = std::max(out, of_a + of_b - together);
+    }
+  return out;
+}
+
+}  // namespace
+
+int slices_for(const SliceScheme& scheme, const Matmul& problem) {
+  int below = 0;
+  for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix) {
+    const auto* a = static_cast<const double*>(problem.a) + matrix * problem.m * problem.k;
+    const auto* b = static_cast<const double*>(problem.b) + matrix * problem.k * problem.n;
+    if (scheme.choice_block == 0)
+      below = std::max({below, most_below(a, problem.m, problem.k, problem.k, 1),
+                        most_below(b, problem.n, problem.k, 1, problem.n)});
+    else if (all_finite(a, problem.m * problem.k) && all_finite(b, problem.k * problem.n))
+      below = std::max(below, span_of_blocks(a, b, problem, scheme.choice_block));
+  }
+  // A significand behind `below` others, in digits of which the first may be shorter.
+  const int bits = 53 + below + (scheme.choice_block == 0 ? 0 : 1) + scheme.digit_bits - scheme.first_bits;
+  return (bits + scheme.digit_bits - 1) / scheme.digit_bits;
+}
+
+void sliced_matmul(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
+                   const Matmul& problem, const Product& product, const OnBand& on_band) {
+  if (slicing.scheme->integer())
+    return from_digits(slicing, instruction, datapath, problem, product, on_band);
+  from_floats(slicing, instruction, datapath, problem, product);
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,64 @@
+#pragma once
+// How many slices does this product need? One row per scheme of slices, with its errors. docs/slices.md.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mmaudit/report/gemm_audit.hpp"
+#include "mmaudit/slices.hpp"
+
+namespace mmaudit::report {
+
+/// Of elements whose exact value is finite and whose sum of all |a b| is a normal number with room below it.
+struct SliceErrors {
+  double norm = 0;         ///< Frobenius, of D - exact over exact
+  double element = 0;      ///< largest |D - exact| over the sum of all |a b|
+  std::uint64_t lost = 0;  ///< elements that are NaN or infinite where A B is not, or not the same of both
+};
+
+struct SliceRow {
+  Slicing slicing;
+  std::string name, instruction, evidence;
+  int products = 0;
+  SliceErrors errors;
+};
+
+/// What one operand does to slices.
+struct SliceFacts {
+  TensorFacts tensor;
+  int widest = 0;  ///< binary digits between the largest and the least of a row (of B a column)
+  std::uint64_t widest_lane = 0;  ///< which one
+  std::uint64_t not_finite = 0;   ///< rows (columns) with an infinity or a NaN
+  std::uint64_t subnormal = 0, negative_zero = 0;
+};
+
+/// A scheme passes on a sample of D only where its errors are so many times below the limits: elements
+/// outside of it may be worse. docs/results/slices.md has how often that is enough.
+inline constexpr double kSampleMargin = 4;
+
+struct SliceAudit {
+  Origin provenance;
+  Format number = Format::f64;
+  std::uint64_t m = 0, n = 0, k = 0, compared = 0, unmeasured = 0;
+  bool sampled = false;
+  SliceFacts a, b;
+  std::vector<SliceRow> rows;
+  SliceErrors native;                   ///< of a chain of fma in the same format
+  double limit = 0, element_limit = 0;  ///< 0: that the native chain is no better
+  std::optional<std::size_t> use;       ///< the row within the limits with the fewest products
+  std::string architecture;
+};
+
+/// Errors of these two over a product in memory, A (m, k) and B (k, n) in `number`: what audit_slices() does
+/// behind its files. Rows: of binary64 ascending numbers of slices, up to the last that still helps.
+SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64_t m, std::uint64_t n,
+                        std::uint64_t k, const Architecture& architecture, unsigned threads, double limit,
+                        double element_limit);
+
+/// What: reads the files and studies D, or a sample of it. `dtype`: f64 or f32. Errors: InputError that names
+/// the option, what was found and what is allowed.
+SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit);
+Report report_of(const SliceAudit& audit);
+
+}  // namespace mmaudit::report
