@@ -24,9 +24,10 @@ from ._load import load
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
+from ._trace import Trace, trace, tracing
 
 __all__ = [
     "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
-    "quantize", "tighten",
+    "Tightened", "Trace", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
+    "quantize", "tighten", "trace", "tracing",
 ]
