@@ -108,6 +108,7 @@ def machine() -> Dict[str, str]:
     found = {"torch": torch.__version__, "python": platform.python_version(), "processor": platform.machine()}
     if torch.cuda.is_available():
         found["gpu"] = torch.cuda.get_device_name()
+        found["capability"] = "".join(map(str, torch.cuda.get_device_capability()))
         found["cuda"] = str(torch.version.cuda)
         found["cublas"] = _cublas()
         found["cudnn"] = str(torch.backends.cudnn.version())
