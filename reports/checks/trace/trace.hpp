@@ -47,7 +47,8 @@ struct TraceOperation {
   std::size_t flags = kNone;
   std::vector<std::size_t> in, out;
   Json arguments;
-  bool by_rows = false;  ///< a row of the result needs no other rows
+  bool by_rows = false;   ///< a row of the result needs no other rows
+  bool compiled = false;  ///< the module is a compiled region
   std::optional<TraceGemm> gemm;
   std::vector<KernelLaunch> kernels;
 };

@@ -236,12 +236,24 @@ std::string arguments_changed(const Side& a, const Side& b) {
   return out;
 }
 
+/// Whether a flag of torch has a say in an operation.
+bool concerns(std::string_view flag, const Side& side) {
+  static constexpr std::pair<std::string_view, Format> kProducts[] = {
+      {"allow_tf32", Format::f32}, {"reduced_precision_bf16", Format::bf16}, {"reduced_precision_fp16", Format::f16}};
+  for (const auto& [name, type] : kProducts)
+    if (flag == name) return side.of.gemm && side.of.gemm->problem.type == type;
+  if (flag == "flash" || flag == "efficient" || flag == "math") return side.of.name.find("attention") != std::string::npos;
+  if (flag.rfind("cudnn", 0) == 0) return side.of.name.find("conv") != std::string::npos || side.of.name.find("cudnn") != std::string::npos;
+  return flag != "blas" || side.of.gemm.has_value();
+}
+
+/// Flags that differ, of those that have a say.
 std::string flags_changed(const Side& a, const Side& b) {
   std::string out;
   if (a.of.flags == kNone || b.of.flags == kNone) return out;
   const Json &x = a.trace.flags[a.of.flags], &y = b.trace.flags[b.of.flags];
   for (const auto& [name, value] : x.items())
-    if (const Json* const other = y.find(name); other != nullptr && value != *other)
+    if (const Json* const other = y.find(name); other != nullptr && value != *other && concerns(name, a))
       out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", name, shown(value), shown(*other));
   return out;
 }

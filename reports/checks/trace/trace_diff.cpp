@@ -249,7 +249,8 @@ class Differ {
       out_.findings.push_back(finding);
     } else if (differing != 0) {
       if (out_.unseen.empty()) out_.unseen = fmt::format("{} {}", x.module, x.name);
-      if (TraceCause cause = cause_of(a_, x, b_, y, false); cause.proof == TraceProof::seen || cause.kind == "gemm plan") note(std::move(cause), x);
+      TraceCause cause = cause_of(a_, x, b_, y, false);
+      if (cause.proof == TraceProof::seen || cause.kind == "gemm plan" || cause.kind == "row reduction") note(std::move(cause), x);
     }
   }
 
@@ -274,26 +275,40 @@ class Differ {
     if (!equal || finding.differing == 0) return;
     for (const TraceFinding& each : out_.findings)
       if (inside(a_.operations[each.a].module, x.module) && a_.operations[each.a].call == x.call) return;
-    std::vector<std::string> of_a, of_b;
-    for (const std::size_t each : alone_a_)
-      if (inside(a_.operations[each].module, x.module)) of_a.push_back(described(a_, a_.operations[each]));
-    for (const std::size_t each : alone_b_)
-      if (inside(b_.operations[each].module, renamed_back_[x.module])) of_b.push_back(described(b_, b_.operations[each]));
+    const std::vector<std::string> of_a = alone_in(a_, alone_a_, x.module),
+                                   of_b = alone_in(b_, alone_b_, b_.operations[finding.b].module);
     if (of_a.empty() && of_b.empty()) return;
-    finding.cause = {"operators", fmt::format("{} -> {}", listed(of_a), listed(of_b)), TraceProof::seen};
-    const auto casts = [](const std::vector<std::string>& all) {
-      return std::count_if(all.begin(), all.end(), [](const std::string& each) {
-        return each.find("_to_copy to bfloat16") != std::string::npos || each.find("_to_copy to float16") != std::string::npos;
-      });
+    const bool compiled = x.compiled != b_.operations[finding.b].compiled;
+    finding.cause = {compiled ? "compiled region" : "operators", fmt::format("{} -> {}", listed(of_a), listed(of_b)),
+                     TraceProof::seen};
+    const auto attends = [](const std::vector<std::string>& all) {
+      return std::any_of(all.begin(), all.end(), [](const std::string& each) { return plain(each) == "attention"; });
     };
-    if (casts(of_a) != casts(of_b))
-      finding.cause.text += fmt::format("; {} rounds {} more", casts(of_a) > casts(of_b) ? "A" : "B",
-                                        std::abs(casts(of_a) - casts(of_b)) == 1 ? "once" : "several times");
-    else if (std::min(of_a.size(), of_b.size()) <= 1)
+    if (attends(of_a) != attends(of_b)) {
+      finding.cause.kind = "attention kernel";
+      finding.cause.text += fmt::format("; {} takes attention apart", attends(of_a) ? "B" : "A");
+      out_.findings.push_back(finding);
+      return;
+    }
+    const auto casts = [](const std::vector<std::string>& all) {
+      return std::count_if(all.begin(), all.end(), [](const std::string& each) { return each.find("_to_copy to ") != std::string::npos; });
+    };
+    if (std::min(of_a.size(), of_b.size()) == 1) {
       finding.cause.text += "; one of both is fused, and rounds at other places";
+    } else if (casts(of_a) != casts(of_b)) {
+      finding.cause.text += fmt::format("; {} rounds once more", casts(of_a) > casts(of_b) ? "A" : "B");
+    }
     out_.findings.push_back(finding);
   }
 
+  /// What a module runs that has no partner.
+  static std::vector<std::string> alone_in(const Trace& trace, const std::vector<std::size_t>& alone, const std::string& module) {
+    std::vector<std::string> out;
+    for (const std::size_t each : alone)
+      if (const TraceOperation& one = trace.operations[each]; one.name != "module" && inside(one.module, module))
+        out.push_back(described(trace, one));
+    return out;
+  }
   static std::string described(const Trace& trace, const TraceOperation& of) {
     return of.name.find("_to_copy") == std::string::npos ? of.name : of.name + " to " + result_type(trace, of);
   }
@@ -348,7 +363,6 @@ class Differ {
     out_.only_a += alone_a_.size();
     out_.only_b += alone_b_.size();
     std::sort(pairs.begin(), pairs.end());
-    for (const auto& [x, y] : pairs) renamed_back_[a_.operations[x].module] = b_.operations[y].module;
     for (const auto& [x, y] : pairs) compare_pair(x, y, call);
   }
 
@@ -359,7 +373,6 @@ class Differ {
   std::vector<TokenPair> all_;
   std::set<std::pair<std::size_t, std::size_t>> told_;
   std::vector<std::size_t> alone_a_, alone_b_;
-  std::map<std::string, std::string> renamed_back_;
   std::vector<std::pair<std::string, Sums>> growth_;
 };
 

@@ -113,6 +113,7 @@ Trace read_trace(const std::string& file) {
     one.out = counts(each.at("out"), tensors.size());
     one.flags = index(each["flags"], out.flags.size());
     one.by_rows = flag(each["by_rows"]);
+    one.compiled = flag(each["compiled"]);
     if (each["arguments"].given()) one.arguments = each["arguments"].json();
     if (each["gemm"].given()) one.gemm = gemm_of(each["gemm"]);
     if (each["kernels"].given()) {

@@ -69,11 +69,10 @@ Report report_of(const TraceDiff& diff) {
   out.suite = "mmaudit trace diff";
   out.json = [&diff] { return ordered_document(json_of(diff)); };
   report::Table table{.title = "Operations with equal inputs and other results"};
-  table.columns = {"operation", "cause", "A -> B", "known as", {"rows", true}, {"differ", true}};
+  table.columns = {"operation", {"rows", true}, {"differ", true}, "cause", "known as", "A -> B"};
   for (const TraceFinding& each : diff.findings)
-    table.rows.push_back({place_of(diff, each), each.cause.kind, each.cause.text,
-                          kTraceProof[static_cast<int>(each.cause.proof)], std::to_string(each.rows),
-                          report::bad_count(each.differing)});
+    table.rows.push_back({place_of(diff, each), std::to_string(each.rows), report::bad_count(each.differing),
+                          each.cause.kind, kTraceProof[static_cast<int>(each.cause.proof)], each.cause.text});
   out.records = table;
   for (const TraceFinding& each : diff.findings)
     out.cases.push_back(report::judged("operations", place_of(diff, each), fmt::format("{}: {}", each.cause.kind, each.cause.text)));
@@ -83,9 +82,9 @@ Report report_of(const TraceDiff& diff) {
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(
         "Operations that differ in how they compute, too; their inputs differ already", diff.further,
         {{{"cause"}, [](const TraceFurther& one) { return one.cause.kind; }},
-         {{"A -> B"}, [](const TraceFurther& one) { return one.cause.text; }},
          report::number<TraceFurther>("operations", &TraceFurther::operations),
-         {{"first"}, [](const TraceFurther& one) { return one.first; }}})));
+         {{"first"}, [](const TraceFurther& one) { return one.first; }},
+         {{"A -> B"}, [](const TraceFurther& one) { return one.cause.text; }}})));
   const std::vector<TraceGrowth> layers = layers_of(diff);
   if (!diff.same() && !layers.empty()) {
     report::Section growth = report::section_of(report::table_of<TraceGrowth>(

@@ -25,9 +25,10 @@ from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
 from ._trace import Trace, trace, tracing
+from ._trace_diff import TraceDiff, trace_diff
 
 __all__ = [
     "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "Trace", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
-    "quantize", "tighten", "trace", "tracing",
+    "Tightened", "Trace", "TraceDiff", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
+    "quantize", "tighten", "trace", "trace_diff", "tracing",
 ]

@@ -251,10 +251,11 @@ class Trace:
         if self._sees(module):
             self._stack.append(self._modules[id(module)])
 
-    def _leaving(self, module: nn.Module, args: Any, kwargs: Dict[str, Any], output: Any) -> None:
+    def _leaving(self, module: nn.Module, args: Any, *others: Any) -> None:
         """What a module gives: of compiled regions and fused modules it is all that is seen."""
         if not self._stack or not self._sees(module):
             return
+        kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
         inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
         outputs = [one for one in tree_leaves(output) if isinstance(one, Tensor)]
         with _disable_current_modes():
