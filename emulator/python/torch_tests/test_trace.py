@@ -290,7 +290,7 @@ def test_what_differs_behind_the_first_difference_is_counted(net, tokens, tmp_pa
     found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
     assert found.first["cause"] == "argument"
     assert [(one["cause"], one["text"]) for one in found["further"]] == [("gemm plan", "promote none -> 64")], found.text()
-    assert found["further"][0]["operations"] == 13  # four products of each block, and the head
+    assert found["further"][0]["operations"] == 19  # six products of each block, two of them of attention, and the head
 
 
 @needs_tool

@@ -15,7 +15,7 @@
 
 namespace mmaudit::checks {
 
-inline constexpr std::string_view kTraceSchema = "mmaudit.trace/1", kTraceDiffSchema = "mmaudit.trace-diff/1";
+inline constexpr std::string_view kTraceSchema = "mmaudit.trace/1", kTraceDiffSchema = "mmaudit.trace.diff/1";
 inline constexpr std::size_t kNone = ~std::size_t{0};
 
 /// Of a row of a tensor: everything that is not the row's entry of the batch and its token.
