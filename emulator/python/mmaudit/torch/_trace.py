@@ -3,17 +3,16 @@ import fnmatch
 import time
 import weakref
 from contextlib import ExitStack, nullcontext
-from functools import cache
 from os import PathLike
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
-import torch
-from torch import Tensor, nn
-from torch._ops import HigherOrderOperator
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_leaves
+
+import torch
+from torch import Tensor, nn
 
 from .._refuse import refused
 from .._report import now
@@ -29,15 +28,11 @@ from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, sample
 from ._trace_hash import Pending, Rows, hashed, joined, rows_of
 from ._trace_kernels import Kernels, machine
+from ._trace_operators import by_rows, flags_now, is_view, name_of, names_of, plain, written_by
 
-aten = torch.ops.aten
 _MOST_PENDING, _MOST_BYTES = 2048, 2 << 30  #: tensors, and bytes of them, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 _MOST_KEPT = 1 << 20  #: bytes of a tensor whose values are kept whole
-_VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas don't say it
-#: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
-_BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
-            "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
 
 
 class _Known(NamedTuple):
@@ -60,65 +55,6 @@ def _layout(x: Tensor, rows: Optional[Rows]) -> Tuple[Any, ...]:
     if rows is None or rows.context or rows.axes not in ((0,), (0, 1)) or not x.is_contiguous():
         return ()
     return x.dtype, x.storage_offset(), x.numel(), rows.batch, rows.tokens
-
-
-@cache
-def _is_view(func: Any) -> bool:
-    schema = getattr(func, "_schema", None)
-    if schema is None:
-        return False
-    aliases = [one.alias_info for one in schema.returns]
-    return func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases)
-
-
-@cache
-def _written(func: Any) -> Tuple[str, ...]:
-    """Names of arguments that an operator changes."""
-    schema = getattr(func, "_schema", None)
-    return () if schema is None else tuple(one.name for one in schema.arguments if one.alias_info is not None and one.alias_info.is_write)
-
-
-@cache
-def _names(func: Any) -> Tuple[str, ...]:
-    schema = getattr(func, "_schema", None)
-    return () if schema is None else tuple(one.name for one in schema.arguments)
-
-
-@cache
-def _name(func: Any) -> str:
-    return str(func.name()) if isinstance(func, HigherOrderOperator) else str(func).replace(".default", "")
-
-
-@cache
-def _by_rows(func: Any) -> bool:
-    plain = _name(func).split(".")[1] if "." in _name(func) else _name(func)
-    return torch.Tag.pointwise in getattr(func, "tags", ()) or plain in _BY_ROWS
-
-
-def _plain(x: Any) -> Any:
-    """An argument that is no tensor, as JSON; None where it says nothing."""
-    if isinstance(x, (bool, int, float, str)):
-        return x if not isinstance(x, float) or abs(x) < float("inf") else str(x)
-    if isinstance(x, (torch.dtype, torch.layout, torch.device)):
-        return str(x).replace("torch.", "")
-    if isinstance(x, (list, tuple)):
-        return [_plain(one) for one in x if not isinstance(one, Tensor)]
-    return None
-
-
-def _flags() -> Dict[str, Any]:
-    cuda, back = torch.backends.cuda, torch.backends
-    found = {
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "allow_tf32": cuda.matmul.allow_tf32,
-        "reduced_precision_bf16": cuda.matmul.allow_bf16_reduced_precision_reduction,
-        "reduced_precision_fp16": cuda.matmul.allow_fp16_reduced_precision_reduction,
-        "cudnn_allow_tf32": back.cudnn.allow_tf32, "cudnn_benchmark": back.cudnn.benchmark,
-        "flash": cuda.flash_sdp_enabled(), "efficient": cuda.mem_efficient_sdp_enabled(), "math": cuda.math_sdp_enabled(),
-        "blas": str(cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
-        "mkldnn": torch._C._get_mkldnn_enabled(), "threads": torch.get_num_threads(),
-    }
-    return found
 
 
 class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -216,13 +152,10 @@ class Trace:
         for name, x in self._kept:
             self._keep_now(name, x)
         for number, kernels in self._kernels.found().items():
-            self._ops[number]["kernels"] = [self._kernel(one) for one in kernels]
+            self._ops[number]["kernels"] = [{**one, "name": self._text(one["name"])} for one in kernels]
         self._file.finish({
             "schema": SCHEMA, "made": now(), "machine": machine(), "flags": self._flagsets, "calls": self._calls,
             "texts": list(self._texts), "tensors": self._tensors, "operations": self._ops})
-
-    def _kernel(self, one: Dict[str, Any]) -> Dict[str, Any]:
-        return {**one, "name": self._text(one["name"])}
 
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
@@ -291,7 +224,7 @@ class Trace:
 
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
-        view = _is_view(func)
+        view = is_view(func)
         if view or any(one.is_meta or one.is_sparse or one.is_nested for one in inputs):
             out = func(*args, **kwargs)
             base = self._of_storage.get(inputs[0].untyped_storage()._cdata) if view and inputs else None
@@ -299,9 +232,9 @@ class Trace:
                 base.alive.extend(weakref.ref(one) for one in tree_leaves(out) if isinstance(one, Tensor))
             return out
         with self._quiet():
-            op = self._operation(_name(func), inputs)
-            written = [one for name, one in (*zip(_names(func), args), *kwargs.items())
-                       if name in _written(func) and isinstance(one, Tensor)]
+            op = self._operation(name_of(func), inputs)
+            written = [one for name, one in (*zip(names_of(func), args), *kwargs.items())
+                       if name in written_by(func) and isinstance(one, Tensor)]
             for one in written:
                 if one.untyped_storage()._cdata in self._waiting:
                     self._flush()
@@ -318,14 +251,14 @@ class Trace:
         return out
 
     def _describe(self, op: Dict[str, Any], func: Any, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
-        plain = {name: _plain(one) for name, one in (*zip(_names(func), args), *kwargs.items()) if not isinstance(one, Tensor)}
-        plain = {name: one for name, one in plain.items() if one is not None and one != []}
-        if plain:
-            op["arguments"] = plain
-        if _by_rows(func):
+        arguments = {name: plain(one) for name, one in (*zip(names_of(func), args), *kwargs.items()) if not isinstance(one, Tensor)}
+        arguments = {name: one for name, one in arguments.items() if one is not None and one != []}
+        if arguments:
+            op["arguments"] = arguments
+        if by_rows(func):
             op["by_rows"] = True
         gemm = gemm_of(func, args, kwargs, out)
-        flags = _flags() if gemm is not None or not self._flagsets or "attention" in _name(func) else self._flagsets[-1]
+        flags = flags_now() if gemm is not None or not self._flagsets or "attention" in name_of(func) else self._flagsets[-1]
         if not self._flagsets or self._flagsets[-1] != flags:
             self._flagsets.append(flags)
         op["flags"] = len(self._flagsets) - 1
@@ -409,7 +342,7 @@ class Trace:
         for pending, rows in self._results:
             raw, at, kept = rows.cpu().numpy(), 0, []
             for one in pending:
-                of, count = raw[at:at + one.count], one.count
+                of, count = raw[at:at + one.length], one.length
                 at += count
                 record = self._tensors[one.tensor]
                 if one.rows is None:

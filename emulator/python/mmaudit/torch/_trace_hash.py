@@ -3,6 +3,7 @@ from functools import cache
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
+
 import torch
 from torch import Tensor
 
@@ -45,7 +46,7 @@ class Rows(NamedTuple):
     context: bool = False  #: tokens are the positions from the first one on, as in a KV cache
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         return self.batch * self.tokens
 
 
@@ -94,9 +95,9 @@ class Pending(NamedTuple):
     tensor: int  #: its number in the file
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """Rows that are hashed: where there are no tokens, walks in memory, which are joined later."""
-        return self.rows.count if self.rows is not None else _matrix(self.x).shape[0]
+        return self.rows.length if self.rows is not None else _matrix(self.x).shape[0]
 
     @property
     def turned(self) -> bool:
@@ -111,7 +112,7 @@ def _by_torch(one: Pending, out: Tensor) -> None:
         weights = _stream(1 if turned else 0, x.shape[1], device)
     else:
         rest = [axis for axis in range(x.dim()) if axis not in one.rows.axes]
-        x = x.permute(*one.rows.axes, *rest).reshape(one.rows.count, -1)
+        x = x.permute(*one.rows.axes, *rest).reshape(one.rows.length, -1)
         weights = _stream(0, x.shape[1], device)
     step = max(1, _CHUNK // max(1, x.shape[1]))
     floats = x.is_floating_point() and x.element_size() > 1 and one.rows is not None
@@ -172,7 +173,7 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Pending], Tensor]]:
     found = []
     for device in dict.fromkeys(one.x.device for one in pending):
         of = [one for one in pending if one.x.device == device]
-        counts = [one.count for one in of]
+        counts = [one.length for one in of]
         starts = np.concatenate([[0], np.cumsum(counts)])
         out = torch.zeros((int(starts[-1]), 2), dtype=torch.int64, device=device)
         run = _kernel() if device.type == "cuda" else None

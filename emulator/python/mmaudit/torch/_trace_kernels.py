@@ -39,7 +39,7 @@ class Kernels:
             self._profile.__exit__(None, None, None)
 
     def of(self, number: int) -> ContextManager[Any]:
-        return self._mark(f"{_MARK}{number}") if self.on else nullcontext()  # type: ignore[no-any-return]
+        return self._mark(f"{_MARK}{number}") if self.on else nullcontext()
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
         """The kernels by the numbers of operations, in the order of their launches."""
@@ -111,7 +111,7 @@ def machine() -> Dict[str, str]:
         found["capability"] = "".join(map(str, torch.cuda.get_device_capability()))
         found["cuda"] = str(torch.version.cuda)
         found["cublas"] = _cublas()
-        found["cudnn"] = str(torch.backends.cudnn.version())
+        found["cudnn"] = str(torch.backends.cudnn.version())  # type: ignore[no-untyped-call, unused-ignore]
         driver = Path("/proc/driver/nvidia/version")
         seen = re.search(r"\b\d+\.\d+(\.\d+)?\b", driver.read_text()) if driver.is_file() else None
         found["driver"] = seen.group(0) if seen else ""
