@@ -239,21 +239,14 @@ def test_a_sum_without_an_order(net, tokens, tmp_path):
 
 @needs_tool
 def test_other_flags(net, tokens, tmp_path):
-    net = net.float()
     mt.trace(net, tokens, tmp_path / "a.trace")
-    with torch.backends.mkldnn.flags(enabled=True):
-        class Flipped(torch.overrides.TorchFunctionMode):
-            """In block 1 the head of the library's switch."""
-
-            def __torch_function__(self, func, types, args=(), kwargs=None):
-                if func is F.linear and args[1] is net.blocks[1].up.weight:
-                    with torch.backends.mkldnn.flags(enabled=False):
-                        return func(args[0] + 0, *args[1:], **(kwargs or {}))
-                return func(*args, **(kwargs or {}))
-        with Flipped():
-            mt.trace(net, tokens, tmp_path / "b.trace")
+    with torch.backends.mkldnn.flags(enabled=False):
+        mt.trace(net, tokens, tmp_path / "b.trace")
     found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
-    assert found.same or found.first["cause"] == "flags", found.text()
+    assert found.first is not None, "oneDNN gives the bits of torch's own products here: plant another flag"
+    assert (found.first["operator"], found.first["cause"]) == ("aten.mm", "flags")
+    assert found.first["text"] == "mkldnn true -> false" and found.first["module"] == "blocks.0.qkv"
+    assert {one["cause"] for one in found["findings"]} == {"flags"}
 
 
 @needs_tool
@@ -412,3 +405,21 @@ def test_nothing_is_written_where_the_module_fails(net, tmp_path):
     with pytest.raises(IndexError), mt.tracing(net, tmp_path / "a.trace"):
         net(torch.tensor([[500]]))
     assert not (tmp_path / "a.trace").exists()
+
+
+@needs_tool
+def test_memory_that_nothing_has_written_is_no_input(tmp_path):
+    class Writes(nn.Module):
+        fill = 1.0
+
+        def forward(self, x):
+            out, copy = torch.empty_like(x), torch.empty(3, 5)
+            out.fill_(self.fill)  # what such memory may hold; the operators below write over it
+            copy.fill_(self.fill)
+            torch.mul(x, 2, out=out)
+            copy.copy_(x)
+            return out + copy
+    one, other = Writes(), Writes()
+    other.fill = 2.0
+    found = diff_of(tmp_path, one, other, torch.ones(3, 5))
+    assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.fill_.Scalar", "argument")] * 2

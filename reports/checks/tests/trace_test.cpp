@@ -84,7 +84,10 @@ TEST_F(TraceTest, TokensAreMappedByPosition) {
   EXPECT_TRUE(found.same()) << report_of(found).headline;
   EXPECT_EQ(found.tokens, 1U);
   EXPECT_FALSE(diff_traces(a_, b, {{"0:2=1:3"}, {}}).same());
-  EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"0=0"}, {}}); }).find("tokens that both traces have"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, b, {{"0=0"}, {}});
+            }).find("tokens that both traces have"),
+            std::string::npos);
   EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"0:2=1"}, {}}); }).find("as many tokens"), std::string::npos);
   EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"x=1"}, {}}); }).find("--row: found x=1"), std::string::npos);
 }
@@ -92,7 +95,8 @@ TEST_F(TraceTest, TokensAreMappedByPosition) {
 TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
   TraceFixture other;
   other.operations = R"(,{"module":9,"kind":1,"operator":3,"call":0,"in":[],"out":[]})";
-  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("operations[2]: module: found 9, allowed: below 4"), std::string::npos)
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("operations[2]: module: found 9, allowed: below 4"),
+            std::string::npos)
       << refusal([&] { read(other, "b.trace"); });
   other.operations = R"(,{"module":0,"kind":1,"operator":3,"call":0,"in":[7],"out":[]})";
   EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("below 3"), std::string::npos);

@@ -1,5 +1,6 @@
 #pragma once
-// Two traces of runs (mmaudit.torch.trace): which operation is the first to give other bits from equal inputs, and why.
+// Two traces of runs (mmaudit.torch.trace): which operation is the first to give other bits from equal
+// inputs, and why.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -134,7 +135,8 @@ report::Report report_of(const TraceDiff& diff);
 
 /// Why an operation of both traces gives other bits from equal inputs. `values`: what the traces kept is
 /// predicted, too.
-TraceCause cause_of(const Trace& a, const TraceOperation& in_a, const Trace& b, const TraceOperation& in_b, bool values);
+TraceCause cause_of(const Trace& a, const TraceOperation& in_a, const Trace& b, const TraceOperation& in_b,
+                    bool values);
 /// What differs between the machines of both.
 std::vector<std::string> machine_changes(const Trace& a, const Trace& b);
 

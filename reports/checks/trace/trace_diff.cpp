@@ -2,82 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "mmaudit/error.hpp"
-#include "trace/trace.hpp"
+#include "trace/tokens.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
-struct TokenPair {
-  TraceToken a, b;
-};
 /// Calls of A and B that have tokens of the map in common.
 struct CallPair {
   std::size_t a = kNone, b = kNone;
   std::vector<TokenPair> tokens;
 };
-
-/// "3", "0:16", "1.0:16": tokens of one entry.
-std::vector<TraceToken> tokens_of(std::string_view text, const std::string& whole) {
-  const auto number = [&](std::string_view part) {
-    std::uint64_t out = 0;
-    const auto found = std::from_chars(part.data(), part.data() + part.size(), out);
-    if (part.empty() || found.ec != std::errc{} || found.ptr != part.data() + part.size() || out > (1U << 30))
-      refuse("--row: found {}, allowed: TOKEN=TOKEN, FIRST:LAST=FIRST:LAST, with the entry of a batch as 2.0:16", whole);
-    return out;
-  };
-  TraceToken first;
-  if (const std::size_t dot = text.find('.'); dot != std::string_view::npos) {
-    first.entry = number(text.substr(0, dot));
-    text.remove_prefix(dot + 1);
-  }
-  const std::size_t colon = text.find(':');
-  first.position = number(text.substr(0, colon));
-  const std::uint64_t end = colon == std::string_view::npos ? first.position + 1 : number(text.substr(colon + 1));
-  std::vector<TraceToken> out;
-  for (std::uint64_t at = first.position; at < end; ++at) out.push_back({first.entry, at});
-  return out;
-}
-
-std::vector<TraceToken> all_tokens(const Trace& trace) {
-  std::vector<TraceToken> out;
-  for (const TraceCall& call : trace.calls)
-    for (std::uint64_t entry = 0; entry < call.batch; ++entry)
-      for (std::uint64_t i = 0; i < call.tokens; ++i) out.push_back({entry, call.past + i});
-  return out;
-}
-
-std::size_t call_of(const Trace& trace, TraceToken token) {
-  for (std::size_t i = 0; i < trace.calls.size(); ++i) {
-    const TraceCall& call = trace.calls[i];
-    if (token.entry < call.batch && token.position >= call.past && token.position < call.past + call.tokens) return i;
-  }
-  return kNone;
-}
-
-std::vector<TokenPair> pairs_of(const Trace& a, const Trace& b, const std::vector<std::string>& rows) {
-  std::vector<TokenPair> out;
-  if (rows.empty())
-    for (const TraceToken& token : all_tokens(a))
-      if (call_of(b, token) != kNone) out.push_back({token, token});
-  for (const std::string& row : rows) {
-    const std::size_t equals = row.find('=');
-    const auto of_a = tokens_of(std::string_view(row).substr(0, equals), row);
-    const auto of_b = tokens_of(equals == std::string::npos ? "" : std::string_view(row).substr(equals + 1), row);
-    if (of_a.size() != of_b.size()) refuse("--row: found {}, allowed: as many tokens on both sides", row);
-    for (std::size_t i = 0; i < of_a.size(); ++i) {
-      if (call_of(a, of_a[i]) == kNone || call_of(b, of_b[i]) == kNone)
-        refuse("--row: found {}, allowed: tokens that both traces have", row);
-      out.push_back({of_a[i], of_b[i]});
-    }
-  }
-  return out;
-}
 
 /// Two tensors, token by token.
 struct Compared {
@@ -93,7 +32,8 @@ class Differ {
 
   TraceDiff run() {
     all_ = pairs_of(a_, b_, options_.rows);
-    if (all_.empty()) refuse("{}: found no token of {}, allowed: traces of the same tokens, or --row", b_.file, a_.file);
+    if (all_.empty())
+      refuse("{}: found no token of {}, allowed: traces of the same tokens, or --row", b_.file, a_.file);
     out_.a = &a_;
     out_.b = &b_;
     out_.tokens = all_.size();
@@ -101,14 +41,16 @@ class Differ {
     std::vector<CallPair> calls;
     for (const TokenPair& pair : all_) {
       const std::size_t of_a = call_of(a_, pair.a), of_b = call_of(b_, pair.b);
-      auto at = std::find_if(calls.begin(), calls.end(), [&](const CallPair& each) { return each.a == of_a && each.b == of_b; });
+      auto at = std::find_if(calls.begin(), calls.end(),
+                             [&](const CallPair& each) { return each.a == of_a && each.b == of_b; });
       if (at == calls.end()) at = calls.insert(calls.end(), {of_a, of_b, {}});
       at->tokens.push_back(pair);
     }
     for (const CallPair& call : calls) compare_calls(call);
     std::stable_sort(out_.findings.begin(), out_.findings.end(),
                      [](const TraceFinding& x, const TraceFinding& y) { return x.a < y.a; });
-    if (out_.operations == 0) refuse("{}: found no operation of {}, allowed: the same modules, or --map", b_.file, a_.file);
+    if (out_.operations == 0)
+      refuse("{}: found no operation of {}, allowed: the same modules, or --map", b_.file, a_.file);
     if (!out_.findings.empty()) out_.unseen.clear();
     for (auto& [module, sums] : growth_) {
       TraceGrowth& one = out_.growth.emplace_back(sums.row);
@@ -183,7 +125,8 @@ class Differ {
     const std::vector<TokenPair>& tokens = context ? all_ : call.tokens;
     if (!context) out.differs.assign(tokens.size(), false);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const TraceRow *const in_a = row_of(a_, of_a, call.a, tokens[i].a), *const in_b = row_of(b_, of_b, call.b, tokens[i].b);
+      const TraceRow *const in_a = row_of(a_, of_a, call.a, tokens[i].a), *const in_b = row_of(
+                                                                              b_, of_b, call.b, tokens[i].b);
       if (in_a == nullptr || in_b == nullptr) continue;
       ++out.rows;
       if (in_a->hash == in_b->hash && of_a.dtype == of_b.dtype) continue;
@@ -195,7 +138,8 @@ class Differ {
   }
 
   /// A tensor that no seen operation made, and that differs: a weight, an input, a view of other elements.
-  void judge_source(std::size_t x, std::size_t y, std::size_t in_a, std::size_t in_b, const Compared& found, const CallPair& call) {
+  void judge_source(std::size_t x, std::size_t y, std::size_t in_a, std::size_t in_b, const Compared& found,
+                    const CallPair& call) {
     const TraceTensor &of_a = a_.tensors[x], &of_b = b_.tensors[y];
     if (of_a.made != kNone || of_b.made != kNone || !told_.insert({x, y}).second) return;
     const std::string name = of_a.name.empty() ? of_b.name : of_a.name;
@@ -210,7 +154,8 @@ class Differ {
       cause.text = name.empty() ? "an input that no operation of the trace made is another one"
                                 : "a parameter or buffer with other values";
     }
-    out_.findings.push_back({in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause});
+    out_.findings.push_back(
+        {in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause});
   }
 
   void compare_pair(std::size_t in_a, std::size_t in_b, const CallPair& call) {
@@ -236,7 +181,8 @@ class Differ {
       differing += found.differing;
       std::uint64_t blamed = equal ? found.differing : 0;
       if (!equal && x.by_rows && y.by_rows && !whole_differs)
-        for (std::size_t t = 0; t < found.differs.size(); ++t) blamed += found.differs[t] && !spoiled[t] ? 1U : 0U;
+        for (std::size_t t = 0; t < found.differs.size(); ++t)
+          blamed += found.differs[t] && !spoiled[t] ? 1U : 0U;
       finding.differing = std::max(finding.differing, blamed);
     }
     if (of_module) {
@@ -250,7 +196,8 @@ class Differ {
     } else if (differing != 0) {
       if (out_.unseen.empty()) out_.unseen = fmt::format("{} {}", x.module, x.name);
       TraceCause cause = cause_of(a_, x, b_, y, false);
-      if (cause.proof == TraceProof::seen || cause.kind == "gemm plan" || cause.kind == "row reduction") note(std::move(cause), x);
+      if (cause.proof == TraceProof::seen || cause.kind == "gemm plan" || cause.kind == "row reduction")
+        note(std::move(cause), x);
     }
   }
 
@@ -279,10 +226,11 @@ class Differ {
                                    of_b = alone_in(b_, alone_b_, b_.operations[finding.b].module);
     if (of_a.empty() && of_b.empty()) return;
     const bool compiled = x.compiled != b_.operations[finding.b].compiled;
-    finding.cause = {compiled ? "compiled region" : "operators", fmt::format("{} -> {}", listed(of_a), listed(of_b)),
-                     TraceProof::seen};
+    finding.cause = {compiled ? "compiled region" : "operators",
+                     fmt::format("{} -> {}", listed(of_a), listed(of_b)), TraceProof::seen};
     const auto attends = [](const std::vector<std::string>& all) {
-      return std::any_of(all.begin(), all.end(), [](const std::string& each) { return plain(each) == "attention"; });
+      return std::any_of(all.begin(), all.end(),
+                         [](const std::string& each) { return plain(each) == "attention"; });
     };
     if (attends(of_a) != attends(of_b)) {
       finding.cause.kind = "attention kernel";
@@ -291,7 +239,9 @@ class Differ {
       return;
     }
     const auto casts = [](const std::vector<std::string>& all) {
-      return std::count_if(all.begin(), all.end(), [](const std::string& each) { return each.find("_to_copy to ") != std::string::npos; });
+      return std::count_if(all.begin(), all.end(), [](const std::string& each) {
+        return each.find("_to_copy to ") != std::string::npos;
+      });
     };
     if (std::min(of_a.size(), of_b.size()) == 1) {
       finding.cause.text += "; one of both is fused, and rounds at other places";
@@ -302,15 +252,18 @@ class Differ {
   }
 
   /// What a module runs that has no partner.
-  static std::vector<std::string> alone_in(const Trace& trace, const std::vector<std::size_t>& alone, const std::string& module) {
+  static std::vector<std::string> alone_in(const Trace& trace, const std::vector<std::size_t>& alone,
+                                           const std::string& module) {
     std::vector<std::string> out;
     for (const std::size_t each : alone)
-      if (const TraceOperation& one = trace.operations[each]; one.name != "module" && inside(one.module, module))
+      if (const TraceOperation& one = trace.operations[each];
+          one.name != "module" && inside(one.module, module))
         out.push_back(described(trace, one));
     return out;
   }
   static std::string described(const Trace& trace, const TraceOperation& of) {
-    return of.name.find("_to_copy") == std::string::npos ? of.name : of.name + " to " + result_type(trace, of);
+    return of.name.find("_to_copy") == std::string::npos ? of.name
+                                                         : of.name + " to " + result_type(trace, of);
   }
   static std::string listed(const std::vector<std::string>& names) {
     constexpr std::size_t kShown = 6;
@@ -320,14 +273,18 @@ class Differ {
     return names.size() > kShown ? fmt::format("{} and {} more", out, names.size() - kShown) : out;
   }
 
-  void grow(const std::string& module, std::size_t x, std::size_t y, const CallPair& call, const Compared& found) {
-    auto at = std::find_if(growth_.begin(), growth_.end(), [&](const auto& each) { return each.first == module; });
+  void grow(const std::string& module, std::size_t x, std::size_t y, const CallPair& call,
+            const Compared& found) {
+    auto at =
+        std::find_if(growth_.begin(), growth_.end(), [&](const auto& each) { return each.first == module; });
     if (at == growth_.end()) at = growth_.insert(growth_.end(), {module, Sums{{module, 0, 0, {}}, 0, 0}});
     Sums& sums = at->second;
     sums.row.rows += found.rows;
     sums.row.differing += found.differing;
     for (const TokenPair& token : call.tokens) {
-      const TraceRow *const in_a = row_of(a_, a_.tensors[x], call.a, token.a), *const in_b = row_of(b_, b_.tensors[y], call.b, token.b);
+      const TraceRow *const in_a = row_of(a_, a_.tensors[x], call.a, token.a), *const in_b =
+                                                                                   row_of(b_, b_.tensors[y],
+                                                                                          call.b, token.b);
       if (in_a == nullptr || in_b == nullptr) continue;
       const double apart = in_a->hash == in_b->hash ? 0 : double{in_a->sketch} - in_b->sketch;
       sums.difference += apart * apart;

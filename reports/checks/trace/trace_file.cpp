@@ -33,9 +33,12 @@ std::vector<std::uint64_t> counts(const JsonNode& node, std::uint64_t most = kMo
   return out;
 }
 
-bool flag(const JsonNode& node) { return node.given() && node.json().is_boolean() && node.json().get<bool>(); }
+bool flag(const JsonNode& node) {
+  return node.given() && node.json().is_boolean() && node.json().get<bool>();
+}
 
-TraceTensor tensor_of(const JsonNode& node, std::uint64_t operations, std::uint64_t tensors, std::uint64_t rows) {
+TraceTensor tensor_of(const JsonNode& node, std::uint64_t operations, std::uint64_t tensors,
+                      std::uint64_t rows) {
   TraceTensor out;
   out.shape = counts(node.at("shape"));
   out.stride = counts(node["stride"]);
@@ -99,7 +102,8 @@ Trace read_trace(const std::string& file) {
     out.machine[key] = JsonNode(value, root.where() + ": machine").text();
   for (const JsonNode& each : root.at("flags").list()) out.flags.push_back(each.json());
   for (const JsonNode& each : root.at("calls").list())
-    out.calls.push_back({each.at("batch").count(kMost), each.at("tokens").count(kMost), each.at("past").count(kMost)});
+    out.calls.push_back(
+        {each.at("batch").count(kMost), each.at("tokens").count(kMost), each.at("past").count(kMost)});
   const std::vector<JsonNode> operations = root.at("operations").list(), tensors = root.at("tensors").list();
   for (const JsonNode& each : tensors)
     out.tensors.push_back(tensor_of(each, operations.size(), tensors.size(), out.rows.size()));
@@ -108,7 +112,8 @@ Trace read_trace(const std::string& file) {
     one.module = text_at(each.at("module"));
     one.kind = text_at(each.at("kind"));
     one.name = text_at(each.at("operator"));
-    if (const Json& call = each.at("call").json(); call.is_number_unsigned()) one.call = index(each.at("call"), out.calls.size());
+    if (const Json& call = each.at("call").json(); call.is_number_unsigned())
+      one.call = index(each.at("call"), out.calls.size());
     one.in = counts(each.at("in"), tensors.size());
     one.out = counts(each.at("out"), tensors.size());
     one.flags = index(each["flags"], out.flags.size());

@@ -19,34 +19,60 @@ std::string place_of(const TraceDiff& diff, const TraceFinding& of) {
   return of.what.empty() ? operation : fmt::format("{} of {}", of.what, operation);
 }
 
-std::string relative_text(const std::optional<double>& relative) { return relative ? fmt::format("{:.2e}", *relative) : "-"; }
+std::string relative_text(const std::optional<double>& relative) {
+  return relative ? fmt::format("{:.2e}", *relative) : "-";
+}
 
 Json json_of(const TraceDiff& diff) {
   Json findings = Json::array(), further = Json::array(), growth = Json::array();
   for (const TraceFinding& each : diff.findings) {
     const TraceOperation &a = diff.a->operations[each.a], &b = diff.b->operations[each.b];
-    findings.push_back({{"module", a.module}, {"operator", a.name}, {"module_b", b.module}, {"operator_b", b.name},
-                        {"operation_a", each.a}, {"operation_b", each.b}, {"tensor", each.what},
-                        {"cause", each.cause.kind}, {"text", each.cause.text},
-                        {"proof", kTraceProof[static_cast<int>(each.cause.proof)]}, {"rows", each.rows},
+    findings.push_back({{"module", a.module},
+                        {"operator", a.name},
+                        {"module_b", b.module},
+                        {"operator_b", b.name},
+                        {"operation_a", each.a},
+                        {"operation_b", each.b},
+                        {"tensor", each.what},
+                        {"cause", each.cause.kind},
+                        {"text", each.cause.text},
+                        {"proof", kTraceProof[static_cast<int>(each.cause.proof)]},
+                        {"rows", each.rows},
                         {"differing", each.differing}});
   }
   for (const TraceFurther& each : diff.further)
-    further.push_back({{"cause", each.cause.kind}, {"text", each.cause.text}, {"operations", each.operations}, {"first", each.first}});
+    further.push_back({{"cause", each.cause.kind},
+                       {"text", each.cause.text},
+                       {"operations", each.operations},
+                       {"first", each.first}});
   for (const TraceGrowth& each : diff.growth)
-    growth.push_back({{"module", each.module}, {"rows", each.rows}, {"differing", each.differing}, {"relative", each.relative}});
-  return {{"schema", kTraceDiffSchema}, {"a", diff.a->file}, {"b", diff.b->file}, {"same", diff.same()},
-          {"operations", diff.operations}, {"tokens", diff.tokens}, {"only_a", diff.only_a}, {"only_b", diff.only_b},
-          {"findings", findings}, {"further", further}, {"growth", growth}, {"machine", diff.machine}, {"unseen", diff.unseen}};
+    growth.push_back({{"module", each.module},
+                      {"rows", each.rows},
+                      {"differing", each.differing},
+                      {"relative", each.relative}});
+  return {{"schema", kTraceDiffSchema},
+          {"a", diff.a->file},
+          {"b", diff.b->file},
+          {"same", diff.same()},
+          {"operations", diff.operations},
+          {"tokens", diff.tokens},
+          {"only_a", diff.only_a},
+          {"only_b", diff.only_b},
+          {"findings", findings},
+          {"further", further},
+          {"growth", growth},
+          {"machine", diff.machine},
+          {"unseen", diff.unseen}};
 }
 
 std::string headline_of(const TraceDiff& diff) {
   if (diff.same())
     return fmt::format("no difference: {} operations, {} tokens, bit for bit", diff.operations, diff.tokens);
-  if (diff.findings.empty()) return fmt::format("results differ from {} on, and no operation was seen to cause it", diff.unseen);
+  if (diff.findings.empty())
+    return fmt::format("results differ from {} on, and no operation was seen to cause it", diff.unseen);
   const TraceFinding& first = diff.findings.front();
-  return fmt::format("first difference: {}: {}: {} ({})", place_of(diff, first), first.cause.kind, first.cause.text,
-                     kTraceProof[static_cast<int>(first.cause.proof)]);
+  return fmt::format("first difference: {}: {}: {} ({})", place_of(diff, first), first.cause.kind,
+                     first.cause.text, kTraceProof[static_cast<int>(first.cause.proof)]);
 }
 
 /// Modules of which a figure has one point each: the layers of a network, else all.
@@ -54,7 +80,8 @@ std::vector<TraceGrowth> layers_of(const TraceDiff& diff) {
   std::vector<TraceGrowth> out;
   for (const TraceGrowth& each : diff.growth) {
     const std::string last = each.module.substr(each.module.rfind('.') + 1);
-    if (each.module.empty() || (!last.empty() && std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; })))
+    if (each.module.empty() ||
+        (!last.empty() && std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; })))
       out.push_back(each);
   }
   return out.size() > 1 ? out : diff.growth;
@@ -75,8 +102,10 @@ Report report_of(const TraceDiff& diff) {
                           each.cause.kind, kTraceProof[static_cast<int>(each.cause.proof)], each.cause.text});
   out.records = table;
   for (const TraceFinding& each : diff.findings)
-    out.cases.push_back(report::judged("operations", place_of(diff, each), fmt::format("{}: {}", each.cause.kind, each.cause.text)));
-  if (diff.findings.empty()) out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
+    out.cases.push_back(report::judged("operations", place_of(diff, each),
+                                       fmt::format("{}: {}", each.cause.kind, each.cause.text)));
+  if (diff.findings.empty())
+    out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
   if (!diff.findings.empty()) out.sections.push_back(report::section_of(std::move(table)));
   if (!diff.further.empty())
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(
@@ -89,11 +118,14 @@ Report report_of(const TraceDiff& diff) {
   if (!diff.same() && !layers.empty()) {
     report::Section growth = report::section_of(report::table_of<TraceGrowth>(
         "How the difference grows", layers,
-        {{{"module"}, [](const TraceGrowth& one) { return one.module.empty() ? std::string("the module") : one.module; }},
+        {{{"module"},
+          [](const TraceGrowth& one) { return one.module.empty() ? std::string("the module") : one.module; }},
          report::number<TraceGrowth>("rows", &TraceGrowth::rows),
          {{"differ", true}, [](const TraceGrowth& one) { return report::bad_count(one.differing); }},
-         {{"relative difference", true}, [](const TraceGrowth& one) { return report::Cell(relative_text(one.relative)); }}}));
-    growth.remark = "Relative Frobenius difference of what a module gives, estimated from one sketch per row.";
+         {{"relative difference", true},
+          [](const TraceGrowth& one) { return report::Cell(relative_text(one.relative)); }}}));
+    growth.remark =
+        "Relative Frobenius difference of what a module gives, estimated from one sketch per row.";
     report::Curves curves;
     curves.id = "growth";
     curves.title = "Relative difference by module";
@@ -108,7 +140,10 @@ Report report_of(const TraceDiff& diff) {
   }
   out.sections.push_back({.title = "Machines", .lines = diff.machine});
   if (diff.only_a + diff.only_b != 0)
-    out.sections.push_back({.notes = {fmt::format("Operations without a partner: {} in A, {} in B. Their modules are compared by what they give.", diff.only_a, diff.only_b)}});
+    out.sections.push_back(
+        {.notes = {fmt::format(
+             "Operations without a partner: {} in A, {} in B. Their modules are compared by what they give.",
+             diff.only_a, diff.only_b)}});
   return out;
 }
 

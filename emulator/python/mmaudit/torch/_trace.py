@@ -28,7 +28,7 @@ from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, sample
 from ._trace_hash import Pending, Rows, hashed, joined, rows_of
 from ._trace_kernels import Kernels, machine
-from ._trace_operators import by_rows, flags_now, is_view, name_of, names_of, plain, written_by
+from ._trace_operators import by_rows, flags_now, is_view, name_of, names_of, plain, results, unread, written_by
 
 _MOST_PENDING, _MOST_BYTES = 2048, 2 << 30  #: tensors, and bytes of them, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
@@ -84,8 +84,7 @@ class Trace:
         if keep is not None:
             _checked.of_kind("keep", keep, str, "a glob over names of modules, or of module:operator")
         self.keep = keep
-        self.operations = self.bytes = 0
-        self.seconds = 0.0
+        self.operations, self.bytes, self.seconds = 0, 0, 0.0
         self._kernels = Kernels(kernels and torch.cuda.is_available())
         self._exit: Optional[ExitStack] = None
 
@@ -232,9 +231,10 @@ class Trace:
                 base.alive.extend(weakref.ref(one) for one in tree_leaves(out) if isinstance(one, Tensor))
             return out
         with self._quiet():
-            op = self._operation(name_of(func), inputs)
-            written = [one for name, one in (*zip(names_of(func), args), *kwargs.items())
-                       if name in written_by(func) and isinstance(one, Tensor)]
+            named = [*zip(names_of(func), args), *kwargs.items()] if names_of(func) else [("", (args, kwargs))]
+            read = tree_leaves([one for name, one in named if name not in unread(func)])
+            op = self._operation(name_of(func), [one for one in read if isinstance(one, Tensor)])
+            written = [one for name, one in named if name in written_by(func) and isinstance(one, Tensor)]
             for one in written:
                 if one.untyped_storage()._cdata in self._waiting:
                     self._flush()
@@ -245,7 +245,7 @@ class Trace:
             for one in written:
                 storage = one.untyped_storage()._cdata
                 self._epochs[storage] = self._epochs.get(storage, 0) + 1
-            op["out"] = [self._number(one, made=len(self._ops)) for one in tree_leaves(out) if isinstance(one, Tensor)]
+            op["out"] = [self._number(one, made=len(self._ops)) for one in results(func, out)]
             self._describe(op, func, args, kwargs, out)
         self._ops.append(op)
         return out

@@ -190,7 +190,7 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Pending], Tensor]]:
             if fields is None:
                 _by_torch(one, out[int(at):int(at) + count])
         for (size, kind), group in groups.items():
-            if group:
+            if group and run is not None:
                 run(group, size, kind, _table(device), out)
         found.append((of, out))
     return found

@@ -1,8 +1,9 @@
 """What torch's operators say of themselves, and the switches that they obey."""
 from functools import cache
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 from torch._ops import HigherOrderOperator
+from torch.utils._pytree import tree_leaves
 
 import torch
 from torch import Tensor
@@ -12,6 +13,8 @@ _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas 
 #: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
 _BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
             "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
+
+_OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")
 
 
 @cache
@@ -28,6 +31,24 @@ def written_by(func: Any) -> Tuple[str, ...]:
     """Names of arguments that an operator changes."""
     schema = getattr(func, "_schema", None)
     return () if schema is None else tuple(one.name for one in schema.arguments if one.alias_info is not None and one.alias_info.is_write)
+
+
+@cache
+def unread(func: Any) -> Tuple[str, ...]:
+    """Names of arguments whose numbers an operator does not read: what it only writes."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return ()
+    return tuple(one.name for one in schema.arguments if one.is_out) + (("self",) if name_of(func) in _OVERWRITE else ())
+
+
+def results(func: Any, out: Any) -> List[Tensor]:
+    """What an operator computes: not memory that nobody has written, nor the state of random numbers behind attention."""
+    name = name_of(func)
+    if any(part in name for part in ("empty", "aten.resize_")):
+        return []
+    found = [one for one in tree_leaves(out) if isinstance(one, Tensor)]
+    return found[:1] if "attention" in name else found
 
 
 @cache
