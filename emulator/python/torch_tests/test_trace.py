@@ -423,3 +423,11 @@ def test_memory_that_nothing_has_written_is_no_input(tmp_path):
     other.fill = 2.0
     found = diff_of(tmp_path, one, other, torch.ones(3, 5))
     assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.fill_.Scalar", "argument")] * 2
+
+
+def test_heads_of_a_product_are_no_rows():
+    x = torch.randn(6, 12, 5)  # 3 entries of 2 heads, 12 tokens
+    apart, found = rows.cut(x, 3, 12, 12)
+    assert apart.shape == (3, 2, 12, 5) and found == rows.Rows((0, 2), 3, 12)
+    assert rows.cut(x.transpose(1, 2), 3, 12, 12)[1] == rows.Rows((0, 3), 3, 12)
+    assert rows.cut(torch.randn(7, 12, 5), 3, 12, 12)[1] is None

@@ -26,7 +26,7 @@ from ._seen import Seen
 from ._tensors import NUMBERS
 from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, sample
-from ._trace_hash import Pending, Rows, hashed, joined, rows_of
+from ._trace_hash import Pending, Rows, cut, hashed, joined
 from ._trace_kernels import Kernels, machine
 from ._trace_operators import by_rows, flags_now, is_view, name_of, names_of, plain, results, unread, written_by
 
@@ -265,7 +265,8 @@ class Trace:
         kept = self.keep is not None and self._matches(op)
         number = len(self._ops)
         if gemm is not None:
-            op["gemm"] = {"problem": gemm.problem, **(self._plan or {})}
+            scaled = {"scaling": "factors"} if "scaled_mm" in name_of(func) else {}  # which the problem does not say
+            op["gemm"] = {"problem": gemm.problem, **scaled, **(self._plan or {})}
             if kept:
                 found = sample(gemm, out, lambda name, x: self._kept.append((f"{number}.{name}", x.detach())))
                 if found is not None:
@@ -294,7 +295,7 @@ class Trace:
         key = None if of_weight is None else (storage, x.storage_offset(), x.shape, x.stride(), version, epoch)
         if key in self._weights_seen:
             return self._weights_seen[key]
-        rows = None if of_weight is not None else rows_of(tuple(x.shape), self._batch, self._tokens, self._past + self._tokens)
+        hashes, rows = cut(x.detach(), *((self._batch, self._tokens, self._past + self._tokens) if of_weight is None else (0, 0, 0)))
         base = self._of_storage.get(storage)
         based = base is not None and any(ref() is not None for ref in base.alive)
         if made is None and base is not None and based and base.layout and base.layout == _layout(x, rows):
@@ -312,8 +313,7 @@ class Trace:
         elif base is not None and based:
             one["of"] = base.tensor
         if x.numel():
-            hashes = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-            pending = Pending(hashes.detach(), rows, number)
+            pending = Pending(hashes, rows, number)
             if rows is not None:
                 one["batch"], one["tokens"] = rows.batch, rows.tokens
                 if rows.context:

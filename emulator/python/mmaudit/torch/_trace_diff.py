@@ -11,12 +11,8 @@ _Path = Union[str, "PathLike[str]"]
 _FILES = {"json": "diff.json", "html": "diff.html", "md": "diff.md"}
 
 
-class TraceDiff(_report.Drawn, Dict[str, Any]):
+class TraceDiff(_report.Pages):
     """What trace_diff() gives: the dictionary of ``mmaudit trace diff --json``, and the pages of the same run."""
-
-    def __init__(self, data: Dict[str, Any], pages: Dict[str, str]) -> None:
-        super().__init__(data)
-        self._pages = pages
 
     @property
     def same(self) -> bool:
@@ -27,24 +23,6 @@ class TraceDiff(_report.Drawn, Dict[str, Any]):
         """The first operation whose inputs are equal and whose results are not; None where there is none."""
         findings: List[Dict[str, Any]] = self["findings"]
         return findings[0] if findings else None
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def report(self) -> Dict[str, Any]:
-        return {"title": "Where two runs part", "headline": self.text().partition("\n")[0], "sections": []}
-
-    def json(self) -> str:
-        return self._pages["json"]
-
-    def html(self) -> str:
-        return self._pages["html"]
-
-    def markdown(self) -> str:
-        return self._pages["md"]
-
-    def text(self) -> str:
-        return self._pages["text"].rstrip("\n")
 
 
 def trace_diff(a: _Path, b: _Path, *, rows: Sequence[str] = (), names: Optional[Mapping[str, str]] = None) -> TraceDiff:
@@ -62,4 +40,4 @@ def trace_diff(a: _Path, b: _Path, *, rows: Sequence[str] = (), names: Optional[
         done = _tool.run(arguments, folder, {"--row": "rows", "--map": "names"})
         pages = {name: (Path(folder) / file).read_text(encoding="utf-8") for name, file in _FILES.items()}
     pages["text"] = done.stdout
-    return TraceDiff(json.loads(pages["json"]), pages)
+    return TraceDiff(json.loads(pages["json"]), pages, "Where two runs part")

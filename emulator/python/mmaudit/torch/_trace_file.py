@@ -17,7 +17,7 @@ class TraceFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._data = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115: close() and finish() end it
+        self._data = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
         self._header: Dict[str, Any] = {"__metadata__": {"mmaudit": json.dumps({"schema": SCHEMA})}}
         self._at = 0
 

@@ -66,6 +66,18 @@ def rows_of(shape: Tuple[int, ...], batch: int, tokens: int, context: int) -> Op
     return Rows((0,), batch, tokens) if shape[0] == batch * tokens and len(shape) > 1 else None
 
 
+def cut(x: Tensor, batch: int, tokens: int, context: int) -> "Tuple[Tensor, Optional[Rows]]":
+    """A tensor as its rows are hashed, and these; of a product of heads the first axis is entries, then heads."""
+    x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+    rows = rows_of(tuple(x.shape), batch, tokens, context)
+    heads = x.shape[0] // max(batch, 1) if x.dim() == 3 else 0
+    if rows is None and heads > 1 and x.shape[0] == heads * batch:
+        apart = rows_of((batch, heads, *x.shape[1:]), batch, tokens, context)
+        if apart is not None and apart.axes[-1] > 1:
+            return x.view(batch, heads, *x.shape[1:]), apart
+    return x, rows
+
+
 def integers(x: Tensor) -> Tensor:
     return x.view(_INTEGER[x.element_size()])
 
