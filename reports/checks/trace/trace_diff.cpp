@@ -86,6 +86,18 @@ class Differ {
   /// Pairs of operations of one module, in order: as many as possible, those with the same result type first.
   void align(const std::vector<std::size_t>& of_a, const std::vector<std::size_t>& of_b,
              std::vector<std::pair<std::size_t, std::size_t>>& out) const {
+    constexpr std::size_t kMostCells = std::size_t{1} << 24;  // a module that runs thousands: n-th with n-th
+    if (of_a.size() * of_b.size() > kMostCells) {
+      std::map<std::string, std::vector<std::size_t>> names;
+      for (auto each = of_b.rbegin(); each != of_b.rend(); ++each)
+        names[plain(b_.operations[*each].name)].push_back(*each);
+      for (const std::size_t each : of_a)
+        if (auto& left = names[plain(a_.operations[each].name)]; !left.empty()) {
+          out.emplace_back(each, left.back());
+          left.pop_back();
+        }
+      return;
+    }
     const std::size_t width = of_b.size() + 1;
     std::vector<std::uint32_t> best((of_a.size() + 1) * width, 0);
     const auto score = [&](std::size_t i, std::size_t j) -> std::uint32_t {
@@ -142,6 +154,9 @@ class Differ {
                     const CallPair& call) {
     const TraceTensor &of_a = a_.tensors[x], &of_b = b_.tensors[y];
     if (of_a.made != kNone || of_b.made != kNone || !told_.insert({x, y}).second) return;
+    const auto last = [](const std::string& of) { return of.substr(of.rfind('.') + 1); };
+    if (last(of_a.name) != last(of_b.name))
+      return;  // two weights: another order of operations, not other values
     const std::string name = of_a.name.empty() ? of_b.name : of_a.name;
     TraceCause cause{"tensor", "", TraceProof::seen};
     if (of_a.of != kNone && of_b.of != kNone) {
