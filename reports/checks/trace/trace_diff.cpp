@@ -155,8 +155,8 @@ class Differ {
     const TraceTensor &of_a = a_.tensors[x], &of_b = b_.tensors[y];
     if (of_a.made != kNone || of_b.made != kNone || !told_.insert({x, y}).second) return;
     const auto last = [](const std::string& of) { return of.substr(of.rfind('.') + 1); };
-    if (last(of_a.name) != last(of_b.name))
-      return;  // two weights: another order of operations, not other values
+    const bool named = !of_a.name.empty() && !of_b.name.empty();
+    if (named && last(of_a.name) != last(of_b.name)) return;  // another order of operations, not other values
     const std::string name = of_a.name.empty() ? of_b.name : of_a.name;
     TraceCause cause{"tensor", "", TraceProof::seen};
     if (of_a.of != kNone && of_b.of != kNone) {
