@@ -4,15 +4,12 @@ import time
 import weakref
 from contextlib import ExitStack, nullcontext
 from os import PathLike
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
-
-import numpy as np
-from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
-from torch.utils._pytree import tree_leaves
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
 
 from .._refuse import refused
 from .._report import now
@@ -26,35 +23,18 @@ from ._seen import Seen
 from ._tensors import NUMBERS
 from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, sample
-from ._trace_hash import Pending, Rows, cut, hashed, joined
 from ._trace_kernels import Kernels, machine
-from ._trace_operators import by_rows, flags_now, is_view, name_of, names_of, plain, results, unread, written_by
+from ._trace_operators import Facts, facts_of, flags_now, plain, results, tensors_of
+from ._trace_tensors import Tensors
 
-_MOST_PENDING, _MOST_BYTES = 2048, 2 << 30  #: tensors, and bytes of them, that wait for their hashes
-_MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 _MOST_KEPT = 1 << 20  #: bytes of a tensor whose values are kept whole
 
 
-class _Known(NamedTuple):
-    alive: "weakref.ReferenceType[Tensor]"
-    version: int
-    epoch: int
-    tensor: int  #: its number in the file
+_NOTHING = nullcontext()
 
 
-class _Storage(NamedTuple):
-    """The result of who wrote it last, and what shares it."""
-
-    tensor: int
-    alive: List["weakref.ReferenceType[Tensor]"]
-    layout: Tuple[Any, ...]  #: of the result, where a reshaped one has the same rows
-
-
-def _layout(x: Tensor, rows: Optional[Rows]) -> Tuple[Any, ...]:
-    """Equal for contiguous tensors of one storage whose rows have the same elements."""
-    if rows is None or rows.context or rows.axes not in ((0,), (0, 1)) or not x.is_contiguous():
-        return ()
-    return x.dtype, x.storage_offset(), x.numel(), rows.batch, rows.tokens
+def _nothing() -> Any:
+    return _NOTHING
 
 
 class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -74,7 +54,7 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
         return self.owner.operation(func, args, kwargs or {})
 
 
-class Trace:
+class Trace(Tensors):
     """tracing() returns it; `seconds` and `bytes` are of the finished file, `operations` so many."""
 
     def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[str] = None,
@@ -96,26 +76,16 @@ class Trace:
         self._file = TraceFile(self.path)
         self._begun = time.perf_counter()
         self._ops: List[Dict[str, Any]] = []
-        self._tensors: List[Dict[str, Any]] = []
         self._texts: Dict[str, int] = {}
         self._flagsets: List[Dict[str, Any]] = []
         self._calls: List[Dict[str, int]] = []
-        self._known: Dict[int, _Known] = {}
-        self._epochs: Dict[int, int] = {}
-        self._of_storage: Dict[int, _Storage] = {}
-        self._pending: List[Pending] = []
-        self._waiting: Dict[int, int] = {}  #: storages of pending tensors
-        self._bytes_pending = self._rows = self._parts = 0
-        self._quiet = _disable_current_modes if _get_current_dispatch_mode_stack() else nullcontext
-        self._results: List[Tuple[List[Pending], Tensor]] = []
+        self._quiet: Callable[[], Any] = _disable_current_modes if _get_current_dispatch_mode_stack() else _nothing
         self._kept: List[Tuple[str, Tensor]] = []
         self._stack: List[Tuple[str, str]] = []
-        self._batch, self._tokens, self._past = 1, 0, 0
         self._plan: Optional[Dict[str, Any]] = None
+        self._own = False  #: while the trace itself runs operators under its mode
         self._modules = {id(one): (name, type(one).__name__) for name, one in named_modules(self.module)}
-        weights = (*self.module.named_parameters(), *self.module.named_buffers())
-        self._weights = {one.untyped_storage()._cdata: name for name, one in weights if one.numel()}
-        self._weights_seen: Dict[Any, int] = {}
+        self._begin(self.module)
         self._mode = _TraceMode(self)
         with ExitStack() as stack:
             stack.callback(self._file.close)
@@ -151,7 +121,7 @@ class Trace:
         for name, x in self._kept:
             self._keep_now(name, x)
         for number, kernels in self._kernels.found().items():
-            self._ops[number]["kernels"] = [{**one, "name": self._text(one["name"])} for one in kernels]
+            self._ops[number]["kernels"] = [{**one, "name": self._texts.setdefault(one["name"], len(self._texts))} for one in kernels]
         self._file.finish({
             "schema": SCHEMA, "made": now(), "machine": machine(), "flags": self._flagsets, "calls": self._calls,
             "texts": list(self._texts), "tensors": self._tensors, "operations": self._ops})
@@ -168,7 +138,7 @@ class Trace:
         """A call of the whole module: its entries of a batch, and tokens of each."""
         if torch.compiler.is_compiling() or self._mode not in _get_current_dispatch_mode_stack():
             return
-        tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor) and one.dim()]
+        tensors = [one for one in tensors_of((args, kwargs), []) if one.dim()]
         chosen = next((one for one in tensors if not one.is_floating_point()), tensors[0] if tensors else None)
         shape = () if chosen is None else tuple(chosen.shape if not chosen.is_floating_point() else chosen.shape[:-1])
         self._past = self._past + self._tokens if self._calls else 0
@@ -176,7 +146,7 @@ class Trace:
         self._calls.append({"batch": self._batch, "tokens": self._tokens, "past": self._past})
 
     def _sees(self, module: nn.Module) -> bool:
-        return not torch.compiler.is_compiling() and id(module) in self._modules and \
+        return id(module) in self._modules and not torch.compiler.is_compiling() and \
             self._mode in _get_current_dispatch_mode_stack()
 
     def _entering(self, module: nn.Module, args: Any) -> None:
@@ -188,18 +158,16 @@ class Trace:
         if not self._stack or not self._sees(module):
             return
         kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
-        inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
-        outputs = [one for one in tree_leaves(output) if isinstance(one, Tensor)]
-        with _disable_current_modes():
-            op: Dict[str, Any] = self._operation("module", inputs)
-            op["out"] = [self._number(one) for one in outputs]
-            if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
-                op["compiled"] = True
+        self._own = True
+        try:
+            op: Dict[str, Any] = self._operation("module", tensors_of((args, kwargs), []))
+            op["out"] = [self._number(one) for one in tensors_of((output,), [])]
+        finally:
+            self._own = False
+        if "_orig_mod" in module._modules or module.__dict__.get("_compiled_call_impl") is not None:
+            op["compiled"] = True
         self._ops.append(op)
         self._stack.pop()
-
-    def _text(self, text: str) -> int:
-        return self._texts.setdefault(text, len(self._texts))
 
     # ---- operations ------------------------------------------------------------------------------------------------------
 
@@ -216,27 +184,32 @@ class Trace:
         scaled = path.scale is not None or path.factor_per_tensor or path.factor_per_lane or path.factor_block
         self._plan = {"plan": plan, "arch": recipe.arch, "scaling": path.scaling if scaled else ""}
 
-    def _operation(self, name: str, inputs: List[Tensor], names: Tuple[str, ...] = ()) -> Dict[str, Any]:
+    def _operation(self, name: str, inputs: List[Tensor]) -> Dict[str, Any]:
         layer, kind = self._stack[-1] if self._stack else ("", type(self.module).__name__)
-        return {"module": self._text(layer), "kind": self._text(kind), "operator": self._text(name),
-                "call": len(self._calls) - 1, "in": [self._number(one) for one in inputs]}
+        texts = self._texts
+        return {"module": texts.setdefault(layer, len(texts)), "kind": texts.setdefault(kind, len(texts)),
+                "operator": texts.setdefault(name, len(texts)), "call": len(self._calls) - 1,
+                "in": [self._number(one) for one in inputs]}
 
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-        inputs = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
-        view = is_view(func)
-        if view or any(one.is_meta or one.is_sparse or one.is_nested for one in inputs):
+        if self._own:
+            return func(*args, **kwargs)
+        facts = facts_of(func)
+        if facts.view:
             out = func(*args, **kwargs)
-            base = self._of_storage.get(inputs[0].untyped_storage()._cdata) if view and inputs else None
+            base = self._of_storage.get(args[0].untyped_storage()._cdata) if args and isinstance(args[0], Tensor) else None
             if base is not None:
-                base.alive.extend(weakref.ref(one) for one in tree_leaves(out) if isinstance(one, Tensor))
+                base.alive.extend(weakref.ref(one) for one in tensors_of((out,), []))
             return out
+        inputs = tensors_of(kwargs.values(), tensors_of(args, []))
+        named = [*zip(facts.names, args), *kwargs.items()]
+        written: List[Tensor] = []
         with self._quiet():
-            named = [*zip(names_of(func), args), *kwargs.items()] if names_of(func) else [("", (args, kwargs))]
-            read = tree_leaves([one for name, one in named if name not in unread(func)])
-            op = self._operation(name_of(func), [one for one in read if isinstance(one, Tensor)])
-            written = [one for name, one in named if name in written_by(func) and isinstance(one, Tensor)]
-            for one in written:
-                if one.untyped_storage()._cdata in self._waiting:
+            read = inputs if not facts.unread else tensors_of((one for name, one in named if name not in facts.unread), [])
+            op = self._operation(facts.name, read)
+            if facts.written:
+                written = [one for name, one in named if name in facts.written and isinstance(one, Tensor)]
+                if any(one.untyped_storage()._cdata in self._waiting for one in written):
                     self._flush()
         self._plan = None
         with self._kernels.of(len(self._ops)):
@@ -245,117 +218,43 @@ class Trace:
             for one in written:
                 storage = one.untyped_storage()._cdata
                 self._epochs[storage] = self._epochs.get(storage, 0) + 1
-            op["out"] = [self._number(one, made=len(self._ops)) for one in results(func, out)]
-            self._describe(op, func, args, kwargs, out)
+            op["out"] = [self._made(one) for one in results(facts, out)]
+            arguments = {name: value for name, one in named if one is not None and not isinstance(one, Tensor)
+                         and (value := plain(one)) is not None and value != []}
+            if arguments:
+                op["arguments"] = arguments
+            self._describe(op, facts, args, kwargs, inputs, out)
         self._ops.append(op)
         return out
 
-    def _describe(self, op: Dict[str, Any], func: Any, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
-        arguments = {name: plain(one) for name, one in (*zip(names_of(func), args), *kwargs.items()) if not isinstance(one, Tensor)}
-        arguments = {name: one for name, one in arguments.items() if one is not None and one != []}
-        if arguments:
-            op["arguments"] = arguments
-        if by_rows(func):
+    def _describe(self, op: Dict[str, Any], facts: Facts, args: Any, kwargs: Dict[str, Any], inputs: List[Tensor], out: Any) -> None:
+        if facts.by_rows:
             op["by_rows"] = True
-        gemm = gemm_of(func, args, kwargs, out)
-        flags = flags_now() if gemm is not None or not self._flagsets or "attention" in name_of(func) else self._flagsets[-1]
-        if not self._flagsets or self._flagsets[-1] != flags:
-            self._flagsets.append(flags)
+        if facts.gemm or facts.attention or not self._flagsets:
+            flags = flags_now()
+            if not self._flagsets or self._flagsets[-1] != flags:
+                self._flagsets.append(flags)
         op["flags"] = len(self._flagsets) - 1
+        gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
         kept = self.keep is not None and self._matches(op)
         number = len(self._ops)
         if gemm is not None:
-            scaled = {"scaling": "factors"} if "scaled_mm" in name_of(func) else {}  # which the problem does not say
+            scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
             op["gemm"] = {"problem": gemm.problem, **scaled, **(self._plan or {})}
             if kept:
                 found = sample(gemm, out, lambda name, x: self._kept.append((f"{number}.{name}", x.detach())))
                 if found is not None:
                     op["gemm"].update(found)
         elif kept:
-            for at, one in enumerate([*(x for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)), out]):
-                if isinstance(one, Tensor) and one.numel() * one.element_size() <= _MOST_KEPT:
-                    self._kept.append((f"{number}.{'out' if one is out else at}", one.detach().clone()))
+            for at, one in enumerate([*inputs, *results(facts, out)[:1]]):
+                if one.numel() * one.element_size() <= _MOST_KEPT:
+                    self._kept.append((f"{number}.{'out' if at == len(inputs) else at}", one.detach().clone()))
             op["kept"] = True
 
     def _matches(self, op: Dict[str, Any]) -> bool:
         texts = list(self._texts)
         layer, name = texts[op["module"]], texts[op["operator"]]
         return fnmatch.fnmatchcase(layer, self.keep or "") or fnmatch.fnmatchcase(f"{layer}:{name}", self.keep or "")
-
-    # ---- tensors ---------------------------------------------------------------------------------------------------------
-
-    def _number(self, x: Tensor, made: Optional[int] = None) -> int:
-        """The number of a tensor in the file, which is hashed where it has not been."""
-        storage = x.untyped_storage()._cdata
-        version, epoch = 0 if x.is_inference() else x._version, self._epochs.get(storage, 0)
-        known = self._known.get(id(x))
-        if made is None and known is not None and known.alive() is x and (known.version, known.epoch) == (version, epoch):
-            return known.tensor
-        of_weight = self._weights.get(storage) if made is None else None
-        key = None if of_weight is None else (storage, x.storage_offset(), x.shape, x.stride(), version, epoch)
-        if key in self._weights_seen:
-            return self._weights_seen[key]
-        hashes, rows = cut(x.detach(), *((self._batch, self._tokens, self._past + self._tokens) if of_weight is None else (0, 0, 0)))
-        base = self._of_storage.get(storage)
-        based = base is not None and any(ref() is not None for ref in base.alive)
-        if made is None and base is not None and based and base.layout and base.layout == _layout(x, rows):
-            self._known[id(x)] = _Known(weakref.ref(x), version, epoch, base.tensor)
-            return base.tensor
-        number = len(self._tensors)
-        one: Dict[str, Any] = {"shape": list(x.shape), "dtype": str(x.dtype)[6:]}
-        if not x.is_contiguous():
-            one["stride"] = list(x.stride())
-        if made is not None:
-            one["made"] = made
-        elif of_weight is not None:
-            one["name"] = of_weight
-            self._weights_seen[key] = number
-        elif base is not None and based:
-            one["of"] = base.tensor
-        if x.numel():
-            pending = Pending(hashes, rows, number)
-            if rows is not None:
-                one["batch"], one["tokens"] = rows.batch, rows.tokens
-                if rows.context:
-                    one["context"] = True
-            self._pending.append(pending)
-            self._waiting[storage] = self._waiting.get(storage, 0) + 1
-            self._bytes_pending += 0 if of_weight is not None else x.numel() * x.element_size()
-        self._tensors.append(one)
-        self._known[id(x)] = _Known(weakref.ref(x), version, epoch, number)
-        if made is not None or not based:
-            self._of_storage[storage] = _Storage(number, [weakref.ref(x)], _layout(x, rows))
-        if len(self._pending) >= _MOST_PENDING or self._bytes_pending >= _MOST_BYTES:
-            self._flush()
-        return number
-
-    def _flush(self) -> None:
-        if self._pending:
-            self._results.extend(hashed(self._pending))
-        self._pending, self._bytes_pending = [], 0
-        self._waiting.clear()
-        if sum(rows.numel() for _, rows in self._results) > _MOST_ROWS:
-            self._drain()
-
-    def _drain(self) -> None:
-        """Rows go to the file; a tensor without rows of tokens has one hash."""
-        for pending, rows in self._results:
-            raw, at, kept = rows.cpu().numpy(), 0, []
-            for one in pending:
-                of, count = raw[at:at + one.length], one.length
-                at += count
-                record = self._tensors[one.tensor]
-                if one.rows is None:
-                    record["hash"] = joined(of[:, 0], one.turned)
-                else:
-                    record["at"] = self._rows
-                    self._rows += count
-                    kept.append(of)
-            if kept:
-                part = np.ascontiguousarray(np.concatenate(kept))
-                self._file.add(f"rows.{self._parts}", "I64", list(part.shape), part.tobytes())
-                self._parts += 1
-        self._results = []
 
 
 class _Watched:

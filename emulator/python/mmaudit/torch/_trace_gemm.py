@@ -30,7 +30,7 @@ def _stored(x: Tensor) -> "tuple[str, int]":
 
 
 #: Operators by how their arguments are named: A, B, what is added, the arguments alpha and beta.
-_OPERANDS: Dict[Any, "tuple[str, str, str]"] = {
+PRODUCTS: Dict[Any, "tuple[str, str, str]"] = {
     aten.mm.default: ("self", "mat2", ""), aten.bmm.default: ("self", "mat2", ""),
     aten.addmm.default: ("mat1", "mat2", "self"), aten.baddbmm.default: ("batch1", "batch2", "self"),
     aten.mm.out: ("self", "mat2", ""), aten.addmm.out: ("mat1", "mat2", "self"), aten.bmm.out: ("self", "mat2", ""),
@@ -45,7 +45,7 @@ def format_name(dtype: torch.dtype) -> Optional[str]:
 
 def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Gemm]:
     """None for an operator that is not one product of two matrices."""
-    names = _OPERANDS.get(func)
+    names = PRODUCTS.get(func)
     if names is None or not isinstance(d, Tensor):
         return None
     by = given(func, args, kwargs)

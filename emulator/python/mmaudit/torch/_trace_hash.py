@@ -3,7 +3,6 @@ from functools import cache
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
-
 import torch
 from torch import Tensor
 
@@ -50,6 +49,7 @@ class Rows(NamedTuple):
         return self.batch * self.tokens
 
 
+@cache
 def rows_of(shape: Tuple[int, ...], batch: int, tokens: int, context: int) -> Optional[Rows]:
     """The axes along which a tensor has `batch` entries of `tokens` rows, or of all positions of the context."""
     if not shape or not batch * tokens:
@@ -183,6 +183,7 @@ def _described(one: Pending, first: int, out_at: int) -> Optional[List[int]]:
 def hashed(pending: List[Pending]) -> List[Tuple[List[Pending], Tensor]]:
     """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32."""
     found = []
+    pending = [one._replace(x=one.x.detach()) for one in pending]
     for device in dict.fromkeys(one.x.device for one in pending):
         of = [one for one in pending if one.x.device == device]
         counts = [one.length for one in of]

@@ -1,19 +1,18 @@
 """Rows of many tensors hashed by one launch, in Triton."""
-from typing import Any, List, Tuple
+from typing import List, Tuple
 
 import numpy as np
+import torch
 import triton  # type: ignore[import-not-found, unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found, unused-ignore]
-
-import torch
 from torch import Tensor
 
 _BLOCK = 1024
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _rows(table: Any, owners: Any, weights: Any, out: Any, PERIOD: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr,
-          BLOCK: tl.constexpr) -> None:
+def _rows(table, owners, weights, out,  # type: ignore[no-untyped-def, unused-ignore]
+          PERIOD: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, BLOCK: tl.constexpr):  # Triton reads these annotations
     program = tl.program_id(0)
     of = table + tl.load(owners + program).to(tl.int64) * 16
     address = tl.load(of)

@@ -13,6 +13,7 @@ from typing import Any, ContextManager, Dict, List, Tuple
 import torch
 
 _MARK = "mmaudit#"
+_NOTHING = nullcontext()
 
 
 class Kernels:
@@ -39,7 +40,7 @@ class Kernels:
             self._profile.__exit__(None, None, None)
 
     def of(self, number: int) -> ContextManager[Any]:
-        return self._mark(f"{_MARK}{number}") if self.on else nullcontext()
+        return self._mark(f"{_MARK}{number}") if self.on else _NOTHING
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
         """The kernels by the numbers of operations, in the order of their launches."""

@@ -1,12 +1,11 @@
 """What torch's operators say of themselves, and the switches that they obey."""
-from functools import cache
-from typing import Any, Dict, List, Tuple
-
-from torch._ops import HigherOrderOperator
-from torch.utils._pytree import tree_leaves
+from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
 
 import torch
 from torch import Tensor
+from torch._ops import HigherOrderOperator
+
+from ._trace_gemm import PRODUCTS
 
 aten = torch.ops.aten
 _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas don't say it
@@ -17,57 +16,60 @@ _BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_lo
 _OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")
 
 
-@cache
-def is_view(func: Any) -> bool:
+class Facts(NamedTuple):
+    """What is asked of an operator each time that it runs."""
+
+    func: Any  #: so that its id stays its own
+    name: str
+    names: Tuple[str, ...]  #: of arguments
+    view: bool
+    written: Tuple[str, ...]  #: arguments that it changes
+    unread: Tuple[str, ...]  #: arguments whose numbers it does not read: what it only writes
+    by_rows: bool
+    gemm: bool
+    attention: bool
+    empty: bool  #: gives memory that nothing has written
+
+
+_facts: Dict[int, Facts] = {}
+
+
+def facts_of(func: Any) -> Facts:
+    found = _facts.get(id(func))
+    if found is not None:
+        return found
+    named = isinstance(func, HigherOrderOperator)
+    name = str(func.name()) if named else str(func).replace(".default", "")  # type: ignore[no-untyped-call, unused-ignore]
     schema = getattr(func, "_schema", None)
-    if schema is None:
-        return False
-    aliases = [one.alias_info for one in schema.returns]
-    return func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases)
+    arguments, returns = ([], []) if schema is None else (schema.arguments, schema.returns)
+    aliases = [one.alias_info for one in returns]
+    short = name.split(".")[1] if "." in name else name
+    _facts[id(func)] = found = Facts(
+        func, name, tuple(one.name for one in arguments),
+        func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
+        tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
+        (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),
+        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, "attention" in name,
+        "empty" in name or short == "resize_")
+    return found
 
 
-@cache
-def written_by(func: Any) -> Tuple[str, ...]:
-    """Names of arguments that an operator changes."""
-    schema = getattr(func, "_schema", None)
-    return () if schema is None else tuple(one.name for one in schema.arguments if one.alias_info is not None and one.alias_info.is_write)
+def tensors_of(values: Iterable[Any], out: List[Tensor]) -> List[Tensor]:
+    """The tensors in arguments or results, into `out`."""
+    for one in values:
+        if isinstance(one, Tensor):
+            out.append(one)
+        elif isinstance(one, (list, tuple)):
+            tensors_of(one, out)
+        elif isinstance(one, dict):
+            tensors_of(one.values(), out)
+    return out
 
 
-@cache
-def unread(func: Any) -> Tuple[str, ...]:
-    """Names of arguments whose numbers an operator does not read: what it only writes."""
-    schema = getattr(func, "_schema", None)
-    if schema is None:
-        return ()
-    return tuple(one.name for one in schema.arguments if one.is_out) + (("self",) if name_of(func) in _OVERWRITE else ())
-
-
-def results(func: Any, out: Any) -> List[Tensor]:
-    """What an operator computes: not memory that nobody has written, nor the state of random numbers behind attention."""
-    name = name_of(func)
-    if any(part in name for part in ("empty", "aten.resize_")):
-        return []
-    found = [one for one in tree_leaves(out) if isinstance(one, Tensor)]
-    return found[:1] if "attention" in name else found
-
-
-@cache
-def names_of(func: Any) -> Tuple[str, ...]:
-    schema = getattr(func, "_schema", None)
-    return () if schema is None else tuple(one.name for one in schema.arguments)
-
-
-@cache
-def name_of(func: Any) -> str:
-    if isinstance(func, HigherOrderOperator):
-        return str(func.name())  # type: ignore[no-untyped-call, unused-ignore]
-    return str(func).replace(".default", "")
-
-
-@cache
-def by_rows(func: Any) -> bool:
-    plain = name_of(func).split(".")[1] if "." in name_of(func) else name_of(func)
-    return torch.Tag.pointwise in getattr(func, "tags", ()) or plain in _BY_ROWS
+def results(facts: Facts, out: Any) -> List[Tensor]:
+    """What an operator computes: neither unwritten memory, nor the state of random numbers behind attention."""
+    found = [] if facts.empty else tensors_of((out,), [])
+    return found[:1] if facts.attention else found
 
 
 def plain(x: Any) -> Any:
