@@ -431,3 +431,19 @@ def test_heads_of_a_product_are_no_rows():
     assert apart.shape == (3, 2, 12, 5) and found == rows.Rows((0, 2), 3, 12)
     assert rows.cut(x.transpose(1, 2), 3, 12, 12)[1] == rows.Rows((0, 3), 3, 12)
     assert rows.cut(torch.randn(7, 12, 5), 3, 12, 12)[1] is None
+
+
+@needs_tool
+def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_path):
+    class Steps(nn.Module):
+        def __init__(self, step):
+            super().__init__()
+            self.weight, self.step = nn.Parameter(torch.ones(5, 5)), step
+
+        def forward(self, x):
+            y = x @ self.weight
+            with torch.no_grad():
+                self.weight.add_(self.step)  # as an optimizer does
+            return y
+    found = diff_of(tmp_path, Steps(0.0), Steps(1.0), torch.ones(3, 5), keep=None)
+    assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]

@@ -78,7 +78,7 @@ class Tensors:
             key = (storage, x.storage_offset(), x.shape, x.stride(), version, epoch)
             found = self._weights_seen.get(key)
             if found is None:
-                found = self._weights_seen[key] = self._add(x, *cut(x, 0, 0, 0), {"name": weight}, 0)
+                found = self._weights_seen[key] = self._add(x, *cut(x, 0, 0, 0), {"name": weight}, storage)
             return found
         hashes, rows = cut(x, self._batch, self._tokens, self._past + self._tokens)
         base = self._of_storage.get(storage)
@@ -105,7 +105,7 @@ class Tensors:
         return found
 
     def _add(self, x: Tensor, hashes: Tensor, rows: Optional[Rows], one: Dict[str, Any], storage: int) -> int:
-        """`hashes`: the tensor as its rows are hashed; `storage`: where memory that waits for it counts."""
+        """`hashes`: the tensor as its rows are hashed, later; who writes to `storage` has to see to that first."""
         number = len(self._tensors)
         one["shape"], one["dtype"] = list(x.shape), _dtype(x.dtype)
         if not x.is_contiguous():
@@ -119,7 +119,7 @@ class Tensors:
                     one["context"] = True
             self._pending.append(Pending(hashes, rows, number))
             self._waiting.add(storage)
-            self._bytes_pending += size * x.element_size() if storage else 0
+            self._bytes_pending += size * x.element_size()
             if len(self._pending) >= _MOST_PENDING or self._bytes_pending >= _MOST_BYTES:
                 self._flush()
         return number
