@@ -29,6 +29,6 @@ from ._trace_diff import TraceDiff, trace_diff
 
 __all__ = [
     "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "Plan", "RECIPES", "Recipe",
-    "Tightened", "Trace", "TraceDiff", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load", "matmul", "plan_from",
-    "quantize", "tighten", "trace", "trace_diff", "tracing",
+    "Tightened", "Trace", "TraceDiff", "calibrate", "capture", "capture_checkpoint", "choose_plan", "compare", "emulate", "load",
+    "matmul", "plan_from", "quantize", "tighten", "trace", "trace_diff", "tracing",
 ]
