@@ -112,6 +112,7 @@ void add_probe(Command& app);
 void add_matmul(Command& app);
 void add_model(Command& app);
 void add_gemm(Command& app);
+void add_trace(Command& app);
 void add_gemm_check(Command& gemm);
 void add_gemm_decisions(Command& gemm);
 void add_gemm_invariant(Command& gemm);

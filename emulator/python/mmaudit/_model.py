@@ -14,12 +14,12 @@ _OWN_NAMES = {"--list": "audit=False", "--original": "original"}
 _FILES = {"json": "model.json", "html": "model.html", "md": "model.md"}
 
 
-class Model(_report.Drawn, Dict[str, Any]):
+class Model(_report.Pages):
     """What model() gives: the dictionary of ``mmaudit model --json``, and the pages that the same run wrote."""
 
     def __init__(self, data: Dict[str, Any], pages: Dict[str, str], passes: bool) -> None:
-        super().__init__(data)
-        self._pages, self.passes = pages, passes  #: passes: the program's verdict, True where nothing was judged
+        super().__init__(data, pages, "A checkpoint")
+        self.passes = passes  #: the program's verdict, True where nothing was judged
 
     @property
     def checkpoint(self) -> Dict[str, Any]:
@@ -36,24 +36,6 @@ class Model(_report.Drawn, Dict[str, Any]):
     def plan(self) -> Optional[Dict[str, Any]]:
         """Layer recipes as mmaudit.torch.emulate() takes them; None without an audit."""
         return json.loads(self._pages["plan"]) if "plan" in self._pages else None
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def report(self) -> Dict[str, Any]:
-        return {"title": "A checkpoint", "headline": "", "sections": []}
-
-    def json(self) -> str:
-        return self._pages["json"]
-
-    def html(self) -> str:
-        return self._pages["html"]
-
-    def markdown(self) -> str:
-        return self._pages["md"]
-
-    def text(self) -> str:
-        return self._pages["text"].rstrip("\n")
 
 
 def model(

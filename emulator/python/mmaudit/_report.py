@@ -123,3 +123,29 @@ class Drawn:
         text = kinds[end]()
         with written(str(path)) as file:
             Path(file).write_text(text, encoding="utf-8")
+
+
+class Pages(Drawn, Dict[str, Any]):
+    """The dictionary that a command wrote as JSON, and the pages of the same run: "json", "html", "md", "text"."""
+
+    def __init__(self, data: Dict[str, Any], pages: Dict[str, str], title: str) -> None:
+        super().__init__(data)
+        self._pages, self._title = pages, title
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def report(self) -> Dict[str, Any]:
+        return {"title": self._title, "headline": "", "sections": []}
+
+    def json(self) -> str:
+        return self._pages["json"]
+
+    def html(self) -> str:
+        return self._pages["html"]
+
+    def markdown(self) -> str:
+        return self._pages["md"]
+
+    def text(self) -> str:
+        return self._pages["text"].rstrip("\n")

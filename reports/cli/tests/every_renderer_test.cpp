@@ -30,6 +30,7 @@ const std::vector<Example>& examples() {
       {"verify-campaign",
        {"verify", "campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
       {"baseline-diff", {"baseline", "diff", baseline, baseline}},
+      {"trace-diff", {"trace", "diff", inputs / "run.trace", inputs / "run.trace"}},
       {"verify-laws", {"verify", "laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
 
       {"explain", {"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f32", "--a", "1,2^-12", "--b", "1,1"}},
@@ -83,6 +84,7 @@ struct Exception {
 const std::vector<Exception>& without_report() {
   static const std::vector<Exception> all = {
       {"baseline", "a group of commands"},
+      {"trace", "a group of commands"},
       {"gemm", "a group of commands"},
       {"gemm-check", "needs a GPU; gemm_check_test draws a made-up one"},
       {"gemm-decisions", "needs a GPU; gemm_decisions_test asks a made-up library"},

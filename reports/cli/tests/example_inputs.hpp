@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "mmaudit/corpus/tensor_file.hpp"
+#include "tests/trace_fixture.hpp"
 
 namespace mmaudit::cli::test {
 
 /// A folder with ones.npy (16 x 32 ones of f16), square.npy (32 x 32), model.safetensors (one layer),
-/// problem.json, plan.json and kernel.ptx; gone at the end.
+/// problem.json, plan.json, kernel.ptx and run.trace; gone at the end.
 class ExampleInputs {
  public:
   ExampleInputs() {
@@ -32,6 +33,7 @@ class ExampleInputs {
         {"kernel.ptx",
          ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry kernel()\n{\n  ret;\n}\n"}};
     for (const auto& [name, text] : texts) std::ofstream(*this / name) << text << '\n';
+    checks::test::TraceFixture().write(*this / "run.trace");
   }
   ExampleInputs(const ExampleInputs&) = delete;
   ExampleInputs& operator=(const ExampleInputs&) = delete;

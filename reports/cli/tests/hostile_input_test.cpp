@@ -26,6 +26,7 @@ TEST_F(HostileInput, DevicesAndPipesAreNotRead) {
              {"verify", "campaign", "--merge", file},
              {"verify", "campaign", "--on", "model", "--seed", "1", "--inst", "f64", "--journal", file},
              {"baseline", "diff", file, file},
+             {"trace", "diff", file, file},
              {"sweep", "report", file},
              {"sweep", "compare", file, file},
              {"sweep", "census", file},

@@ -25,9 +25,12 @@ from ._load import load
 from ._operator import matmul, quantize
 from ._recipes import RECIPES, Plan, Recipe
 from ._tighten import Tightened, tighten
+from ._trace import Trace, trace, tracing
+from ._trace_diff import TraceDiff, trace_diff
 
 __all__ = [
-    "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export", "OPERATORS",
-    "OperatorsCheck", "Plan", "RECIPES", "Recipe", "Tightened", "calibrate", "capture", "capture_checkpoint", "check_operators",
-    "choose_plan", "compare", "emulate", "load", "matmul", "plan_from", "quantize", "tighten",
+    "Calibration", "Captured", "Chosen", "Comparison", "Coverage", "CoverageRow", "Emulation", "Export",
+    "OPERATORS", "OperatorsCheck", "Plan", "RECIPES", "Recipe", "Tightened", "Trace", "TraceDiff", "calibrate",
+    "capture", "capture_checkpoint", "check_operators", "choose_plan", "compare", "emulate", "load", "matmul",
+    "plan_from", "quantize", "tighten", "trace", "trace_diff", "tracing",
 ]

@@ -1,0 +1,46 @@
+"""The file of a trace: safetensors, whose data is written while the module runs."""
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List
+
+import numpy as np
+
+from .._report import written
+
+SCHEMA = "mmaudit.trace/1"
+
+
+class TraceFile:
+    """Parts in the order in which they come; the header stands in front of them once it is known."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._data = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
+        self._header: Dict[str, Any] = {"__metadata__": {"mmaudit": json.dumps({"schema": SCHEMA})}}
+        self._at = 0
+
+    def add(self, name: str, dtype: str, shape: List[int], raw: bytes) -> None:
+        self._data.write(raw)
+        self._header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [self._at, self._at + len(raw)]}
+        self._at += len(raw)
+
+    def finish(self, trace: Dict[str, Any]) -> None:
+        text = json.dumps(trace, ensure_ascii=True, separators=(",", ":")).encode()
+        self.add("trace", "U8", [len(text)], text)
+        header = json.dumps(self._header, separators=(",", ":")).encode()
+        header += b" " * (-len(header) % 8)
+        self._data.seek(0)
+        with written(self.path) as part, open(part, "wb") as out:
+            out.write(np.uint64(len(header)).tobytes() + header)
+            while block := self._data.read(1 << 24):
+                out.write(block)
+        self.close()
+
+    def close(self) -> None:
+        self._data.close()
+
+    @property
+    def size(self) -> int:
+        return os.path.getsize(self.path)

@@ -1,0 +1,100 @@
+"""What torch's operators say of themselves, and the switches that they obey."""
+from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+
+import torch
+from torch import Tensor
+from torch._ops import HigherOrderOperator
+
+from ._trace_gemm import PRODUCTS
+
+aten = torch.ops.aten
+_VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas don't say it
+#: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
+_BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
+            "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
+
+_OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")
+
+
+class Facts(NamedTuple):
+    """What is asked of an operator each time that it runs."""
+
+    func: Any  #: so that its id stays its own
+    name: str
+    names: Tuple[str, ...]  #: of arguments
+    view: bool
+    written: Tuple[str, ...]  #: arguments that it changes
+    unread: Tuple[str, ...]  #: arguments whose numbers it does not read: what it only writes
+    by_rows: bool
+    gemm: bool
+    attention: bool
+    empty: bool  #: gives memory that nothing has written
+
+
+_facts: Dict[int, Facts] = {}
+
+
+def facts_of(func: Any) -> Facts:
+    found = _facts.get(id(func))
+    if found is not None:
+        return found
+    named = isinstance(func, HigherOrderOperator)
+    name = str(func.name()) if named else str(func).replace(".default", "")  # type: ignore[no-untyped-call, unused-ignore]
+    schema = getattr(func, "_schema", None)
+    arguments, returns = ([], []) if schema is None else (schema.arguments, schema.returns)
+    aliases = [one.alias_info for one in returns]
+    short = name.split(".")[1] if "." in name else name
+    _facts[id(func)] = found = Facts(
+        func, name, tuple(one.name for one in arguments),
+        func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
+        tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
+        (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),
+        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, "attention" in name,
+        "empty" in name or short == "resize_")
+    return found
+
+
+def tensors_of(values: Iterable[Any], out: List[Tensor]) -> List[Tensor]:
+    """The tensors in arguments or results, into `out`."""
+    for one in values:
+        if isinstance(one, Tensor):
+            out.append(one)
+        elif isinstance(one, (list, tuple)):
+            tensors_of(one, out)
+        elif isinstance(one, dict):
+            tensors_of(one.values(), out)
+    return out
+
+
+def results(facts: Facts, out: Any) -> List[Tensor]:
+    """What an operator computes: neither unwritten memory, nor the state of random numbers behind attention."""
+    found = [] if facts.empty else tensors_of((out,), [])
+    return found[:1] if facts.attention else found
+
+
+def plain(x: Any) -> Any:
+    """An argument that is no tensor, as JSON; None where it says nothing."""
+    if isinstance(x, (bool, int, float, str)):
+        return x if not isinstance(x, float) or abs(x) < float("inf") else str(x)
+    if isinstance(x, (torch.dtype, torch.layout, torch.device)):
+        return str(x).replace("torch.", "")
+    if isinstance(x, (list, tuple)):
+        return [plain(one) for one in x if not isinstance(one, Tensor)]
+    return None
+
+
+def flags_now() -> Dict[str, Any]:
+    cuda, back = torch.backends.cuda, torch.backends
+    found = {
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "allow_tf32": cuda.matmul.allow_tf32,
+        "reduced_precision_bf16": cuda.matmul.allow_bf16_reduced_precision_reduction,
+        "reduced_precision_fp16": cuda.matmul.allow_fp16_reduced_precision_reduction,
+        "cudnn_allow_tf32": back.cudnn.allow_tf32, "cudnn_benchmark": back.cudnn.benchmark,
+        "flash": cuda.flash_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
+        "efficient": cuda.mem_efficient_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
+        "math": cuda.math_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
+        "blas": str(cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
+        "mkldnn": torch._C._get_mkldnn_enabled(), "threads": torch.get_num_threads(),
+    }
+    return found

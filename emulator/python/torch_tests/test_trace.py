@@ -1,0 +1,449 @@
+"""Traces of runs, and what a diff says of planted causes."""
+import copy
+import os
+
+import numpy as np
+import pytest
+from torch.nn import functional as F
+
+import mmaudit.torch as mt
+import torch
+from mmaudit.torch import _trace_hash as rows
+from mmaudit.torch._trace_kernels import kernels_of
+from torch import nn
+
+TOOL = os.environ.get("MMAUDIT_TOOL")
+needs_tool = pytest.mark.skipif(not TOOL, reason="MMAUDIT_TOOL names no mmaudit")
+TOKENS, WIDTH, HEADS = 12, 64, 2
+
+
+class Norm(nn.Module):
+    def __init__(self, epsilon=1e-6, how="steps"):
+        super().__init__()
+        self.weight = nn.Parameter(torch.linspace(0.5, 1.5, WIDTH))
+        self.epsilon, self.how = epsilon, how
+
+    def forward(self, x):
+        if self.how == "fused":
+            return fused_norm(x, self.weight, self.epsilon)
+        wide = x.float()
+        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.epsilon)
+        if self.how == "twice":
+            wide = wide.to(torch.float16).float()
+        return self.weight * wide.to(x.dtype)
+
+
+@torch.library.custom_op("trace_test::rms_norm", mutates_args=())
+def fused_norm(x: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """One rounding at the end."""
+    wide = x.float()
+    return (weight.float() * wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + epsilon)).to(x.dtype)
+
+
+class Rope(nn.Module):
+    dtype = torch.float32
+
+    def forward(self, x):
+        positions = torch.arange(x.shape[-2], dtype=self.dtype)[:, None]
+        angles = positions * (10000 ** (-torch.arange(0, 1, 2 / x.shape[-1], dtype=torch.float32))).to(self.dtype)
+        angles = torch.cat([angles, angles], -1)
+        left, right = x.chunk(2, -1)
+        return x * angles.cos().to(x.dtype) + torch.cat([-right, left], -1) * angles.sin().to(x.dtype)
+
+
+class Scaled(nn.Linear):
+    def __init__(self, *sizes):
+        super().__init__(*sizes, bias=False)
+        self.register_buffer("scale", torch.tensor(0.25))
+
+    def forward(self, x):
+        return super().forward(x) * self.scale
+
+
+@torch.library.custom_op("trace_test::sum", mutates_args=())
+def unordered_sum(x: torch.Tensor) -> torch.Tensor:
+    """A sum of the last axis in an order that no run repeats."""
+    total = torch.zeros_like(x[..., :1])
+    for i in torch.randperm(x.shape[-1], generator=unordered_sum.draw).tolist():
+        total = total + x[..., i:i + 1]
+    return total
+
+
+unordered_sum.draw = torch.Generator().manual_seed(0)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.after, self.rope = Norm(), Norm(), Rope()
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH, bias=False), nn.Linear(WIDTH, WIDTH, bias=False)
+        self.up, self.down = nn.Linear(WIDTH, 160, bias=False), Scaled(160, WIDTH)
+        self.order = False
+
+    def forward(self, x):
+        batch, tokens, _ = x.shape
+        q, k, v = self.qkv(self.norm(x)).view(batch, tokens, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
+        found = F.scaled_dot_product_attention(self.rope(q), self.rope(k), v, is_causal=True)
+        x = x + self.out(found.transpose(1, 2).reshape(batch, tokens, WIDTH))
+        h = self.after(x)
+        if self.order:
+            h = h + unordered_sum(h)
+        return x + self.down(F.silu(self.up(h)))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.blocks = nn.Embedding(128, WIDTH), nn.ModuleList(Block() for _ in range(3))
+        self.head = nn.Linear(WIDTH, 128, bias=False)
+
+    def forward(self, tokens):
+        x = self.embed(tokens)
+        for one in self.blocks:
+            x = one(x)
+        return self.head(x)
+
+
+@pytest.fixture
+def net():
+    torch.manual_seed(0)
+    return Net().to(torch.bfloat16).eval()
+
+
+@pytest.fixture
+def tokens():
+    return torch.randint(0, 128, (3, TOKENS), generator=torch.Generator().manual_seed(1))
+
+
+def diff_of(folder, before, after, tokens, tokens_after=None, keep="*:aten.mm", **how):
+    mt.trace(before, tokens, folder / "a.trace", keep)
+    mt.trace(after, tokens if tokens_after is None else tokens_after, folder / "b.trace", keep)
+    return mt.trace_diff(folder / "a.trace", folder / "b.trace", **how)
+
+
+def changed(net, change):
+    after = copy.deepcopy(net)
+    change(after)
+    return after
+
+
+def only(found):
+    """The one finding: what a diff blames where one thing was planted in block 1."""
+    assert not found.same and found.first is not None, found.text()
+    assert len(found["findings"]) == 1, found.text()
+    return found.first
+
+
+# ---- no difference ---------------------------------------------------------------------------------------------------------
+
+
+@needs_tool
+def test_equal_runs_do_not_differ(net, tokens, tmp_path):
+    found = diff_of(tmp_path, net, copy.deepcopy(net), tokens)
+    assert found.same and found.first is None and found["tokens"] == 3 * TOKENS
+    assert found["operations"] > 100 and found["only_a"] == found["only_b"] == 0
+    assert found.text().startswith("no difference")
+
+
+@needs_tool
+def test_rows_are_found_in_another_batch_and_behind_padding(net, tokens, tmp_path):
+    with mt.emulate(net, "bf16"):  # whose bits do not depend on the batch
+        one = diff_of(tmp_path, net, net, tokens[:1], tokens)
+        assert one.same and one["tokens"] == TOKENS
+        other = diff_of(tmp_path, net, net, tokens[2:], tokens, rows=[f"0:{TOKENS}=2.0:{TOKENS}"])
+        assert other.same and other["tokens"] == TOKENS
+        wrong = diff_of(tmp_path, net, net, tokens[2:], tokens)
+        assert not wrong.same and wrong.first["cause"] == "tensor"  # other tokens, so other inputs
+
+
+@needs_tool
+def test_names_of_modules_are_mapped(net, tokens, tmp_path):
+    class Renamed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.layers, self.head = net.embed, net.blocks, net.head
+
+        def forward(self, tokens):
+            x = self.embed(tokens)
+            for one in self.layers:
+                x = one(x)
+            return self.head(x)
+    renamed = Renamed()
+    with pytest.raises(ValueError, match="tokens that both traces have"):
+        diff_of(tmp_path, net, net, tokens, rows=["0=99"])
+    found = diff_of(tmp_path, net, renamed, tokens, names={"blocks.": "layers."})
+    assert found.same and found["only_a"] == found["only_b"] == 0
+
+
+# ---- planted causes --------------------------------------------------------------------------------------------------------
+
+
+def of_block(name):
+    return f"blocks.1.{name}" if name else "blocks.1"
+
+
+def epsilon(net):
+    net.blocks[1].norm.epsilon = 1e-3
+
+
+def rounds_twice(net):
+    net.blocks[1].norm.how = "twice"
+
+
+def fused(net):
+    net.blocks[1].after.how = "fused"
+
+
+def transposed(net):
+    with torch.no_grad():
+        net.blocks[1].out.weight.copy_(net.blocks[1].out.weight.t().clone())
+
+
+def stale_scale(net):
+    net.blocks[1].down.scale.fill_(0.2490234375)
+
+
+def rope_cast(net):
+    net.blocks[1].rope.dtype = torch.bfloat16
+
+
+@needs_tool
+@pytest.mark.parametrize("plant, module, operator, cause, text", [
+    (epsilon, "norm", "aten.add.Tensor", "argument", "other 1e-06 -> 0.001"),
+    (rounds_twice, "norm", "module", "operators", "B rounds once more"),
+    (fused, "after", "module", "operators", "-> trace_test.rms_norm; one of both is fused"),
+    (transposed, "out", "aten.mm", "tensor", "other values"),
+    (stale_scale, "down", "aten.mul.Tensor", "tensor", "other values"),
+    (rope_cast, "rope", "aten.arange", "dtype", "float32 -> bfloat16"),
+], ids=lambda one: one.__name__ if callable(one) else "")
+def test_a_planted_cause_is_found_and_nothing_else_blamed(plant, module, operator, cause, text, net, tokens, tmp_path):
+    found = diff_of(tmp_path, net, changed(net, plant), tokens)
+    if plant is rope_cast:  # each of both calls makes its angles anew
+        assert {one["module"] for one in found["findings"]} == {of_block("rope")}
+        first = found.first
+    else:
+        first = only(found)
+    assert (first["module"], first["operator"], first["cause"]) == (of_block(module), operator, cause), found.text()
+    assert text in first["text"] and first["proof"] == "seen"
+    blocks = {one["module"]: one for one in found["growth"]}
+    assert blocks["blocks.0"]["differing"] == 0 and blocks["blocks.1"]["differing"] > 0
+    assert 0 < blocks["blocks.1"]["relative"] < 1 and blocks["blocks.0"]["relative"] == 0
+
+
+@needs_tool
+def test_a_sum_without_an_order(net, tokens, tmp_path):
+    net.blocks[1].order = True
+    first = only(diff_of(tmp_path, net, net, tokens))
+    assert first["cause"] == "non-determinism" and first["operator"] == "trace_test.sum" and first["module"] == "blocks.1"
+
+
+@needs_tool
+def test_other_flags(net, tokens, tmp_path):
+    mt.trace(net, tokens, tmp_path / "a.trace")
+    with torch.backends.mkldnn.flags(enabled=False):
+        mt.trace(net, tokens, tmp_path / "b.trace")
+    found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    assert found.first is not None, "oneDNN gives the bits of torch's own products here: plant another flag"
+    assert (found.first["operator"], found.first["cause"]) == ("aten.mm", "flags")
+    assert found.first["text"] == "mkldnn true -> false"
+    assert {one["cause"] for one in found["findings"]} == {"flags"}
+
+
+@needs_tool
+def test_another_plan_is_proven(net, tokens, tmp_path):
+    plain, promoted = mt.Recipe(arch="hopper", dtype="bf16"), mt.Recipe(arch="hopper", dtype="bf16", policy="promote:64")
+    with mt.emulate(net, mt.Plan.of({"default": plain})):
+        mt.trace(net, tokens, tmp_path / "a.trace", "*:aten.mm")
+    with mt.emulate(net, mt.Plan.of({"default": plain, "layers": {"blocks.1.down": promoted}})):
+        mt.trace(net, tokens, tmp_path / "b.trace", "*:aten.mm")
+    found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    first = only(found)
+    assert (first["module"], first["operator"], first["cause"]) == ("blocks.1.down", "aten.mm", "gemm plan")
+    assert first["text"] == "promote none -> 64" and first["proof"] == "proven"
+    assert "(proven)" in found.text().partition("\n\n")[0].replace("\n", " ")
+
+
+@needs_tool
+def test_without_values_a_plan_is_suspected(net, tokens, tmp_path):
+    plain, promoted = mt.Recipe(arch="hopper", dtype="bf16"), mt.Recipe(arch="hopper", dtype="bf16", policy="promote:64")
+    for name, recipe in (("a", plain), ("b", promoted)):
+        with mt.emulate(net, mt.Plan.of({"default": recipe})):
+            mt.trace(net, tokens, tmp_path / f"{name}.trace")
+    found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    assert {(one["cause"], one["text"], one["proof"]) for one in found["findings"]} == {("gemm plan", "promote none -> 64", "suspected")}
+    assert found.first["module"].endswith(".down")  # alone it has more than 64 of K
+@needs_tool
+def test_what_differs_behind_the_first_difference_is_counted(net, tokens, tmp_path):
+    plain, promoted = mt.Recipe(arch="hopper", dtype="bf16"), mt.Recipe(arch="hopper", dtype="bf16", policy="promote:64")
+    other = copy.deepcopy(net)
+    other.blocks[0].norm.epsilon = 1e-2
+    for name, module, recipe in (("a", net, plain), ("b", other, promoted)):
+        with mt.emulate(module, mt.Plan.of({"default": recipe})):
+            mt.trace(module, tokens, tmp_path / f"{name}.trace")
+    found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    assert found.first["cause"] == "argument"
+    assert [(one["cause"], one["text"]) for one in found["further"]] == [("gemm plan", "promote none -> 64")], found.text()
+    assert found["further"][0]["operations"] == 19  # six products of each block, two of them of attention, and the head
+
+
+@needs_tool
+def test_a_product_without_the_end_of_k(net, tokens, tmp_path, monkeypatch):
+    from mmaudit.torch import _emulate
+    whole = _emulate.product
+    with mt.emulate(net, "bf16"):
+        mt.trace(net, tokens, tmp_path / "a.trace", "*:aten.mm")
+
+    def dropping(a, b, *others, **how):
+        if b.data_ptr() == net.blocks[1].up.weight.data_ptr():
+            a = a.clone()
+            a[..., -8:] = 0
+        return whole(a, b, *others, **how)
+    monkeypatch.setattr(_emulate, "product", dropping)
+    with mt.emulate(net, "bf16"):
+        mt.trace(net, tokens, tmp_path / "b.trace", "*:aten.mm")
+    first = only(mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace"))
+    assert first["module"] == "blocks.1.up" and first["proof"] == "proven"
+    assert first["text"] == "the last 8 elements of K are in no sum of B"
+
+
+@needs_tool
+def test_attention_of_another_kernel(net, tokens, tmp_path):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    mt.trace(net, tokens, tmp_path / "a.trace")
+    with sdpa_kernel(SDPBackend.MATH):
+        mt.trace(net, tokens, tmp_path / "b.trace")
+    found = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    assert found.first["cause"] == "attention kernel" and found.first["module"] == "blocks.0"
+    assert "B takes attention apart" in found.first["text"]
+
+
+# ---- the trace itself ------------------------------------------------------------------------------------------------------
+
+
+def test_a_hash_sees_every_bit_and_no_layout():
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 3, 5, 16, generator=draw).to(torch.bfloat16)
+
+    def hashes(x, shape=None):
+        (_, found), = rows.hashed([rows.Pending(x, shape or rows.Rows((0, 2), 2, 5), 0)])
+        return found[:, 0]
+    usual = hashes(x)
+    assert torch.equal(usual, hashes(x.transpose(1, 2).contiguous().transpose(1, 2)))
+    for at in ((0, 1, 3, 7), (1, 2, 4, 15)):
+        other = x.clone()
+        other.view(torch.int16)[at] ^= 1
+        differs = (hashes(other) != usual).reshape(2, 5)
+        assert differs.sum() == 1 and differs[at[0], at[2]]
+    zero = torch.zeros(1, 4)
+    assert not torch.equal(hashes(zero, rows.Rows((0,), 1, 1)), hashes(-zero, rows.Rows((0,), 1, 1)))
+    exchanged = x.clone()
+    exchanged[0, 0, 0, [0, 1]] = x[0, 0, 0, [1, 0]]
+    assert (hashes(exchanged) != usual).sum() == 1
+
+
+def test_a_whole_tensor_has_one_hash_whatever_its_strides():
+    x = torch.randn(48, 64, generator=torch.Generator().manual_seed(0))
+
+    def whole(x):
+        one = rows.Pending(x, None, 0)
+        (_, found), = rows.hashed([one])
+        return rows.joined(found[:, 0].numpy(), one.turned)
+    assert whole(x) == whole(x.t().contiguous().t()) != whole(x.t())
+    # another computation: sums of products of both streams, in Python's integers
+    columns, by_row = rows._weights().view(np.uint64)
+    raw = x.view(torch.int32).tolist()
+    expected = sum(int(by_row[i]) * int(columns[j]) * raw[i][j] for i in range(48) for j in range(64)) % 2**64
+    assert whole(x) == expected
+
+
+def test_rows_are_found_by_their_sizes():
+    assert rows.rows_of((1, 12, 64), 1, 12, 12) == rows.Rows((0, 1), 1, 12)
+    assert rows.rows_of((3, 4, 12, 16), 3, 12, 12) == rows.Rows((0, 2), 3, 12)
+    assert rows.rows_of((36, 64), 3, 12, 12) == rows.Rows((0,), 3, 12)
+    assert rows.rows_of((1, 12, 16), 3, 12, 12) == rows.Rows((0, 1), 1, 12)
+    assert rows.rows_of((1, 2, 13, 16), 1, 1, 13) == rows.Rows((0, 2), 1, 13, True)
+    assert rows.rows_of((64, 48), 3, 12, 12) is None
+
+
+def test_a_launch_belongs_to_the_operation_round_it():
+    def event(kind, name, at, length=1.0, **arguments):
+        return {"ph": "X", "cat": kind, "name": name, "ts": at, "dur": length, "args": arguments}
+    found = kernels_of([
+        event("cpu_op", "mmaudit#3", 10.0, 5.0), event("cpu_op", "aten::mm", 11.0, 3.0), event("cpu_op", "mmaudit#4", 20.0, 5.0),
+        event("gpu_user_annotation", "mmaudit#3", 100.0, 9.0), event("cuda_runtime", "cudaLaunchKernel", 12.0, correlation=7),
+        event("cuda_driver", "cuLaunchKernelEx", 21.0, correlation=8), event("cuda_runtime", "cudaLaunchKernel", 17.0, correlation=9),
+        event("kernel", "nvjet", 200.0, correlation=7, grid=[1, 2, 3], block=[4, 1, 1]),
+        event("kernel", "reduce", 210.0, correlation=8, grid=[1, 1, 1]), event("kernel", "of a hash", 205.0, correlation=9)])
+    assert found == {3: [{"name": "nvjet", "grid": [1, 2, 3], "block": [4, 1, 1]}], 4: [{"name": "reduce", "grid": [1, 1, 1]}]}
+
+
+def test_a_change_in_place_is_another_tensor(net, tmp_path):
+    class Adds(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            z = y.view(-1)
+            y.add_(1)
+            return z * 3
+    path = tmp_path / "t.trace"
+    done = mt.trace(Adds(), torch.ones(1, 4), path)
+    assert done.operations == 4 and done.bytes == path.stat().st_size
+
+
+def test_what_is_no_trace_is_refused(net, tokens, tmp_path):
+    with pytest.raises(ValueError, match="path: found the folder"):
+        mt.trace(net, tokens, tmp_path)
+    with pytest.raises(ValueError, match="keep: found a int, allowed: a glob"):
+        mt.trace(net, tokens, tmp_path / "a", 3)
+    if TOOL:
+        from safetensors.torch import save_file
+        save_file({"x": torch.zeros(2)}, tmp_path / "x.safetensors")
+        with pytest.raises(ValueError, match="found no trace, allowed: a file of mmaudit.torch.trace"):
+            mt.trace_diff(tmp_path / "x.safetensors", tmp_path / "x.safetensors")
+
+
+def test_nothing_is_written_where_the_module_fails(net, tmp_path):
+    with pytest.raises(IndexError), mt.tracing(net, tmp_path / "a.trace"):
+        net(torch.tensor([[500]]))
+    assert not (tmp_path / "a.trace").exists()
+
+
+@needs_tool
+def test_memory_that_nothing_has_written_is_no_input(tmp_path):
+    class Writes(nn.Module):
+        fill = 1.0
+
+        def forward(self, x):
+            out, copy = torch.empty_like(x), torch.empty(3, 5)
+            out.fill_(self.fill)  # what such memory may hold; the operators below write over it
+            copy.fill_(self.fill)
+            torch.mul(x, 2, out=out)
+            copy.copy_(x)
+            return out + copy
+    one, other = Writes(), Writes()
+    other.fill = 2.0
+    found = diff_of(tmp_path, one, other, torch.ones(3, 5))
+    assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.fill_.Scalar", "argument")] * 2
+
+
+def test_heads_of_a_product_are_no_rows():
+    x = torch.randn(6, 12, 5)  # 3 entries of 2 heads, 12 tokens
+    apart, found = rows.cut(x, 3, 12, 12)
+    assert apart.shape == (3, 2, 12, 5) and found == rows.Rows((0, 2), 3, 12)
+    assert rows.cut(x.transpose(1, 2), 3, 12, 12)[1] == rows.Rows((0, 3), 3, 12)
+    assert rows.cut(torch.randn(7, 12, 5), 3, 12, 12)[1] is None
+
+
+@needs_tool
+def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_path):
+    class Steps(nn.Module):
+        def __init__(self, step):
+            super().__init__()
+            self.weight, self.step = nn.Parameter(torch.ones(5, 5)), step
+
+        def forward(self, x):
+            y = x @ self.weight
+            with torch.no_grad():
+                self.weight.add_(self.step)  # as an optimizer does
+            return y
+    found = diff_of(tmp_path, Steps(0.0), Steps(1.0), torch.ones(3, 5), keep=None)
+    assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]

@@ -1,0 +1,109 @@
+// Traces side by side: rows, tokens, names, what is refused.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "mmaudit/error.hpp"
+#include "trace/trace.hpp"
+#include "trace_fixture.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+using test::TraceFixture;
+
+class TraceTest : public ::testing::Test {
+ protected:
+  Trace read(const TraceFixture& fixture, const char* name) {
+    const std::string path = ::testing::TempDir() + name;
+    fixture.write(path);
+    return read_trace(path);
+  }
+  std::string refusal(const std::function<void()>& act) {
+    try {
+      act();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  Trace a_ = read({}, "a.trace");
+};
+
+TEST_F(TraceTest, EqualTracesDoNotDiffer) {
+  const TraceDiff found = diff_traces(a_, a_, {});
+  EXPECT_TRUE(found.same());
+  EXPECT_EQ(found.operations, 2U);
+  EXPECT_EQ(found.tokens, 2U);
+  EXPECT_EQ(report_of(found).headline, "no difference: 2 operations, 2 tokens, bit for bit");
+}
+
+TEST_F(TraceTest, TheFirstOperationIsBlamedAndNotTheNext) {
+  TraceFixture other;
+  other.hashes = {1, 2, 3, 40, 5, 60};
+  other.exponent = "3";
+  const Trace b = read(other, "b.trace");
+  const TraceDiff found = diff_traces(a_, b, {});
+  ASSERT_EQ(found.findings.size(), 1U);
+  const TraceFinding& first = found.findings.front();
+  EXPECT_EQ(a_.operations[first.a].name, "aten.pow");
+  EXPECT_EQ(first.rows, 2U);
+  EXPECT_EQ(first.differing, 1U);
+  EXPECT_EQ(first.cause.kind, "argument");
+  EXPECT_EQ(first.cause.text, "exponent 2 -> 3");
+  EXPECT_EQ(exit_code(report_of(found)), 1);
+}
+
+TEST_F(TraceTest, ARowWhoseInputIsEqualIsBlamedBesideOneThatIsSpoiled) {
+  TraceFixture other;
+  other.hashes = {1, 2, 3, 40, 50, 60};
+  const Trace b = read(other, "b.trace");
+  const TraceDiff found = diff_traces(a_, b, {});
+  ASSERT_EQ(found.findings.size(), 2U);
+  EXPECT_EQ(a_.operations[found.findings[1].a].name, "aten.mul");
+  EXPECT_EQ(found.findings[1].differing, 1U);
+  EXPECT_EQ(found.findings[0].cause.kind, "non-determinism");
+}
+
+TEST_F(TraceTest, AnInputThatNothingMadeIsNamedFirst) {
+  TraceFixture other;
+  other.hashes = {10, 2, 30, 4, 50, 6};
+  const Trace b = read(other, "b.trace");
+  const TraceDiff found = diff_traces(a_, b, {});
+  ASSERT_EQ(found.findings.size(), 1U);
+  EXPECT_EQ(found.findings[0].what, "an input");
+  EXPECT_EQ(found.findings[0].cause.kind, "tensor");
+}
+
+TEST_F(TraceTest, TokensAreMappedByPosition) {
+  TraceFixture later;
+  later.call = R"({"batch":1,"tokens":2,"past":1})";
+  later.hashes = {2, 9, 4, 9, 6, 9};
+  const Trace b = read(later, "b.trace");
+  const TraceDiff found = diff_traces(a_, b, {});  // A's token 1 is the first one of B's call
+  EXPECT_TRUE(found.same()) << report_of(found).headline;
+  EXPECT_EQ(found.tokens, 1U);
+  EXPECT_FALSE(diff_traces(a_, b, {{"0:2=1:3"}, {}}).same());
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, b, {{"0=0"}, {}});
+            }).find("tokens that both traces have"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"0:2=1"}, {}}); }).find("as many tokens"), std::string::npos);
+  EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"x=1"}, {}}); }).find("--row: found x=1"), std::string::npos);
+}
+
+TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
+  TraceFixture other;
+  other.operations = R"(,{"module":9,"kind":1,"operator":3,"call":0,"in":[],"out":[]})";
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("operations[2]: module: found 9, allowed: below 4"),
+            std::string::npos)
+      << refusal([&] { read(other, "b.trace"); });
+  other.operations = R"(,{"module":0,"kind":1,"operator":3,"call":0,"in":[7],"out":[]})";
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("below 3"), std::string::npos);
+  other.operations.clear();
+  other.hashes.resize(5);  // rows that a tensor names, and the file lacks
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("as many rows as the file has"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mmaudit::checks

@@ -1,0 +1,20 @@
+#pragma once
+// Which tokens of two traces are the same.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace mmaudit::checks {
+
+/// A token of A and the same one of B.
+struct TokenPair {
+  TraceToken a, b;
+};
+/// The call in which a trace has a token; kNone: in none.
+std::size_t call_of(const Trace& trace, TraceToken token);
+/// By TraceDiffOptions::rows; without any the tokens of the same entry and position. Errors: InputError.
+std::vector<TokenPair> pairs_of(const Trace& a, const Trace& b, const std::vector<std::string>& rows);
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,336 @@
+// Why an operation of two traces gives other bits from equal inputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+#include "gemm/compare.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/functions/row_reduction.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/whole_number.hpp"
+#include "trace/trace.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+/// An operation of one of both traces.
+struct Side {
+  const Trace& trace;
+  const TraceOperation& of;
+
+  [[nodiscard]] std::size_t number() const { return static_cast<std::size_t>(&of - trace.operations.data()); }
+  [[nodiscard]] const corpus::Tensor* value(std::string_view name) const {
+    const auto found = trace.values.find(fmt::format("{}.{}", number(), name));
+    return found == trace.values.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] const TraceTensor* result() const {
+    return of.out.empty() ? nullptr : &trace.tensors[of.out[0]];
+  }
+  [[nodiscard]] std::string said(const std::string& key) const {
+    const auto found = trace.machine.find(key);
+    return found == trace.machine.end() ? "" : found->second;
+  }
+};
+
+constexpr std::uint64_t kMostSlices = 64, kMostDropped = 256;  ///< that are tried where values are there
+
+const Architecture& architecture_of(const Side& side) {
+  const Architecture* found = side.of.gemm && !side.of.gemm->architecture.empty()
+                                  ? find_architecture(side.of.gemm->architecture)
+                                  : nullptr;
+  const std::string capability = side.said("capability");
+  if (found == nullptr && capability.size() >= 2) found = find_architecture(std::atoi(capability.c_str()));
+  return found == nullptr ? *find_architecture(kDefaultArchitecture) : *found;
+}
+
+/// The slices of an nvjet kernel: its blocks over tiles of D, of which its name has columns, then rows, and
+/// the clusters that stand over the edge count whole. Source: samples of corpus/plans with their split_k.
+std::int64_t slices_of(const GemmProblem& problem, const KernelLaunch& launch) {
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  unsigned columns = 0, rows = 0, tile_k = 0, stages = 0, across = 1, down = 1;
+  const std::size_t at = launch.name.find("nvjet_sm90_");
+  if (at == std::string::npos) return std::max<std::int64_t>(launch.grid[2], 1);
+  const std::size_t tile = launch.name.find('_', at + std::strlen("nvjet_sm90_"));
+  if (tile == std::string::npos ||
+      std::sscanf(launch.name.c_str() + tile, "_%ux%u_%ux%u_%ux%u", &columns, &rows, &tile_k, &stages,
+                  &across, &down) != 6 ||
+      columns == 0 || rows == 0 || across == 0 || down == 0)
+    return 1;
+  const auto up = [](std::uint64_t size, std::uint64_t by) { return (size + by - 1) / by; };
+  const std::uint64_t of_d =
+      up(up(problem.n, columns), across) * across * up(up(problem.m, rows), down) * down;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(blocks / of_d), 1);
+}
+
+/// The kernels that compute a product: not those of torch that copy a bias into D first.
+LibraryCall call_of(const Side& side) {
+  LibraryCall call;
+  for (const KernelLaunch& kernel : side.of.kernels)
+    if (kernel.name.find("at::native") == std::string::npos) call.kernels.push_back(kernel);
+  if (!call.kernels.empty()) {
+    const std::int64_t slices =
+        call.kernels.size() > 1 || call.kernels[0].name.find("splitK") != std::string::npos
+            ? slices_of(side.of.gemm->problem, call.kernels[0])
+            : 1;
+    call.algorithm.emplace_back("split_k", slices);
+  }
+  return call;
+}
+
+std::optional<GemmPlan> plan_of(const Side& side) {
+  if (side.of.gemm->plan) return side.of.gemm->plan;
+  return mmaudit::plan_of(side.of.gemm->problem, call_of(side), nullptr, architecture_of(side));
+}
+
+/// The values of a product that a trace kept.
+struct Kept {
+  const corpus::Tensor *a = nullptr, *b = nullptr, *d = nullptr, *c = nullptr, *bias = nullptr;
+};
+std::optional<Kept> kept_of(const Side& side) {
+  const TraceGemm& gemm = *side.of.gemm;
+  Kept out{side.value("a"), side.value("b"), side.value("d"), side.value("c"), side.value("bias")};
+  const auto fits = [](const corpus::Tensor* one, Format format, std::uint64_t elements) {
+    return one != nullptr && one->data.size() == elements * spec_of(format).storage_bytes();
+  };
+  const std::uint64_t m = gemm.rows.size(), n = gemm.columns.size(), k = gemm.problem.k;
+  if (m * n == 0 || !gemm.scaling.empty() || !fits(out.a, gemm.problem.type, m * k) ||
+      !fits(out.b, b_type_of(gemm.problem), k * n) || !fits(out.d, output_of(gemm.problem), m * n) ||
+      (gemm.problem.beta != 0 && !fits(out.c, output_of(gemm.problem), m * n)) ||
+      (gemm.problem.bias && !fits(out.bias, bias_type_of(gemm.problem), n)))
+    return std::nullopt;
+  return out;
+}
+
+/// D of the values that `side` kept by a plan; the last `dropped` of K are zeros. None where the model can't.
+std::optional<std::vector<std::byte>> predicted_from(const Side& side, const Kept& kept, const GemmPlan& plan,
+                                                     std::uint64_t dropped = 0) {
+  GemmProblem problem = side.of.gemm->problem;
+  problem.m = side.of.gemm->rows.size();
+  problem.n = side.of.gemm->columns.size();
+  problem.lda = problem.ldb = problem.ldd = 0;
+  problem.batch = 1;
+  std::vector<std::byte> a = kept.a->data;
+  const std::size_t bytes = spec_of(problem.type).storage_bytes();
+  for (std::uint64_t row = 0; dropped != 0 && row < problem.m; ++row)
+    std::fill_n(a.begin() + static_cast<std::ptrdiff_t>(((row + 1) * problem.k - dropped) * bytes),
+                dropped * bytes, std::byte{0});
+  try {
+    return predicted(architecture_of(side), problem, plan,
+                     {a.data(), kept.b->data.data(), kept.c != nullptr ? kept.c->data.data() : nullptr,
+                      kept.bias != nullptr ? kept.bias->data.data() : nullptr},
+                     nullptr);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Whether a plan gives the D that a trace kept.
+bool gives(const Side& side, const std::optional<Kept>& kept, const std::optional<GemmPlan>& plan) {
+  if (!kept || !plan) return false;
+  const auto d = predicted_from(side, *kept, *plan);
+  return d && *d == kept->d->data;
+}
+
+std::string kernels_text(const Side& side) {
+  std::string out;
+  for (const KernelLaunch& each : side.of.kernels) {
+    constexpr std::size_t kMost = 72;
+    out += (out.empty() ? "" : " + ") +
+           (each.name.size() > kMost ? each.name.substr(0, kMost) + "..." : each.name);
+  }
+  return out;
+}
+
+bool same_kernels(const Side& a, const Side& b) {
+  return std::equal(a.of.kernels.begin(), a.of.kernels.end(), b.of.kernels.begin(), b.of.kernels.end(),
+                    [](const KernelLaunch& x, const KernelLaunch& y) { return x.name == y.name; });
+}
+
+std::string kernel_change(const Side& a, const Side& b) {
+  return fmt::format("{} -> {}", kernels_text(a), kernels_text(b));
+}
+
+/// Where D is not what the plan of its side gives: what is wrong with it.
+std::optional<TraceCause> wrong_library(const char* name, const Side& side, const std::optional<Kept>& kept,
+                                        const std::optional<GemmPlan>& plan) {
+  if (!kept || !plan) return std::nullopt;
+  for (std::uint64_t dropped = 1; dropped <= std::min(kMostDropped, side.of.gemm->problem.k - 1); ++dropped)
+    if (predicted_from(side, *kept, *plan, dropped) == kept->d->data)
+      return TraceCause{"wrong product",
+                        fmt::format("the last {} elements of K are in no sum of {}", dropped, name),
+                        TraceProof::proven};
+  return TraceCause{"wrong product",
+                    fmt::format("{}'s D is not what its plan gives, the other one's is", name),
+                    TraceProof::suspected};
+}
+
+std::optional<TraceCause> gemm_cause(const Side& a, const Side& b, bool values) {
+  if (!a.of.gemm || !b.of.gemm) return std::nullopt;
+  const GemmProblem &x = a.of.gemm->problem, &y = b.of.gemm->problem;
+  const std::optional<GemmPlan> of_a = plan_of(a), of_b = plan_of(b);
+  const auto kept_a = values ? kept_of(a) : std::nullopt, kept_b = values ? kept_of(b) : std::nullopt;
+  const bool right_a = gives(a, kept_a, of_a), right_b = gives(b, kept_b, of_b);
+  const auto proof = [&] {
+    if (!right_a || !right_b) return TraceProof::suspected;
+    const auto other = predicted_from(a, *kept_a, *of_b);
+    return other && *other != kept_a->d->data ? TraceProof::proven : TraceProof::suspected;
+  };
+  if (x.type != y.type)
+    return TraceCause{"tf32", fmt::format("{} -> {}", name_of(x.type), name_of(y.type)),
+                      right_a && right_b ? TraceProof::proven : TraceProof::seen};
+  if (of_a && of_b && *of_a != *of_b) return TraceCause{"gemm plan", change_of(*of_a, *of_b), proof()};
+  if (of_a && of_b && right_a != right_b)
+    return right_a ? wrong_library("B", b, kept_b, of_b) : wrong_library("A", a, kept_a, of_a);
+  if (a.of.gemm->scaling != b.of.gemm->scaling)
+    return TraceCause{"recipe", fmt::format("scaling {} -> {}", a.of.gemm->scaling, b.of.gemm->scaling),
+                      TraceProof::seen};
+  if (!same_kernels(a, b)) return TraceCause{"gemm kernel", kernel_change(a, b), TraceProof::suspected};
+  if (layout_of(x) != layout_of(y))
+    return TraceCause{"layout", fmt::format("operands are stored as {} -> {}", layout_of(x), layout_of(y)),
+                      TraceProof::suspected};
+  return std::nullopt;
+}
+
+std::optional<Format> format_of_dtype(std::string_view dtype) {
+  for (const auto& [name, format] :
+       {std::pair{"float32", Format::f32}, {"bfloat16", Format::bf16}, {"float16", Format::f16}})
+    if (dtype == name) return format;
+  return std::nullopt;
+}
+
+/// The plan by which torch reduces the rows of an operation on a GPU; empty: it has none.
+std::string row_plan(const Side& side) {
+  static constexpr std::pair<std::string_view, RowOperation> kOperators[] = {
+      {"aten.mean.dim", RowOperation::mean},
+      {"aten.sum.dim_IntList", RowOperation::sum},
+      {"aten._softmax", RowOperation::softmax},
+      {"aten._log_softmax", RowOperation::log_softmax},
+      {"aten.amax", RowOperation::amax},
+      {"aten.native_layer_norm", RowOperation::layer_norm},
+      {"aten._fused_rms_norm", RowOperation::rms_norm}};
+  const auto* const found = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                         [&](const auto& each) { return each.first == side.of.name; });
+  if (found == std::end(kOperators) || side.of.in.empty() || side.said("gpu").empty()) return {};
+  const TraceTensor& x = side.trace.tensors[side.of.in[0]];
+  const auto type = format_of_dtype(x.dtype);
+  if (!type || x.shape.empty() || x.shape.back() == 0) return {};
+  RowProblem problem{found->second, *type, *type, 1, x.shape.back()};
+  for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) problem.rows *= x.shape[i];
+  return text_of(row_plan_of(problem));
+}
+
+/// The words of two plans that differ: "lanes=32 -> lanes=64".
+std::string words_changed(const std::string& before, const std::string& after) {
+  std::istringstream of_a(before), of_b(after);
+  std::string x, y, out;
+  while (of_a >> x && of_b >> y)
+    if (x != y) out += fmt::format("{}{} -> {}", out.empty() ? "" : ", ", x, y);
+  return out;
+}
+
+/// The plan of an attention, once there are some: how its kernel walks keys and rounds. Empty: not known.
+std::string attention_plan(const Side& /*side*/) { return {}; }
+
+std::optional<TraceCause> attention_cause(const Side& a, const Side& b) {
+  if (a.of.name.find("attention") == std::string::npos || b.of.name.find("attention") == std::string::npos)
+    return std::nullopt;
+  const std::string of_a = attention_plan(a), of_b = attention_plan(b);
+  if (of_a != of_b) return TraceCause{"attention plan", words_changed(of_a, of_b), TraceProof::suspected};
+  if (a.of.name != b.of.name)
+    return TraceCause{"attention kernel", fmt::format("{} -> {}", a.of.name, b.of.name), TraceProof::seen};
+  if (!same_kernels(a, b)) return TraceCause{"attention kernel", kernel_change(a, b), TraceProof::seen};
+  return std::nullopt;
+}
+
+std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+/// Arguments that differ; sizes and lists of them follow from the batch.
+std::string arguments_changed(const Side& a, const Side& b) {
+  std::string out;
+  if (!a.of.arguments.is_object() || !b.of.arguments.is_object()) return out;
+  for (const auto& [name, value] : a.of.arguments.items()) {
+    const Json* const other = b.of.arguments.find(name);
+    if (other == nullptr || value == *other || value.is_array() || name == "device") continue;
+    out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", name, shown(value), shown(*other));
+  }
+  return out;
+}
+
+/// Whether a flag of torch has a say in an operation.
+bool concerns(std::string_view flag, const Side& side) {
+  static constexpr std::pair<std::string_view, Format> kProducts[] = {
+      {"allow_tf32", Format::f32},
+      {"reduced_precision_bf16", Format::bf16},
+      {"reduced_precision_fp16", Format::f16}};
+  for (const auto& [name, type] : kProducts)
+    if (flag == name) return side.of.gemm && side.of.gemm->problem.type == type;
+  if (flag == "flash" || flag == "efficient" || flag == "math")
+    return side.of.name.find("attention") != std::string::npos;
+  if (flag.rfind("cudnn", 0) == 0)
+    return side.of.name.find("conv") != std::string::npos || side.of.name.find("cudnn") != std::string::npos;
+  return flag != "blas" || side.of.gemm.has_value();
+}
+
+/// Flags that differ, of those that have a say.
+std::string flags_changed(const Side& a, const Side& b) {
+  std::string out;
+  if (a.of.flags == kNone || b.of.flags == kNone) return out;
+  const Json &x = a.trace.flags[a.of.flags], &y = b.trace.flags[b.of.flags];
+  for (const auto& [name, value] : x.items())
+    if (const Json* const other = y.find(name); other != nullptr && value != *other && concerns(name, a))
+      out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", name, shown(value), shown(*other));
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> machine_changes(const Trace& a, const Trace& b) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : a.machine) {
+    const auto other = b.machine.find(name);
+    if (other == b.machine.end() || other->second != value)
+      out.push_back(
+          fmt::format("{}: {} -> {}", name, value, other == b.machine.end() ? "none" : other->second));
+  }
+  return out;
+}
+
+TraceCause cause_of(const Trace& trace_a, const TraceOperation& in_a, const Trace& trace_b,
+                    const TraceOperation& in_b, bool values) {
+  const Side a{trace_a, in_a}, b{trace_b, in_b};
+  const TraceTensor *const x = a.result(), *const y = b.result();
+  if (x != nullptr && y != nullptr && x->dtype != y->dtype)
+    return {"dtype", fmt::format("{} -> {}", x->dtype, y->dtype), TraceProof::seen};
+  if (std::string changed = arguments_changed(a, b); !changed.empty())
+    return {"argument", changed, TraceProof::seen};
+  if (auto found = gemm_cause(a, b, values)) return *found;
+  if (auto found = attention_cause(a, b)) return *found;
+  const std::string rows_a = row_plan(a), rows_b = row_plan(b);
+  if (rows_a != rows_b && !rows_a.empty() && !rows_b.empty())
+    return {"row reduction", words_changed(rows_a, rows_b), TraceProof::suspected};
+  if (!same_kernels(a, b)) return {"kernel", kernel_change(a, b), TraceProof::suspected};
+  if (std::string changed = flags_changed(a, b); !changed.empty())
+    return {"flags", changed, TraceProof::seen};
+  for (std::size_t i = 0; i < std::min(in_a.in.size(), in_b.in.size()); ++i) {
+    const TraceTensor &of_a = trace_a.tensors[in_a.in[i]], &of_b = trace_b.tensors[in_b.in[i]];
+    if (of_a.shape == of_b.shape && of_a.stride != of_b.stride)
+      return {"layout",
+              fmt::format("operand {} has strides {} -> {}", i + 1,
+                          of_a.stride.empty() ? "without gaps" : corpus::to_string(of_a.stride),
+                          of_b.stride.empty() ? "without gaps" : corpus::to_string(of_b.stride)),
+              TraceProof::suspected};
+    if (of_a.shape != of_b.shape)
+      return {"shape",
+              fmt::format("its sums depend on the shape, {} -> {}", corpus::to_string(of_a.shape),
+                          corpus::to_string(of_b.shape)),
+              TraceProof::suspected};
+  }
+  if (const auto machine = machine_changes(trace_a, trace_b); !machine.empty())
+    return {"machine", fmt::format("another library or GPU: {}", fmt::join(machine, "; ")),
+            TraceProof::suspected};
+  return {"non-determinism", "equal inputs, arguments, flags and kernels, other bits", TraceProof::suspected};
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,148 @@
+// The file that mmaudit.torch.trace writes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/json_fields.hpp"
+#include "trace/trace.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+
+/// A number of a list that has `most` entries; none where it is not given.
+std::size_t index(const JsonNode& node, std::uint64_t most) {
+  if (!node.given()) return kNone;
+  const std::uint64_t found = node.count(kMost);
+  if (found >= most) node.refuse(fmt::format("below {}", most));
+  return found;
+}
+
+std::vector<std::uint64_t> counts(const JsonNode& node, std::uint64_t most = kMost) {
+  std::vector<std::uint64_t> out;
+  if (!node.given()) return out;
+  for (const JsonNode& each : node.list()) {
+    out.push_back(each.count(kMost));
+    if (out.back() >= most) each.refuse(fmt::format("below {}", most));
+  }
+  return out;
+}
+
+bool flag(const JsonNode& node) {
+  return node.given() && node.json().is_boolean() && node.json().get<bool>();
+}
+
+TraceTensor tensor_of(const JsonNode& node, std::uint64_t operations, std::uint64_t tensors,
+                      std::uint64_t rows) {
+  TraceTensor out;
+  out.shape = counts(node.at("shape"));
+  out.stride = counts(node["stride"]);
+  out.dtype = node.at("dtype").text();
+  if (node["name"].given()) out.name = node["name"].text();
+  out.made = index(node["made"], operations);
+  out.of = index(node["of"], tensors);
+  out.at = index(node["at"], rows + 1);
+  if (node["hash"].given()) out.hash = node["hash"].count(~std::uint64_t{0});
+  out.hashed = node["hash"].given() || out.at != kNone;
+  out.context = flag(node["context"]);
+  if (out.at != kNone) {
+    out.batch = node.at("batch").count(rows);
+    out.tokens = node.at("tokens").count(rows);
+    if (out.batch * out.tokens > rows - out.at) node.at("tokens").refuse("as many rows as the file has");
+  }
+  return out;
+}
+
+TraceGemm gemm_of(const JsonNode& node) {
+  TraceGemm out;
+  out.problem = corpus::gemm_problem_of(node.at("problem").json(), node.at("problem").where());
+  if (node["plan"].given()) out.plan = corpus::gemm_plan_of(node["plan"].json(), node["plan"].where());
+  if (node["arch"].given()) out.architecture = node["arch"].text();
+  if (node["scaling"].given()) out.scaling = node["scaling"].text();
+  out.rows = counts(node["rows"], out.problem.m);
+  out.columns = counts(node["columns"], out.problem.n);
+  return out;
+}
+
+}  // namespace
+
+Trace read_trace(const std::string& file) {
+  corpus::SafetensorsFile read = corpus::read_safetensors(file);
+  const auto said = read.metadata.find("mmaudit");
+  if (said == read.metadata.end() || said->second.find(kTraceSchema) == std::string::npos)
+    refuse("{}: found no trace, allowed: a file of mmaudit.torch.trace, schema {}", file, kTraceSchema);
+  const corpus::Tensor& text = read.at("trace", file);
+  const Json json = corpus::parse_bounded({reinterpret_cast<const char*>(text.data.data()), text.data.size()},
+                                          file, "the JSON of a trace");
+  const JsonNode root(json, file);
+  Trace out;
+  out.file = file;
+  for (std::size_t part = 0;; ++part) {
+    const std::string name = fmt::format("rows.{}", part);
+    const auto found = std::find_if(read.tensors.begin(), read.tensors.end(),
+                                    [&](const corpus::Tensor& each) { return each.name == name; });
+    if (found == read.tensors.end()) break;
+    const auto raw = found->as<std::int64_t>();
+    for (std::size_t i = 0; i + 1 < raw.size(); i += 2) {
+      TraceRow& row = out.rows.emplace_back();
+      std::memcpy(&row.hash, &raw[i], sizeof(row.hash));
+      std::memcpy(&row.norm, &raw[i + 1], sizeof(row.norm));
+      std::memcpy(&row.sketch, reinterpret_cast<const char*>(&raw[i + 1]) + sizeof(float), sizeof(float));
+    }
+  }
+  std::vector<std::string> texts;
+  for (const JsonNode& each : root.at("texts").list()) texts.push_back(each.text());
+  const auto text_at = [&](const JsonNode& node) { return texts[index(node, texts.size())]; };
+  for (const auto& [key, value] : root.at("machine").json().items())
+    out.machine[key] = JsonNode(value, root.where() + ": machine").text();
+  for (const JsonNode& each : root.at("flags").list()) out.flags.push_back(each.json());
+  for (const JsonNode& each : root.at("calls").list())
+    out.calls.push_back(
+        {each.at("batch").count(kMost), each.at("tokens").count(kMost), each.at("past").count(kMost)});
+  const std::vector<JsonNode> operations = root.at("operations").list(), tensors = root.at("tensors").list();
+  for (const JsonNode& each : tensors)
+    out.tensors.push_back(tensor_of(each, operations.size(), tensors.size(), out.rows.size()));
+  for (const JsonNode& each : operations) {
+    TraceOperation& one = out.operations.emplace_back();
+    one.module = text_at(each.at("module"));
+    one.kind = text_at(each.at("kind"));
+    one.name = text_at(each.at("operator"));
+    if (const Json& call = each.at("call").json(); call.is_number_unsigned())
+      one.call = index(each.at("call"), out.calls.size());
+    one.in = counts(each.at("in"), tensors.size());
+    one.out = counts(each.at("out"), tensors.size());
+    one.flags = index(each["flags"], out.flags.size());
+    one.by_rows = flag(each["by_rows"]);
+    one.compiled = flag(each["compiled"]);
+    if (each["arguments"].given()) one.arguments = each["arguments"].json();
+    if (each["gemm"].given()) one.gemm = gemm_of(each["gemm"]);
+    if (each["kernels"].given()) {
+      Json kernels = Json::array();
+      for (const JsonNode& kernel : each["kernels"].list()) {
+        Json named = kernel.json();
+        named["name"] = text_at(kernel.at("name"));
+        kernels.push_back(std::move(named));
+      }
+      one.kernels = corpus::library_call_of({{"kernels", kernels}}, each.where()).kernels;
+    }
+  }
+  for (corpus::Tensor& each : read.tensors)
+    if (each.name != "trace" && each.name.rfind("rows.", 0) != 0) out.values[each.name] = std::move(each);
+  return out;
+}
+
+const TraceRow* row_of(const Trace& trace, const TraceTensor& tensor, std::size_t call, TraceToken token) {
+  if (tensor.at == kNone) return nullptr;
+  const std::uint64_t past = tensor.context || call == kNone ? 0 : trace.calls[call].past;
+  if (token.position < past || token.position - past >= tensor.tokens) return nullptr;
+  const std::uint64_t entry = tensor.batch == 1 ? 0 : token.entry;
+  if (entry >= tensor.batch) return nullptr;
+  return &trace.rows[tensor.at + entry * tensor.tokens + token.position - past];
+}
+
+}  // namespace mmaudit::checks
