@@ -104,13 +104,15 @@ std::string to_json(const ModelAudit& audit) {
                       {"meaning", layer.meaning},
                       {"why", layer.why.empty() ? Json() : Json(layer.why)},
                       {"original", comparison_json(layer)},
-                      {"faults", layer.faults}});
+                      {"faults", layer.faults},
+                      {"suspicions", layer.suspicions}});
   return ordered_document({{"schema", "mmaudit.model/1"},
                            {"checkpoint", audit.checkpoint},
                            {"original", audit.original.empty() ? Json() : Json(audit.original)},
                            {"activations", audit.activations},
                            {"sampled", audit.sampled},
                            {"layers", layers},
+                           {"contradictions", audit.contradictions},
                            {"unread", audit.unread},
                            {"audit", parse_json(to_json(audit.audit))}});
 }
@@ -134,9 +136,11 @@ Report report_of(const ModelAudit& audit) {
   out.title = "A checkpoint";
   const auto text = [&](const char* key) { return audit.checkpoint.at(key).get<std::string>(); };
   std::uint64_t bytes = 0;
-  std::size_t quantized = 0, faulty = 0;
-  for (const ModelLayer& layer : audit.layers)
+  std::size_t quantized = 0, faulty = 0, suspected = 0;
+  for (const ModelLayer& layer : audit.layers) {
     bytes += layer.bytes, quantized += layer.quantized ? 1 : 0, faulty += layer.faults.empty() ? 0 : 1;
+    suspected += layer.suspicions.empty() ? 0 : 1;
+  }
   out.lead = {fmt::format(
       "{}: {} layers, {} of them quantized{}, {}.", printable(text("path"), 200), audit.layers.size(),
       quantized, text("written_by").empty() ? "" : " by " + printable(text("written_by")), size_text(bytes))};
@@ -151,18 +155,35 @@ Report report_of(const ModelAudit& audit) {
     const std::vector<LayerChoice> choices = products.choices();
     const auto passing = std::count_if(choices.begin(), choices.end(),
                                        [](const LayerChoice& one) { return one.row != nullptr; });
-    out.headline = faulty != 0 ? fmt::format("{} of {} layers are not what their scales and codes should be.",
-                                             faulty, audit.layers.size())
+    out.headline = !audit.contradictions.empty() && faulty == 0 ? "The config contradicts the tensors."
+                   : faulty != 0
+                       ? fmt::format("{} of {} layers are not what their scales and codes should be.", faulty,
+                                     audit.layers.size())
                    : limited ? fmt::format("{} of {} products are within the limit.", passing, choices.size())
                              : "No limit was given (--max-rel-fro), so nothing is judged.";
+    if (suspected != 0)
+      out.headline += fmt::format(" {} {} suspected{}.", suspected, suspected == 1 ? "is" : "are",
+                                  audit.strict ? ", which --strict fails" : ", which fails nothing");
     const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
-    out.tone = faulty != 0 || (limited && !all) ? Tone::bad : limited ? Tone::good : Tone::plain;
+    out.tone = faulty != 0 || !audit.contradictions.empty() || (limited && !all) ? Tone::bad
+               : limited                                                         ? Tone::good
+                                                                                 : Tone::plain;
   }
   Table faults{.title = "What is wrong", .columns = {{"layer"}, {"fault"}}};
+  Table suspicions{.title = "What may be wrong", .columns = {{"layer"}, {"suspicion"}}};
+  for (const std::string& why : audit.contradictions) {
+    faults.rows.push_back({"config", Cell(why, Tone::bad)});
+    if (!list) out.cases.push_back({"config", "config", TestCase::Outcome::failure, why, {}});
+  }
   for (const ModelLayer& layer : audit.layers) {
     for (const std::string& fault : layer.faults) {
       faults.rows.push_back({printable(layer.name), Cell(fault, Tone::bad)});
       out.cases.push_back({"layers", printable(layer.name), TestCase::Outcome::failure, fault, {}});
+    }
+    for (const std::string& suspicion : layer.suspicions) {
+      suspicions.rows.push_back({printable(layer.name), suspicion});
+      if (audit.strict)
+        out.cases.push_back({"layers", printable(layer.name), TestCase::Outcome::failure, suspicion, {}});
     }
     if (!layer.why.empty())
       out.warnings.lines.push_back(fmt::format("{} was not audited: {}", printable(layer.name), layer.why));
@@ -170,7 +191,7 @@ Report report_of(const ModelAudit& audit) {
     if (product != nullptr && product->audit.rows_of.front().verdict == GemmVerdict::not_judged)
       out.warnings.lines.push_back(
           fmt::format("{} can't be judged: {}", printable(layer.name), product->audit.rows_of.front().why));
-    if (!list && layer.faults.empty()) {
+    if (!list && layer.faults.empty() && (layer.suspicions.empty() || !audit.strict)) {
       const bool fails =
           limited && product != nullptr &&
           std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(),
@@ -185,6 +206,7 @@ Report report_of(const ModelAudit& audit) {
   for (const std::string& why : audit.unread) out.warnings.lines.push_back("Not read: " + why);
   out.warnings.title = "What is left out";
   if (!faults.rows.empty()) out.sections.push_back(section_of(faults));
+  if (!suspicions.rows.empty()) out.sections.push_back(section_of(suspicions));
   if (!audit.original.empty()) out.sections.push_back(section_of(weight_table(audit)));
   if (!list) out.sections.push_back(section_of(error_table(audit)));
   out.sections.push_back(section_of(layer_table(audit), list ? kEverywhere : kInDocuments));
