@@ -43,6 +43,8 @@ bool is_embedding(std::string_view name) {
          last == "wte" || last == "wpe" || last == "shared";
 }
 
+constexpr std::string_view kIsMissing = " is missing: ";
+
 /// "weight_scale of a.q_proj is missing: found none, allowed: one beside its codes".
 std::string missing(std::string_view end, const std::string& name) {
   return refusal("{} of {} is missing: found none, allowed: one beside its codes", end, printable(name));
@@ -91,7 +93,12 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
     const Json* found = quantization.find("weight_block_size");
     if (found == nullptr || !found->is_array() || found->size() != 2) return kUsual;
     const Json& one = found->at(axis);
-    return one.is_number_unsigned() && one.get<std::uint64_t>() != 0 ? one.get<std::uint64_t>() : kUsual;
+    const std::uint64_t size = one.is_number_unsigned() ? one.get<std::uint64_t>() : 0;
+    const auto fits = [&](std::uint64_t by) {
+      return by != 0 && rounded_up(axis == 0 ? layer.n : layer.k, by) ==
+                            (axis == 0 ? layer.scale_rows : layer.scale_columns);
+    };
+    return size == 0 || (!fits(size) && fits(kUsual)) ? kUsual : size;  // contradiction() says it
   };
   if (layer.block_n == 0) layer.block_n = row.block_n == 0 ? asked(0) : row.block_n;
   if (layer.block_k == 0)
@@ -220,10 +227,7 @@ std::string LayerFinder::finish(const Convention& row, const Named& named, Check
       const double scale = *std::max_element(all.begin(), all.end());
       layer.input_scale = row.divides ? 1 / scale : scale;
     }
-  if (const auto found = named.find(layer.name + ".pre_quant_scale"); found != named.end()) {
-    layer.smoothed = true;
-    layer.tensors.push_back(found->first);
-  }
+  layer.smoothed = named.contains(layer.name + ".pre_quant_scale");
   layer.activation_format = row.activation, layer.algorithm = algorithm_of(layer.name);
   layer.product = !is_embedding(layer.name);
   return read_activations(layer);
@@ -237,6 +241,9 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   std::set<std::string, std::less<>> taken;
   std::map<std::string, std::string, std::less<>> refused;
   std::map<std::string, std::pair<std::string, std::string>, std::less<>> unscaled_by;  // scales, layer
+  std::map<std::string, std::pair<std::string, std::size_t>>
+      wrong;                                   // of the checkpoint: first layer, how many
+  std::set<std::string, std::less<>> lacking;  // layers
   const auto take = [&](CheckpointLayer& layer) {
     for (const std::string& each : layer.tensors) taken.insert(each);
     layers.push_back(std::move(layer));
@@ -260,6 +267,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       if (unscaled) {
         auto& [ends, of] = unscaled_by[full];
         of = name;
+        lacking.insert(name);
         if (const auto end = row.scales.substr(1); !lists(ends, end))
           ends += (ends.empty() ? "" : " or ") + std::string(end);
       } else if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
@@ -326,7 +334,8 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
     const auto lacks = unscaled_by.find(full);
-    const bool matrix = tensor->shape.size() >= 2 && tensor->ggml_type == 0;
+    const bool matrix = tensor->shape.size() >= 2 && tensor->ggml_type == 0 &&
+                        !lacking.contains(full.substr(0, std::min(full.rfind('.'), full.size())));
     const bool unknown = matrix && format_of(tensor->dtype) == Format::none;
     const bool bare = matrix && bytes_of(tensor->dtype) == 1 && full.ends_with(".weight");
     others.push_back(
@@ -347,16 +356,24 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
   if (!agrees)
     contradictions.push_back(refusal("quant_method: found {}, allowed: for {}", in_quotes(method), are));
-  std::map<std::string, std::pair<const CheckpointLayer*, std::size_t>>
-      against;  // what is wrong: first, more
   std::sort(layers.begin(), layers.end(),
             [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
+  const auto say = [&](const std::string& why, const std::string& layer) {
+    ++wrong.try_emplace(why, layer, 0).first->second.second;
+  };
   for (const CheckpointLayer& layer : layers)
     if (const std::string why = layer.scale != nullptr ? contradiction(layer) : ""; !why.empty())
-      ++against.try_emplace(why, &layer, 0).first->second.second;
-  for (const auto& [why, where] : against)
+      say(why, layer.name);
+  for (const auto& [full, lacks] : unscaled_by)
+    if (!taken.contains(full)) refused.emplace(full, missing(lacks.first, lacks.second));
+  for (const auto& [full, why] : refused)
+    if (const std::size_t end = why.find(kIsMissing); end != std::string::npos)
+      say(why.substr(0, why.find(" of ")) + std::string(kIsMissing) +
+              "found none, allowed: one beside the codes",
+          full.substr(0, full.rfind('.')));
+  for (const auto& [why, where] : wrong)
     contradictions.push_back(
-        why + " (" + printable(where.first->name) +
+        why + " (" + printable(where.first) +
         (where.second > 1 ? " and " + std::to_string(where.second - 1) + " more)" : ")"));
 }
 

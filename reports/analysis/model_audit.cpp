@@ -312,7 +312,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   if (!activations.captured() &&
       std::any_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->activations == "static"; }))
     out.activations += "; where a layer has an input_scale they reach just what it covers, so none saturates";
-  out.strict = request.strict;
+  out.strict = request.strict, out.recipes = request.recipes;
   out.sampled = fmt::format(
       "{} rows of A and at most {} rows of every weight, in runs of 16 of one expert; scales and largest "
       "magnitudes are of the whole layer.",

@@ -189,6 +189,16 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, const 
     out.push_back(other);
     return;
   }
+  constexpr double kUseless = 0.5;  // no format here errs as much
+  const double least = distance(nearest, original, original);
+  if (error > kUseless || kCollapse * least < error) {
+    (error > kUseless ? out : of.suspicions)
+        .push_back(
+            fmt::format("unlike the original: error {:.3g}, and {:.3g} with the nearest codes under the "
+                        "same scales",
+                        error, least));
+    return;
+  }
   const double once = distance(sample.weights, nearest, original);
   if (once < kOtherTies) return;
   constexpr double kTwice = 2;  // what was made of the original lies on ties of what follows

@@ -1,5 +1,6 @@
 // The audit of a checkpoint as a report, as JSON, and as layer recipes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -79,6 +80,27 @@ Table weight_table(const ModelAudit& audit) {
   return out;
 }
 
+/// " 12 layers may go to nvfp4, 3 stay as they are." Of layers without scales, each by its cheapest recipe.
+std::string choices_text(const ModelAudit& audit, const std::vector<LayerChoice>& choices) {
+  std::vector<std::size_t> counts(audit.recipes.size() + 1);  // the last: stay
+  for (const LayerChoice& choice : choices) {
+    const CapturedProduct* product = product_of(audit, choice.layer);
+    const bool quantized =
+        std::any_of(audit.layers.begin(), audit.layers.end(),
+                    [&](const ModelLayer& layer) { return layer.quantized && layer.name == choice.layer; });
+    if (quantized || product == nullptr || product->audit.rows_of.size() != audit.recipes.size()) continue;
+    ++counts[choice.row == nullptr ? audit.recipes.size()
+                                   : static_cast<std::size_t>(choice.row - product->audit.rows_of.data())];
+  }
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0)
+      out.push_back(fmt::format("{}{}", counts[i],
+                                i == audit.recipes.size() ? std::string(counts[i] == 1 ? " stays" : " stay")
+                                                          : " may go to " + audit.recipes[i]));
+  return out.empty() ? "" : fmt::format(" Of layers without scales {}.", fmt::join(out, ", "));
+}
+
 Json comparison_json(const ModelLayer& layer) {
   if (!layer.against) return nullptr;
   const WeightComparison& w = *layer.against;
@@ -155,7 +177,7 @@ Report report_of(const ModelAudit& audit) {
     const std::vector<LayerChoice> choices = products.choices();
     const auto passing = std::count_if(choices.begin(), choices.end(),
                                        [](const LayerChoice& one) { return one.row != nullptr; });
-    out.headline = !audit.contradictions.empty() && faulty == 0 ? "The config contradicts the tensors."
+    out.headline = !audit.contradictions.empty() && faulty == 0 ? "The checkpoint contradicts itself."
                    : faulty != 0
                        ? fmt::format("{} of {} layers are not what their scales and codes should be.", faulty,
                                      audit.layers.size())
@@ -164,6 +186,7 @@ Report report_of(const ModelAudit& audit) {
     if (suspected != 0)
       out.headline += fmt::format(" {} {} suspected{}.", suspected, suspected == 1 ? "is" : "are",
                                   audit.strict ? ", which --strict fails" : ", which fails nothing");
+    if (limited) out.headline += choices_text(audit, choices);
     const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
     out.tone = faulty != 0 || !audit.contradictions.empty() || (limited && !all) ? Tone::bad
                : limited                                                         ? Tone::good
@@ -172,8 +195,8 @@ Report report_of(const ModelAudit& audit) {
   Table faults{.title = "What is wrong", .columns = {{"layer"}, {"fault"}}};
   Table suspicions{.title = "What may be wrong", .columns = {{"layer"}, {"suspicion"}}};
   for (const std::string& why : audit.contradictions) {
-    faults.rows.push_back({"config", Cell(why, Tone::bad)});
-    if (!list) out.cases.push_back({"config", "config", TestCase::Outcome::failure, why, {}});
+    faults.rows.push_back({"(checkpoint)", Cell(why, Tone::bad)});
+    if (!list) out.cases.push_back({"checkpoint", "checkpoint", TestCase::Outcome::failure, why, {}});
   }
   for (const ModelLayer& layer : audit.layers) {
     for (const std::string& fault : layer.faults) {

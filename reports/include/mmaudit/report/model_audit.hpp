@@ -46,6 +46,8 @@ struct ModelAudit {
   std::vector<std::string> unread;          ///< tensors that can't be read, and why
   std::vector<std::string> contradictions;  ///< of the config with the tensors
   std::string original, activations, sampled;
+  std::vector<std::string>
+      recipes;  ///< that layers without scales were audited in, in the order of their rows
   bool strict = false;
 };
 
