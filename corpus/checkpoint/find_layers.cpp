@@ -43,6 +43,10 @@ bool is_embedding(std::string_view name) {
          last == "wte" || last == "wpe" || last == "shared";
 }
 
+/// INT4 of ModelOpt, which is not read. Source: modelopt torch/export/quant_utils.py,
+/// process_layer_quant_config.
+constexpr std::string_view kUnreadAlgorithms = "W4A16_AWQ W4A8_AWQ";
+
 constexpr std::string_view kIsMissing = " is missing: ";
 
 /// "weight_scale of a.q_proj is missing: found none, allowed: one beside its codes".
@@ -261,6 +265,10 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       const bool unscaled = !named.contains(name + std::string(row.scales));
       const bool by_algorithm = lists(row.algorithms, algorithm_of(name));
       if (!row.algorithms.empty() && !by_algorithm && convention.empty()) continue;
+      if (lists(kUnreadAlgorithms, algorithm_of(name))) {
+        refused[full] = refusal("quant_algo: found {}, allowed: one that is not INT4", algorithm_of(name));
+        continue;
+      }
       const bool told = !convention.empty() || by_algorithm || lists(row.methods, method);
       if (unscaled && row.codes == ".weight" && !told) continue;  // perhaps numbers of one byte
       CheckpointLayer layer;

@@ -188,9 +188,8 @@ Report report_of(const ModelAudit& audit) {
                                   audit.strict ? ", which --strict fails" : ", which fails nothing");
     if (limited) out.headline += choices_text(audit, choices);
     const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
-    out.tone = faulty != 0 || !audit.contradictions.empty() || (limited && !all) ? Tone::bad
-               : limited                                                         ? Tone::good
-                                                                                 : Tone::plain;
+    const bool bad = faulty != 0 || !audit.contradictions.empty() || (audit.strict && suspected != 0);
+    out.tone = bad || (limited && !all) ? Tone::bad : limited ? Tone::good : Tone::plain;
   }
   Table faults{.title = "What is wrong", .columns = {{"layer"}, {"fault"}}};
   Table suspicions{.title = "What may be wrong", .columns = {{"layer"}, {"suspicion"}}};

@@ -88,9 +88,11 @@ def test_algorithms_of_modelopt_that_are_not_run(broken, given, own):
     folder = broken(quantization_config=None if own else {"quant_method": "modelopt", **given})
     if own:
         (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": given}))
-    one = "quantized_layers" in given
-    where = "model.layers.1.mlp.up_proj" if one else "model.layers.0.self_attn.q_proj"
-    refuses(f"quant_algo of {where}: found {'W4A8_AWQ' if one else given['quant_algo'].upper()}, ", folder, "b200")
+    where = "1.mlp.up_proj" if "quantized_layers" in given else "0.mlp.down_proj"
+    if given["quant_algo"] == "W4A8_mxfp4_fp8":
+        refuses("quant_algo of model.layers.0.self_attn.q_proj: found W4A8_MXFP4_FP8, MXFP4", folder, "b200")
+    else:
+        refuses(f"model.layers.{where}.weight_packed: quant_algo: found W4A8_AWQ, allowed: ", folder, "b200")
 
 
 @pytest.mark.parametrize("given", [7, "W4A8_AWQ", {"quantized_layers": 3}, {"quant_algo": [1], "quantized_layers": {"a": 5}}])

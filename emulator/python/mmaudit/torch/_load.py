@@ -213,7 +213,7 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
         left, odd = [], stored.described["contradictions"]  # type: List[str], List[str]
         pieces: Dict[str, Dict[Place, _Piece]] = {}
         for name, why in unread.items():
-            if names.place(name) is not None:
+            if names.place(name) or names.place(name.rpartition(".")[0] + ".weight"):
                 raise ValueError(f"{name}: {why}")
             left.append(name)
         for index, layer in enumerate(stored.layers):

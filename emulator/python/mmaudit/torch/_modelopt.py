@@ -9,7 +9,7 @@ from .._refuse import refused
 from ._stored import Layer
 
 #: What is not run, and why. Source: nvidia-modelopt 0.47.0, torch/export/quant_utils.py, process_layer_quant_config.
-_OTHERS = {"W4A8_AWQ": "INT4 under FP8 activations", "W4A8_MXFP4_FP8": "MXFP4 under FP8 activations"}
+_OTHERS = {"W4A8_MXFP4_FP8": "MXFP4 under FP8 activations"}
 _RUNS = "FP8, MXFP8, NVFP4, W4A16_NVFP4, W4A8_NVFP4_FP8"
 
 
