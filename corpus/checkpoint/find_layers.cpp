@@ -246,8 +246,9 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   std::map<std::string, std::string, std::less<>> refused;
   std::map<std::string, std::pair<std::string, std::string>, std::less<>> unscaled_by;  // scales, layer
   std::map<std::string, std::pair<std::string, std::size_t>>
-      wrong;                                   // of the checkpoint: first layer, how many
-  std::set<std::string, std::less<>> lacking;  // layers
+      wrong;                                     // of the checkpoint: first layer, how many
+  std::set<std::string, std::less<>> explained;  // tensors refused for more than a type
+  std::set<std::string, std::less<>> lacking;    // layers
   const auto take = [&](CheckpointLayer& layer) {
     for (const std::string& each : layer.tensors) taken.insert(each);
     layers.push_back(std::move(layer));
@@ -280,7 +281,8 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
           ends += (ends.empty() ? "" : " or ") + std::string(end);
       } else if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
         const bool of_type = lists(row.scale_types, safetensors_name(layer.scale->dtype));
-        if (of_type) refused.insert_or_assign(full, why);  // it says more than the type of another's scales
+        if (of_type && explained.insert(full).second)  // it says more than the type of another's scales
+          refused.insert_or_assign(full, why);
         refused.emplace(full, std::move(why));
       } else {
         const int by_config = by_algorithm ? 2 : lists(row.methods, method) ? 1 : 0;

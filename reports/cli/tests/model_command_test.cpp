@@ -156,7 +156,6 @@ TEST_F(ModelCommand, TheSampleOfALayerDependsOnItsNameAndTheSeed) {
     return products.at(products.size() - 1)
         .at("rows")
         .at(std::size_t{0})
-        .at("relative_frobenius")
         .at("total")
         .get<double>();
   };
