@@ -1,6 +1,7 @@
 #include "mmaudit/corpus/checkpoint.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -185,18 +186,20 @@ void Checkpoint::read_config(const fs::path& folder) {
 
 std::string Checkpoint::written_by() const {
   std::string method = text_at(quantization_, "quant_method");
+  std::transform(method.begin(), method.end(), method.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (text_at(quantization_, "checkpoint_format") == "gptq_v2") return "gptq_v2";
   if (method.empty() && !text_at(quantization_, "quant_algo").empty()) return "modelopt";
   return method;
 }
 
 void Checkpoint::find_layers(std::string_view convention) {
-  const LayerFinder finder{.method = written_by(),
-                           .config = config_,
-                           .quantization = quantization_,
-                           .convention = convention,
-                           .label = label_};
-  finder.find(tensors_, layers_, others_);
+  LayerFinder finder{.method = written_by(),
+                     .config = config_,
+                     .quantization = quantization_,
+                     .convention = convention,
+                     .label = label_};
+  finder.find(tensors_, layers_, others_, contradictions_);
 }
 
 Json Checkpoint::json() const {
@@ -230,6 +233,8 @@ Json Checkpoint::json() const {
          {"meaning", layer.meaning()},
          {"head_rows", layer.head_rows},
          {"product", layer.product},
+         {"quant_algo", layer.algorithm.empty() ? Json() : Json(layer.algorithm)},
+         {"pre_quant_scale", layer.smoothed},
          {"bytes", layer.bytes},
          {"tensors", layer.tensors}});
   }
@@ -247,6 +252,7 @@ Json Checkpoint::json() const {
           {"written_by", written_by()},
           {"conventions", conventions},
           {"bytes", bytes},
+          {"contradictions", contradictions_},
           {"layers", layers},
           {"others", others}};
 }
@@ -254,17 +260,19 @@ Json Checkpoint::json() const {
 std::vector<std::string> convention_names() { return names_of(conventions()); }
 
 bool CheckpointLayer::divides() const { return convention->divides; }
+bool CheckpointLayer::transposed_experts() const { return convention->transposed_experts; }
 std::string_view CheckpointLayer::convention_name() const { return convention->name; }
 
 std::string CheckpointLayer::meaning() const {
+  const std::string before = smoothed ? "pre_quant_scale, " : "";
   const bool plain = scale_format == Format::none && convention == &kPlain;
   if (!product) return "looked up";
   if (plain) return std::string(name_of(format));
   const bool four = format == Format::e2m1 || format == Format::u4 || format == Format::s4;
   const std::string bits = four ? "4" : scale_format == Format::none ? "16" : "8";
-  if (!recipe.empty()) return "w" + bits + "a" + bits + " " + recipe;
-  if (activation_format == Format::none) return "w" + bits + "a16";
-  return "w" + bits + "a8 " + std::string(name_of(activation_format));
+  if (!recipe.empty()) return before + "w" + bits + "a" + bits + " " + recipe;
+  if (activation_format == Format::none) return before + "w" + bits + "a16";
+  return before + "w" + bits + "a8 " + std::string(name_of(activation_format));
 }
 
 }  // namespace mmaudit::corpus

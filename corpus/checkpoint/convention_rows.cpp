@@ -75,7 +75,7 @@ constexpr Convention kConventions[] = {
                "torch/export/convert_hf_config.py, _quant_algo_to_group_config: input_activations"},
     {.name = "mxfp4-gpt-oss", .title = "MXFP4 of gpt-oss", .methods = "mxfp4", .codes = "_blocks",
      .code_types = "U8", .scales = "_scales", .scale_types = kExponents, .order = CodeOrder::nibbles,
-     .element = Format::e2m1, .block_k = 32, .dequantization = Dequantization::to_model,
+     .element = Format::e2m1, .block_k = 32, .transposed_experts = true, .dequantization = Dequantization::to_model,
      .source = "transformers integrations/mxfp4.py, _convert_moe_packed_tensors: low nibbles first; that function "
                "returns its transpose, (experts, k, n)"},
     {.name = "int8-compressed-tensors", .title = "INT8 of compressed-tensors", .methods = "compressed-tensors",

@@ -38,11 +38,12 @@ struct Convention {
   std::string_view zeros = "", groups = "", shape = "";
   std::string_view inputs = "";  ///< scales of the input, with blanks between
   CodeOrder order = CodeOrder::elements;
-  Format element = Format::none;  ///< none: the type of the codes says it
-  std::uint64_t block_k = 0;      ///< 0: the shape of the scales says it
-  std::uint64_t block_n = 1;      ///< of a matrix of scales; 0: the config says it, else 128
-  bool divides = false;           ///< the factor divides the scale, and a static input scale is inverse
-  int zero_added = 0;             ///< to stored zeros
+  Format element = Format::none;    ///< none: the type of the codes says it
+  std::uint64_t block_k = 0;        ///< 0: the shape of the scales says it
+  std::uint64_t block_n = 1;        ///< of a matrix of scales; 0: the config says it, else 128
+  bool divides = false;             ///< the factor divides the scale, and a static input scale is inverse
+  bool transposed_experts = false;  ///< of the model's own tensor, (experts, k, n)
+  int zero_added = 0;               ///< to stored zeros
   Dequantization dequantization = Dequantization::float32;
   std::string_view recipe = "";         ///< of W x A; "": products in the type of the model
   std::string_view tensor_recipe = "";  ///< the same where a scale covers the tensor

@@ -1,7 +1,6 @@
 #include "find_layers.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -10,6 +9,7 @@
 #include "input_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
@@ -33,25 +33,6 @@ std::vector<std::string> words_of(std::string_view text) {
   return out;
 }
 
-/// Parts of names that say where in a network they stand, by what transformers' modules call them.
-constexpr std::pair<std::string_view, int> kPlaces[] = {
-    {"embed", 0},      {"wte", 0},      {"wpe", 1},    {"encoder", 10},   {"decoder", 11},  {"attn", 20},
-    {"attention", 20}, {"q_proj", 21},  {"query", 21}, {"q_a_proj", 21},  {"k_proj", 22},   {"kv_a", 22},
-    {"key", 22},       {"v_proj", 23},  {"value", 23}, {"o_proj", 24},    {"out_proj", 24}, {"router", 30},
-    {"gate_proj", 41}, {"gate_up", 41}, {"w1", 41},    {"up_proj", 42},   {"w3", 42},       {"down_proj", 43},
-    {"w2", 43},        {"lm_head", 99}, {"score", 99}, {"classifier", 99}};
-
-int place_of(std::string_view part) {
-  constexpr int kUsual = 40;
-  for (const auto& [name, place] : kPlaces)
-    if (part.find(name) != std::string_view::npos) return place;
-  return part == "gate" ? 30 : kUsual;
-}
-
-std::string_view part_at(std::string_view name, std::size_t at) {
-  return name.substr(at, std::min(name.find('.', at), name.size()) - at);
-}
-
 std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 /// Modules whose rows are looked up.
@@ -62,27 +43,18 @@ bool is_embedding(std::string_view name) {
          last == "wte" || last == "wpe" || last == "shared";
 }
 
-}  // namespace
+/// INT4 of ModelOpt, which is not read. Source: modelopt torch/export/quant_utils.py,
+/// process_layer_quant_config.
+constexpr std::string_view kUnreadAlgorithms = "W4A16_AWQ W4A8_AWQ";
 
-bool goes_before(std::string_view x, std::string_view y) {
-  for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
-    const std::string_view a = part_at(x, i), b = part_at(y, j);
-    if (a != b) {
-      const auto number = [](std::string_view text) {
-        std::uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-      };
-      if (const int c = place_of(a), d = place_of(b); c != d) return c < d;
-      const auto p = number(a), q = number(b);
-      if (p.has_value() != q.has_value()) return p.has_value();  // else 10a < 9 < 10 < 10a
-      if (p && *p != *q) return *p < *q;
-      return a < b;
-    }
-    i += a.size() + 1, j += b.size() + 1;
-  }
-  return x.size() < y.size();
+constexpr std::string_view kIsMissing = " is missing: ";
+
+/// "weight_scale of a.q_proj is missing: found none, allowed: one beside its codes".
+std::string missing(std::string_view end, const std::string& name) {
+  return refusal("{} of {} is missing: found none, allowed: one beside its codes", end, printable(name));
 }
+
+}  // namespace
 
 std::vector<double> numbers_of(const StoredTensor& tensor) {
   const Format format = tensor.dtype == DType::f8_e8m0 ? Format::ue8m0 : format_of(tensor.dtype);
@@ -125,7 +97,12 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
     const Json* found = quantization.find("weight_block_size");
     if (found == nullptr || !found->is_array() || found->size() != 2) return kUsual;
     const Json& one = found->at(axis);
-    return one.is_number_unsigned() && one.get<std::uint64_t>() != 0 ? one.get<std::uint64_t>() : kUsual;
+    const std::uint64_t size = one.is_number_unsigned() ? one.get<std::uint64_t>() : 0;
+    const auto fits = [&](std::uint64_t by) {
+      return by != 0 && rounded_up(axis == 0 ? layer.n : layer.k, by) ==
+                            (axis == 0 ? layer.scale_rows : layer.scale_columns);
+    };
+    return size == 0 || (!fits(size) && fits(kUsual)) ? kUsual : size;  // contradiction() says it
   };
   if (layer.block_n == 0) layer.block_n = row.block_n == 0 ? asked(0) : row.block_n;
   if (layer.block_k == 0)
@@ -147,12 +124,10 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
   layer.name = name, layer.convention = &row, layer.codes = &codes;
   layer.scale = at(row.scales), layer.factor = at(row.factor), layer.zero = at(row.zeros),
   layer.group = at(row.groups);
-  if (layer.scale == nullptr || !lists(row.scale_types, safetensors_name(layer.scale->dtype)))
-    return refusal("{}: found {}, allowed: {}", name + std::string(row.scales),
-                   layer.scale == nullptr ? "none" : std::string(safetensors_name(layer.scale->dtype)),
+  if (!lists(row.scale_types, safetensors_name(layer.scale->dtype)))
+    return refusal("{}: found {}, allowed: {}", layer.scale->name, safetensors_name(layer.scale->dtype),
                    row.scale_types);
-  if (!row.factor.empty() && layer.factor == nullptr)
-    return refusal("{}: found none, allowed: F32", name + std::string(row.factor));
+  if (!row.factor.empty() && layer.factor == nullptr) return missing(row.factor.substr(1), name);
   std::vector<std::uint64_t> shape = codes.shape;
   if (shape.size() == 4 && row.order == CodeOrder::nibbles) shape[2] *= shape[3], shape.pop_back();
   const auto wrong = [&](std::string_view allowed) {
@@ -169,8 +144,9 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
   if (row.order == CodeOrder::nibbles) layer.k *= 2;
   if (row.order == CodeOrder::words) {
     const StoredTensor* of = at(row.shape);
-    if (of == nullptr || of->shape.size() != 1 || of->shape[0] < 2)
-      return refusal("{}: found none, allowed: (n, k)", name + std::string(row.shape));
+    if (of == nullptr) return missing(row.shape.substr(1), name);
+    if (of->shape.size() != 1 || of->shape[0] < 2)
+      return refusal("{}: found {}, allowed: (n, k)", of->name, to_string(of->shape));
     const std::vector<double> said = numbers_of(*of);
     const double n = said[said.size() - 2], k = said.back();
     if (n != static_cast<double>(shape[0]) || !(k >= 1 && k <= 1e15))
@@ -182,8 +158,8 @@ std::string LayerFinder::fill(const Convention& row, const Named& named, const s
   }
   if (row.order == CodeOrder::gptq || row.order == CodeOrder::awq) {
     const bool along_k = row.order == CodeOrder::gptq;
-    if (layer.scale->shape.size() != 2 || layer.zero == nullptr || layer.zero->shape.size() != 2 ||
-        layer.experts != 1)
+    if (layer.zero == nullptr) return missing(row.zeros.substr(1), name);
+    if (layer.scale->shape.size() != 2 || layer.zero->shape.size() != 2 || layer.experts != 1)
       return wrong("with scales and zeros of two dimensions");
     layer.n = layer.scale->shape[1];
     of_zeros = layer.zero->shape[1] * kWord / std::max<std::uint64_t>(layer.n, 1);
@@ -255,17 +231,24 @@ std::string LayerFinder::finish(const Convention& row, const Named& named, Check
       const double scale = *std::max_element(all.begin(), all.end());
       layer.input_scale = row.divides ? 1 / scale : scale;
     }
-  layer.activation_format = row.activation;
+  layer.smoothed = named.contains(layer.name + ".pre_quant_scale");
+  layer.activation_format = row.activation, layer.algorithm = algorithm_of(layer.name);
   layer.product = !is_embedding(layer.name);
   return read_activations(layer);
 }
 
 void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& layers,
-                       std::vector<OtherTensor>& others) const {
+                       std::vector<OtherTensor>& others, std::vector<std::string>& contradictions) {
+  read_own();
   Named named;
   for (const auto& tensor : tensors) named.emplace(tensor->name, tensor.get());
   std::set<std::string, std::less<>> taken;
   std::map<std::string, std::string, std::less<>> refused;
+  std::map<std::string, std::pair<std::string, std::string>, std::less<>> unscaled_by;  // scales, layer
+  std::map<std::string, std::pair<std::string, std::size_t>>
+      wrong;                                     // of the checkpoint: first layer, how many
+  std::set<std::string, std::less<>> explained;  // tensors refused for more than a type
+  std::set<std::string, std::less<>> lacking;    // layers
   const auto take = [&](CheckpointLayer& layer) {
     for (const std::string& each : layer.tensors) taken.insert(each);
     layers.push_back(std::move(layer));
@@ -280,11 +263,26 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
         continue;
       if (!convention.empty() && convention != row.name) continue;
       const std::string name = full.substr(0, full.size() - row.codes.size());
-      if (!named.contains(name + std::string(row.scales))) continue;
+      const bool unscaled = !named.contains(name + std::string(row.scales));
       const bool by_algorithm = lists(row.algorithms, algorithm_of(name));
       if (!row.algorithms.empty() && !by_algorithm && convention.empty()) continue;
+      if (lists(kUnreadAlgorithms, algorithm_of(name))) {
+        refused[full] = refusal("quant_algo: found {}, allowed: one that is not INT4", algorithm_of(name));
+        continue;
+      }
+      const bool told = !convention.empty() || by_algorithm || lists(row.methods, method);
+      if (unscaled && row.codes == ".weight" && !told) continue;  // perhaps numbers of one byte
       CheckpointLayer layer;
-      if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
+      if (unscaled) {
+        auto& [ends, of] = unscaled_by[full];
+        of = name;
+        lacking.insert(name);
+        if (const auto end = row.scales.substr(1); !lists(ends, end))
+          ends += (ends.empty() ? "" : " or ") + std::string(end);
+      } else if (std::string why = fill(row, named, name, *tensor, layer); !why.empty()) {
+        const bool of_type = lists(row.scale_types, safetensors_name(layer.scale->dtype));
+        if (of_type && explained.insert(full).second)  // it says more than the type of another's scales
+          refused.insert_or_assign(full, why);
         refused.emplace(full, std::move(why));
       } else {
         const int by_config = by_algorithm ? 2 : lists(row.methods, method) ? 1 : 0;
@@ -345,29 +343,48 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
-    const bool matrix = tensor->shape.size() >= 2 && tensor->ggml_type == 0;
+    const auto lacks = unscaled_by.find(full);
+    const bool matrix = tensor->shape.size() >= 2 && tensor->ggml_type == 0 &&
+                        !lacking.contains(full.substr(0, std::min(full.rfind('.'), full.size())));
     const bool unknown = matrix && format_of(tensor->dtype) == Format::none;
     const bool bare = matrix && bytes_of(tensor->dtype) == 1 && full.ends_with(".weight");
     others.push_back(
         {tensor, full,
-         why != refused.end() ? why->second
+         why != refused.end()         ? why->second
+         : lacks != unscaled_by.end() ? missing(lacks->second.first, lacks->second.second)
          : unknown ? refusal("convention: found {} {} that none knows, allowed: {}", tensor->type(),
                              to_string(tensor->shape), names_of(conventions()))
          : bare    ? refusal("scales: found none beside {}, allowed: the scales of its codes", tensor->type())
                    : ""});
   }
   std::set<std::string> kept;
-  bool agrees = method.empty() || layers.empty() || !refused.empty();
+  bool agrees = method.empty() || layers.empty() || !refused.empty() || !unscaled_by.empty();
   for (const CheckpointLayer& layer : layers) {
     if (layer.convention != &kPlain) kept.emplace(layer.convention->name);
     agrees = agrees || lists(layer.convention->methods, method);
   }
   const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
   if (!agrees)
-    others.push_back({nullptr, "quantization_config",
-                      refusal("quant_method: found {}, allowed: for {}", in_quotes(method), are)});
+    contradictions.push_back(refusal("quant_method: found {}, allowed: for {}", in_quotes(method), are));
   std::sort(layers.begin(), layers.end(),
             [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
+  const auto say = [&](const std::string& why, const std::string& layer) {
+    ++wrong.try_emplace(why, layer, 0).first->second.second;
+  };
+  for (const CheckpointLayer& layer : layers)
+    if (const std::string why = layer.scale != nullptr ? contradiction(layer) : ""; !why.empty())
+      say(why, layer.name);
+  for (const auto& [full, lacks] : unscaled_by)
+    if (!taken.contains(full)) refused.emplace(full, missing(lacks.first, lacks.second));
+  for (const auto& [full, why] : refused)
+    if (const std::size_t end = why.find(kIsMissing); end != std::string::npos)
+      say(why.substr(0, why.find(" of ")) + std::string(kIsMissing) +
+              "found none, allowed: one beside the codes",
+          full.substr(0, full.rfind('.')));
+  for (const auto& [why, where] : wrong)
+    contradictions.push_back(
+        why + " (" + printable(where.first) +
+        (where.second > 1 ? " and " + std::to_string(where.second - 1) + " more)" : ")"));
 }
 
 }  // namespace mmaudit::corpus

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conventions.hpp"
@@ -15,11 +16,13 @@ struct LayerFinder {
   const Json &config, &quantization;
   std::string_view convention;  ///< asked for
   std::string_view label;
+  std::map<std::string_view, const Json*> own{};  ///< quantized_layers of ModelOpt
+  std::vector<std::pair<std::string, const Json*>> globs{};
 
   using Tensors = std::vector<std::unique_ptr<StoredTensor>>;
   /// Layers in network order; what belongs to none goes to `others`.
-  void find(const Tensors& tensors, std::vector<CheckpointLayer>& layers,
-            std::vector<OtherTensor>& others) const;
+  void find(const Tensors& tensors, std::vector<CheckpointLayer>& layers, std::vector<OtherTensor>& others,
+            std::vector<std::string>& contradictions);
 
  private:
   using Named = std::map<std::string, const StoredTensor*, std::less<>>;
@@ -31,9 +34,14 @@ struct LayerFinder {
   /// Whether and how A is quantized: sets recipe, activation_format and activations. "", or why it
   /// can't be told.
   std::string read_activations(CheckpointLayer& layer) const;
-  /// quant_algo of a layer by ModelOpt's config, "" where it has none.
+  /// What ModelOpt's config says of a layer: its own, by name or glob, or all layers'.
+  [[nodiscard]] const Json& settings_of(const std::string& name) const;
+  /// "", or what the config says of a layer that its tensors don't.
+  [[nodiscard]] std::string contradiction(const CheckpointLayer& layer) const;
+  /// quant_algo of a layer, in capitals, by ModelOpt's config, "" where it has none.
   [[nodiscard]] std::string algorithm_of(const std::string& name) const;
   [[nodiscard]] Format model_type() const;
+  void read_own();
 };
 
 /// What a config has there; "" where that is no text.

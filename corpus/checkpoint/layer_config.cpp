@@ -1,13 +1,19 @@
 // What a checkpoint's config says of its layers.
+#include <fnmatch.h>
+
 #include <algorithm>
+#include <cctype>
 #include <regex>
 
 #include "find_layers.hpp"
+#include "mmaudit/name_in.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/recipe.hpp"
 #include "refuse.hpp"
 
 namespace mmaudit::corpus {
+
+constexpr std::size_t kMostOfPattern = 256;
 
 std::string text_at(const Json& json, std::string_view key) {
   const Json* found = json.find(key);
@@ -24,11 +30,28 @@ Format LayerFinder::model_type() const {
   return Format::bf16;
 }
 
+void LayerFinder::read_own() {
+  const Json* layers = quantization.find("quantized_layers");
+  if (layers == nullptr || !layers->is_object()) return;
+  for (const auto& [name, settings] : layers->items()) {
+    if (!settings.is_object()) continue;
+    own.emplace(name, &settings);
+    if (name.find_first_of("*?[") != std::string::npos && name.size() <= kMostOfPattern)
+      globs.emplace_back(name, &settings);
+  }
+}
+
+const Json& LayerFinder::settings_of(const std::string& name) const {
+  if (const auto found = own.find(name); found != own.end()) return *found->second;
+  for (const auto& [pattern, settings] : globs)
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return *settings;
+  return quantization;
+}
+
 std::string LayerFinder::algorithm_of(const std::string& name) const {
-  const Json* in = &quantization;
-  if (const Json* layers = in->find("quantized_layers"); layers != nullptr && layers->is_object())
-    if (const Json* layer = layers->find(name); layer != nullptr && layer->is_object()) in = layer;
-  return text_at(*in, "quant_algo");
+  std::string out = text_at(settings_of(name), "quant_algo");
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::toupper(c); });
+  return out;
 }
 
 namespace {
@@ -38,8 +61,7 @@ namespace {
 /// patterns before classes).
 int rank_of(const std::string& target, const std::string& name) {
   if (!target.starts_with("re:")) return target == name ? 3 : target.find('.') == std::string::npos ? 1 : 0;
-  constexpr std::size_t kMost = 256;
-  if (target.size() > kMost || name.size() > kMost) return 2;
+  if (target.size() > kMostOfPattern || name.size() > kMostOfPattern) return 2;
 #ifdef __GLIBCXX__
   constexpr auto kKind =
       std::regex::ECMAScript | std::regex_constants::__polynomial;  // no pattern takes for ever
@@ -65,40 +87,132 @@ bool has_elements(const Json& group, Format format) {
          (type.empty() || (type == "int") == spec.integer());
 }
 
+/// The groups of compressed-tensors that name this layer best, of those that fit.
+template <class Fits>
+std::vector<const Json*> groups_for(const Json& quantization, const std::string& name, const Fits& fits) {
+  std::vector<const Json*> out;
+  const Json* groups = quantization.find("config_groups");
+  if (groups == nullptr || !groups->is_object()) return out;
+  int most = 1;
+  for (const auto& [key, group] : groups->items()) {
+    if (!group.is_object() || !fits(group)) continue;
+    int rank = 1;  // without targets: every layer
+    if (const Json* targets = group.find("targets"); targets != nullptr && targets->is_array()) {
+      rank = 0;
+      for (const Json& target : *targets)
+        if (target.is_string()) rank = std::max(rank, rank_of(target.get<std::string>(), name));
+    }
+    if (rank > most) out.clear(), most = rank;
+    if (rank == most) out.push_back(&group);
+  }
+  return out;
+}
+
+std::optional<std::int64_t> number_at(const Json& json, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (const Json* found = json.find(key); found != nullptr && found->is_number_integer())
+      return found->is_number_unsigned() && found->get<std::uint64_t>() > INT64_MAX
+                 ? INT64_MAX
+                 : found->get<std::int64_t>();
+  return {};
+}
+
+/// "" or what these settings say of the elements and blocks of a layer that its tensors don't.
+std::string against(const Json& settings, const CheckpointLayer& layer) {
+  const auto wrong = [&](std::string_view key, const auto& found, const auto& allowed) {
+    return refusal("{}: found {} in the config, allowed: {}, as the tensors have it", key, found, allowed);
+  };
+  const FormatSpec element = spec_of(layer.format);
+  if (const auto bits = number_at(settings, {"num_bits", "bits", "w_bit"});
+      bits && *bits != element.value_bits())
+    return wrong("bits", *bits, element.value_bits());
+  if (const std::string type = text_at(settings, "type");
+      (type == "int" || type == "float") && (type == "int") != element.integer())
+    return wrong("type", type, element.integer() ? "int" : "float");
+  const bool one = layer.scale_rows * layer.scale_columns == 1;
+  const std::string strategy = text_at(settings, "strategy");
+  if (strategy == "tensor" && !one) return wrong("strategy", strategy, "one with more scales than one");
+  if (strategy == "channel" && (layer.scale_rows != layer.n || layer.scale_columns != 1))
+    return wrong("strategy", strategy, one ? "tensor" : "group or block");
+  const auto group = number_at(settings, {"group_size", "q_group_size"});
+  const bool grouped = strategy.empty() ? layer.convention->block_n != 0 || layer.scale_columns > 1
+                                        : strategy.ends_with("group");
+  if (grouped && group && !(layer.scale_columns == 1 && one)) {
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(*group, 0));
+    const std::uint64_t columns = size == 0 ? 1 : (layer.k - 1) / size + 1;
+    if (columns != layer.scale_columns) return wrong("group_size", *group, layer.block_k);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string LayerFinder::contradiction(const CheckpointLayer& layer) const {
+  if (const Json* block = quantization.find("weight_block_size");
+      block != nullptr && !block->is_null() && layer.convention->block_n == 0) {
+    const auto size = [&](std::size_t axis) -> std::uint64_t {
+      return block->is_array() && block->size() == 2 && block->at(axis).is_number_unsigned()
+                 ? block->at(axis).get<std::uint64_t>()
+                 : 0;
+    };
+    const std::uint64_t n = size(0), k = size(1);
+    if (n == 0 || k == 0)
+      return refusal("weight_block_size: found {}, allowed: two whole numbers above 0", block->dump());
+    if ((layer.n - 1) / n + 1 != layer.scale_rows || (layer.k - 1) / k + 1 != layer.scale_columns)
+      return refusal("weight_block_size: found {} in the config, allowed: {} x {}, as the scales have it",
+                     block->dump(), layer.block_n, layer.block_k);
+  }
+  const auto every = [](const Json&) { return true; };
+  const auto weights_of = [](const Json& group) {
+    const Json* weights = group.find("weights");
+    return weights != nullptr && weights->is_object() ? weights : nullptr;
+  };
+  std::string why;
+  const std::vector<const Json*> groups = groups_for(quantization, layer.name, every);
+  for (const Json* group : groups)
+    if (const Json* weights = weights_of(*group); weights != nullptr) {
+      why = against(*weights, layer);
+      if (why.empty()) break;  // one of them is the layer's
+    }
+  // Of a layer alone: GPTQModel's `dynamic`, AutoRound's `extra_config`; they are not read here.
+  const bool more = quantization.contains("dynamic") || quantization.contains("extra_config");
+  if (groups.empty() && !more) why = against(settings_of(layer.name), layer);
+  if (!why.empty()) return why;
+  const std::string scheme = text_at(quantization, "activation_scheme");
+  std::optional<bool> is_static;
+  if (scheme == "static" || scheme == "dynamic") is_static = scheme == "static";
+  for (const Json* group : groups)
+    if (const Json* input = group->find("input_activations"); input != nullptr && input->is_object())
+      if (const Json* dynamic = input->find("dynamic"); dynamic != nullptr && dynamic->is_boolean())
+        is_static = !dynamic->get<bool>();
+  if (is_static && layer.activation_format != Format::none && *is_static != layer.input_scale.has_value())
+    return refusal("activations: found {} in the config, allowed: {}", *is_static ? "static" : "dynamic",
+                   *is_static ? "dynamic, since there is no scale of the input"
+                              : "static, since there is a scale of the input");
+  return {};
+}
 
 std::string LayerFinder::read_activations(CheckpointLayer& layer) const {
   const std::string algorithm = algorithm_of(layer.name);
   bool keeps = algorithm.find("A16") != std::string::npos, takes = false;
   Format told = Format::none;
-  const Json* groups = quantization.find("config_groups");
-  if (groups != nullptr && groups->is_object() && !keeps) {
-    int most = 0;
-    for (const auto& [key, group] : groups->items()) {
-      if (!group.is_object() || !has_elements(group, layer.format)) continue;
-      int rank = 1;  // without targets: every layer
-      if (const Json* targets = group.find("targets"); targets != nullptr && targets->is_array()) {
-        rank = 0;
-        for (const Json& target : *targets)
-          if (target.is_string()) rank = std::max(rank, rank_of(target.get<std::string>(), layer.name));
-      }
-      if (rank == 0 || rank < most) continue;
-      if (rank > most) keeps = takes = false, told = Format::none, most = rank;
-      const Json* input = group.find("input_activations");
+  if (!keeps)
+    for (const Json* group : groups_for(quantization, layer.name,
+                                        [&](const Json& one) { return has_elements(one, layer.format); })) {
+      const Json* input = group->find("input_activations");
       const bool none = input == nullptr || input->is_null();
       (none ? keeps : takes) = true;
       if (none || !input->is_object()) continue;
       if (const Json* bits = input->find("num_bits"); bits != nullptr && *bits == 8)
         told = text_at(*input, "type") == "int" ? Format::s8 : Format::e4m3;
     }
-  }
   if (keeps && takes)
     return refusal(
         "config_groups: found groups with and without input_activations for {}, allowed: one of them",
         in_quotes(layer.name));
-  for (const Recipe& recipe : recipes())
-    if (!layer.recipe.empty() && recipe.name == layer.recipe)
-      layer.activation_format = find_gemm_dtype(recipe.dtype)->element;
+  const std::span<const Recipe> all = recipes();
+  if (const Recipe* recipe = find_named(all, layer.recipe); recipe != nullptr)
+    layer.activation_format = find_gemm_dtype(recipe->dtype)->element;
   if (told != Format::none && algorithm.empty() &&
       (layer.activation_format == Format::none || spec_of(layer.activation_format).value_bits() != 8))
     layer.recipe.clear(), layer.activation_format = told;  // no recipe has that pair

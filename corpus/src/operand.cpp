@@ -25,6 +25,15 @@ void convert_elements(Tensor& tensor, const FormatSpec& to, const CastRule& rule
   tensor.said = to.id;
 }
 
+/// A byte per element of two in each, the first in the low half, as checkpoints keep them.
+void unpack_halves(Tensor& tensor) {
+  std::vector<std::byte> out;
+  out.reserve(2 * tensor.data.size());
+  for (const std::byte both : tensor.data) out.insert(out.end(), {both & std::byte{15}, both >> 4});
+  tensor.data = std::move(out);
+  tensor.shape.back() *= 2;
+}
+
 /// Makes the shape (count, rows, columns); refuses any other than `wanted`.
 void require_shape(const char* option, const std::string& file, Tensor& tensor, const MatrixShape& wanted) {
   if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
@@ -79,7 +88,7 @@ constexpr std::uint64_t kCheckpointBlock = 128;
 std::optional<std::vector<std::uint8_t>> checkpoint_scales(const Tensor& tensor,
                                                            const Instruction& instruction,
                                                            const MatrixShape& shape) {
-  const auto [count, rows, blocks] = shape;
+  const std::uint64_t count = shape.count, rows = shape.rows, blocks = shape.columns;
   for (const std::uint64_t side : {std::uint64_t{1}, kCheckpointBlock}) {
     const std::uint64_t along =
         std::max<std::uint64_t>(1, side / static_cast<std::uint64_t>(instruction.scale_block));
@@ -101,6 +110,8 @@ std::optional<std::vector<std::uint8_t>> checkpoint_scales(const Tensor& tensor,
 
 }  // namespace
 
+bool is_reciprocal_factor(std::string_view name) { return name.ends_with("_global_scale"); }
+
 void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes) {
   const std::uint64_t rows = tensor.shape[1], columns = tensor.shape[2];
   const std::vector<std::byte> from = tensor.data;
@@ -116,6 +127,10 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
                      const MatrixShape& wanted, const CastRule* cast) {
   Operand operand{load_tensor(file)};
   Tensor& tensor = operand.tensor;
+  if (wanted.packed && format.value_bits() == 4 && tensor.dtype == DType::u8 && wanted.columns != 0 &&
+      !tensor.shape.empty() && 2 * tensor.shape.back() == wanted.columns &&
+      (tensor.name.ends_with(".weight") || tensor.name.ends_with(".weight_packed")))
+    unpack_halves(tensor);
   if (tensor.untyped && tensor.dtype == raw_type(format)) take_as(tensor, format, file);
   operand.raw = tensor.dtype == raw_type(format);
   const bool fits_type = operand.raw || tensor.dtype == value_type(format.id);

@@ -114,6 +114,13 @@ TEST(CheckpointFolders, Fp8ActivationsOfModelOptAreNotFp4) {
       modelopt + R"("MIXED_PRECISION","quantized_layers":{"b":{"quant_algo":"NVFP4"},"a":)";
   EXPECT_EQ(usual.layer(mixed + R"({"quant_algo":"W4A8_NVFP4_FP8"}})").meaning(), "w4a8 e4m3");
   EXPECT_EQ(usual.layer(mixed + R"({"quant_algo":"NVFP4"}})").meaning(), "w4a4 nvfp4-modelopt");
+  // In any case, and by a glob of a name.
+  EXPECT_EQ(usual.layer(R"("quant_method":"ModelOpt","quant_algo":"w4a8_nvfp4_fp8")").meaning(), "w4a8 e4m3");
+  EXPECT_EQ(usual
+                .layer(modelopt + R"("MIXED_PRECISION","quantized_layers":{"b*":{"quant_algo":"NVFP4"},
+                                      "[a]":{"quant_algo":"W4A8_NVFP4_FP8"}})")
+                .meaning(),
+            "w4a8 e4m3");
 
   const CheckpointLayer powers = mxfp4.layer(modelopt + R"("W4A8_MXFP4_FP8")", &weights);
   EXPECT_EQ(powers.convention_name(), "mxfp4-fp8-modelopt");
@@ -160,6 +167,31 @@ TEST(CheckpointFolders, ALayerHasTheActivationsOfItsGroup) {
   }));
   // A pattern that a backtracking matcher never ends.
   EXPECT_EQ(meaning(group("re:(a*)*(a*)*(a*)*b", 4, "null"), group("Linear", 4, kFour)), w4a4);
+}
+
+TEST(CheckpointFolders, AConfigOfOtherBlocksIsNamed) {
+  const OfFourBits nvfp4(16, false, true);
+  const auto against = [&](const std::string& weights, const std::string& input = "null") {
+    put(nvfp4.folder / "config.json",
+        R"({"quantization_config":{"quant_method":"compressed-tensors","config_groups":{"g":{"weights":{)" +
+            weights + R"(},"input_activations":)" + input + "}}}}");
+    const Checkpoint checkpoint(nvfp4.folder.path());
+    EXPECT_EQ(checkpoint.layers().size(), 1U) << weights;
+    return checkpoint.contradictions();
+  };
+  using Lines = std::vector<std::string>;
+  const std::string end = ", as the tensors have it (a)";
+  EXPECT_EQ(against(R"("num_bits":4,"type":"float","strategy":"tensor_group","group_size":16)"), Lines{});
+  EXPECT_EQ(against(R"("num_bits":4,"group_size":32)"),
+            Lines{"group_size: found 32 in the config, allowed: 16" + end});
+  EXPECT_EQ(against(R"("num_bits":8)"), Lines{"bits: found 8 in the config, allowed: 4" + end});
+  EXPECT_EQ(against(R"("type":"int")"), Lines{"type: found int in the config, allowed: float" + end});
+  EXPECT_EQ(against(R"("strategy":"channel")"),
+            Lines{"strategy: found channel in the config, allowed: group or block" + end});
+  EXPECT_EQ(against(R"("num_bits":4)", R"({"num_bits":4,"dynamic":false})"),
+            Lines{"activations: found static in the config, allowed: dynamic, since there is no scale of the "
+                  "input (a)"});
+  EXPECT_EQ(against(R"("num_bits":4,"group_size":-9223372036854775808)").size(), 1U);
 }
 
 TEST(CheckpointFolders, TheAlgorithmIsReadWhereTheConfigLacksIt) {

@@ -114,10 +114,12 @@ TEST_F(HostileCheckpoint, CodesWithoutScalesAreNamed) {
                         std::string(16, '\1')));
   const Checkpoint checkpoint(folder_.path());
   EXPECT_EQ(layers_of(checkpoint), std::vector<std::string>{"b"});
-  ASSERT_EQ(checkpoint.others().size(), 2U);
+  ASSERT_EQ(checkpoint.others().size(), 1U);
   EXPECT_EQ(checkpoint.others()[0].why,
-            "scales: found none beside F8_E4M3, allowed: the scales of its codes");
-  EXPECT_EQ(checkpoint.others()[1].why, "quant_method: found \"fp8\", allowed: for plain");
+            "weight_scale_inv or weight_scale of a is missing: found none, allowed: one beside its codes");
+  ASSERT_EQ(checkpoint.contradictions().size(), 1U);
+  EXPECT_EQ(checkpoint.contradictions()[0],
+            "weight_scale_inv or weight_scale is missing: found none, allowed: one beside the codes (a)");
 }
 
 TEST_F(HostileCheckpoint, AConfigThatContradictsTheTensorsIsNamed) {
@@ -132,7 +134,7 @@ TEST_F(HostileCheckpoint, AConfigThatContradictsTheTensorsIsNamed) {
     const Checkpoint checkpoint(folder_.path());
     ASSERT_EQ(checkpoint.layers().size(), 1U);
     EXPECT_EQ(checkpoint.layers()[0].convention_name(), "nvfp4-modelopt");
-    const std::string why = checkpoint.others().empty() ? "" : checkpoint.others()[0].why;
+    const std::string why = checkpoint.contradictions().empty() ? "" : checkpoint.contradictions()[0];
     EXPECT_EQ(why,
               method == std::string("fp8") ? "quant_method: found \"fp8\", allowed: for nvfp4-modelopt" : "");
   }

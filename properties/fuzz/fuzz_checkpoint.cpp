@@ -1,5 +1,6 @@
 // The first byte says what the rest is: a GGUF, a safetensors file opened as a checkpoint, the config or the
-// index of a folder that has one good file, or the config and, behind its line, the file of a folder.
+// index of a folder that has one good file, the config and, behind its line, the file of a folder, or
+// config.json, hf_quant_config.json, an index and the file.
 #include <algorithm>
 #include <fstream>
 
@@ -13,6 +14,8 @@ void read_all(const std::filesystem::path& path) {
   accepted([&] {
     const corpus::Checkpoint checkpoint(path);
     static_cast<void>(checkpoint.json().dump());
+    for (const std::string& why : checkpoint.contradictions())
+      if (why.find("found ") == std::string::npos) fail("a contradiction that says nothing");
     for (const corpus::CheckpointLayer& layer : checkpoint.layers()) {
       const std::uint64_t rows = std::min<std::uint64_t>(layer.rows(), 3);
       if (layer.k > (std::uint64_t{1} << 16) || layer.scale_columns > (std::uint64_t{1} << 16)) continue;
@@ -43,14 +46,28 @@ class Folder {
     file_.holding(good_);
   }
   void holding(const std::string& name, std::string_view text) {
-    for (const char* other : {"config.json", "model.safetensors.index.json"})
-      std::filesystem::remove(folder_ / other);
-    std::ofstream(folder_ / name, std::ios::binary) << text;
+    put(name, text);
     read_all(folder_);
     std::filesystem::remove(folder_ / name);
   }
+  /// Three lines and a file; an empty line is no file.
+  void holding_all(std::string_view text) {
+    constexpr const char* kNames[] = {"config.json", "hf_quant_config.json", "model.safetensors.index.json"};
+    for (const char* name : kNames) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      if (!line.empty()) put(name, line);
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    file_.holding(text);
+    read_all(folder_);
+    file_.holding(good_);
+    for (const char* name : kNames) std::filesystem::remove(folder_ / name);
+  }
 
  private:
+  void put(const std::string& name, std::string_view text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
   ScratchFile file_;
   std::string good_;
   std::filesystem::path folder_;
@@ -65,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static ScratchFile gguf("x.gguf"), alone("x.safetensors");
   static Folder folder;
   Bytes bytes(data, size);
-  const unsigned what = bytes.byte() % 5U;
+  const unsigned what = bytes.byte() % 6U;
   if (what == 0) read_all(gguf.holding(bytes.rest()));
   if (what == 1) read_all(alone.holding(bytes.rest()));
   if (what == 2) folder.holding("config.json", bytes.text());
@@ -74,5 +91,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text = bytes.text(), config = text.substr(0, text.find('\n'));
     folder.holding_both(config, text.substr(std::min(config.size() + 1, text.size())));
   }
+  if (what == 5) folder.holding_all(bytes.text());
   return 0;
 }

@@ -174,6 +174,57 @@ quantized("gptq", {"quant_method": "gptq"}, qweight=("I32", [4, 8], CODES[:128])
 quantized("awq", {"quant_method": "awq"}, qweight=("I32", [32, 1], CODES[:128]), qzeros=("I32", [2, 1], CODES[:8]),
           scales=("F16", [2, 8], b"\0\x3c" * 16))
 quantized("plain", {}, weight=("BF16", [4, 32], CODES))
+
+
+def group(input_activations=None, targets=("Linear",), **weights):
+    """A group of compressed-tensors' config."""
+    return {"targets": list(targets), "weights": {"symmetric": True, "dynamic": False, **weights}, "input_activations": input_activations}
+
+
+def compressed(*groups, **more):
+    return {"quant_method": "compressed-tensors", "ignore": ["lm_head"], "quantization_status": "compressed", **more,
+            "config_groups": {f"group_{i}": one for i, one in enumerate(groups)}}
+
+
+FP8, INT8 = {"num_bits": 8, "type": "float", "strategy": "tensor", "dynamic": False}, {"num_bits": 8, "type": "int", "dynamic": True}
+ROWS = {"weight": ("F8_E4M3", [8, 32], CODES), "weight_scale": ("F32", [8, 1], ONE * 8)}
+PACKED = {"weight_packed": ("U8", [4, 32], CODES[:128]), "weight_scale": ("F8_E4M3", [4, 4], CODES[:16]),
+          "weight_global_scale": ("F32", [1], ONE), "input_global_scale": ("F32", [1], ONE)}
+WORDS = {"weight_packed": ("I32", [4, 4], CODES[:64]), "weight_scale": ("F32", [4, 2], ONE * 8),
+         "weight_shape": ("I64", [2], struct.pack("<2q", 4, 32))}
+quantized("ct_fp8", compressed(group(FP8, num_bits=8, type="float", strategy="tensor")), weight=ROWS["weight"],
+          weight_scale=("F32", [1], ONE), input_scale=("F32", [1], TENTH))
+quantized("ct_fp8_rows", compressed(group({**FP8, "strategy": "token", "dynamic": True}, num_bits=8, type="float",
+                                          strategy="channel")), **ROWS)
+quantized("ct_fp8_contradicts", compressed(group(FP8, num_bits=4, type="int", strategy="group", group_size=16)), **ROWS)
+quantized("ct_nvfp4", compressed(group({"num_bits": 4, "type": "float", "dynamic": "local", "group_size": 16}, num_bits=4,
+                                       type="float", strategy="tensor_group", group_size=16), format="nvfp4-pack-quantized"), **PACKED)
+quantized("ct_two_groups", compressed(group(None, ["re:.*a$", "a"], num_bits=4, type="float", group_size=16),
+                                      group(INT8, ["re:(a+)+$", "Linear"], num_bits=8, type="int")), **PACKED)
+quantized("ct_int4", compressed(group(None, num_bits=4, type="int", strategy="group", group_size=16)), **WORDS)
+quantized("ct_int4_contradicts", compressed(group(INT8, num_bits=8, type="float", strategy="channel", group_size=-1)), **WORDS)
+quantized("mxfp4_compressed", compressed(group(None, num_bits=4, type="float", strategy="group", group_size=32)),
+          weight_packed=("U8", [4, 32], CODES[:128]), weight_scale=("U8", [4, 2], CODES[100:108]))
+quantized("mxfp4_gpt_oss", {"quant_method": "mxfp4", "modules_to_not_convert": ["a"]},
+          w_blocks=("U8", [2, 2, 2, 16], CODES[:128]), w_scales=("U8", [2, 2, 2], CODES[100:108]))
+quantized("w4a8", {"quant_method": "modelopt", "quant_algo": "w4a8_nvfp4_fp8", "group_size": 32},
+          weight=("U8", [4, 32], CODES[:128]), weight_scale=("F8_E4M3", [4, 2], CODES[:8]), weight_scale_2=("F32", [], TENTH),
+          input_scale=("F32", [], TENTH), pre_quant_scale=("BF16", [64], CODES[:128]))
+quantized("w4a8_globs", {"quant_method": "ModelOpt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+    "[a": {"quant_algo": "FP8"}, "*?": {"quant_algo": "W4A8_MXFP4_FP8", "group_size": 32}, "a": 3}},
+          weight=("U8", [4, 32], CODES[:128]), weight_scale=("U8", [4, 2], CODES[100:108]), input_scale=("F32", [], TENTH))
+quantized("gptq_v2_contradicts", {"quant_method": "gptq", "checkpoint_format": "gptq_v2", "bits": 8, "group_size": 2**63, "sym": True},
+          qweight=("I32", [4, 8], CODES[:128]), qzeros=("I32", [2, 1], CODES[:8]), scales=("F16", [2, 8], b"\0\x3c" * 16))
+quantized("no_scales", {"quant_method": "awq", "bits": 4, "group_size": -(2**63)}, qweight=("I32", [32, 1], CODES[:128]))
+HF = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": ["lm_head", "a*"]}}
+FILE = tensors({"a.weight": {"dtype": "U8", "shape": [4, 32], "data_offsets": [0, 128]},
+                "a.weight_scale": {"dtype": "F8_E4M3", "shape": [4, 4], "data_offsets": [128, 144]},
+                "a.weight_scale_2": {"dtype": "F32", "shape": [], "data_offsets": [144, 148]}}, CODES[:144] + TENTH)
+INDEX = {"metadata": {"total_size": 148}, "weight_map": {f"a.{end}": "model.safetensors" for end in ("weight", "weight_scale", "gone")}}
+for name, parts in {"modelopt": ({"dtype": "float16"}, HF, INDEX), "no_index": ({"quantization_config": {"quant_method": "modelopt"}}, HF, ""),
+                    "two_say": ({"quantization_config": {"quant_method": "fp8", "activation_scheme": "static", "weight_block_size": [0]}},
+                                {"quantization": [1]}, INDEX), "alone": ("", "", INDEX)}.items():
+    seed("checkpoint", "folder_" + name, b"\5" + b"".join((json.dumps(x).encode() if x else b"") + b"\n" for x in parts) + FILE)
 seed("safetensors", "packed_good", b"\2" + good)
 seed("safetensors", "packed_cut", b"\2" + good[:-3])
 seed("safetensors", "frame_good", b"\1" + frame(good))

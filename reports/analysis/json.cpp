@@ -218,7 +218,8 @@ static void to_json(Json& out, const TestedElement& from) {
 }
 
 static void to_json(Json& out, const ToleranceTest& from) {
-  out = {MMAUDIT_FIELD(elements), MMAUDIT_FIELD(beyond), MMAUDIT_FIELD(first), MMAUDIT_FIELD(worst)};
+  out = {MMAUDIT_FIELD(elements), MMAUDIT_FIELD(beyond), MMAUDIT_FIELD(first), MMAUDIT_FIELD(worst),
+         MMAUDIT_FIELD(passing_atol)};
 }
 
 static void to_json(Json& out, const GemmAuditRow& from) {

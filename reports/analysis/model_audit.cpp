@@ -9,17 +9,14 @@
 #include <cstring>
 #include <map>
 
-#include "file_matrix.hpp"
 #include "gemm/stages.hpp"
 #include "mmaudit/corpus/checkpoint.hpp"
-#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/quantize.hpp"
-#include "mmaudit/whole_number.hpp"
+#include "model_activations.hpp"
 #include "model_weights.hpp"
-#include "normal_draws.hpp"
 #include "tables.hpp"
 
 namespace mmaudit::report {
@@ -29,68 +26,7 @@ using corpus::Checkpoint;
 using corpus::CheckpointLayer;
 using corpus::CheckpointRows;
 
-constexpr std::uint64_t kRows = 32;                       ///< of A
 constexpr std::uint64_t kMostK = std::uint64_t{1} << 19;  ///< a sample of more takes gigabytes
-
-/// Rows of A for a layer: drawn, or captured.
-class Activations {
- public:
-  Activations(const std::string& text, std::uint64_t seed) : seed_(seed) {
-    if (text.ends_with(".safetensors")) {
-      file_ = text;
-      for (const corpus::TensorInfo& tensor : corpus::read_safetensors_header(text).tensors)
-        if (const std::size_t end = tensor.name.rfind('#');
-            end != std::string::npos && tensor.name.ends_with(".a"))
-          names_.emplace(tensor.name.substr(0, end), tensor.name);
-      said_ = "captured in " + printable(text);
-      return;
-    }
-    const auto numbers = text.starts_with("outliers:") ? text.substr(9) : std::string();
-    const std::size_t colon = numbers.find(':');
-    if (colon != std::string::npos) {
-      channels_ = whole_number<std::uint64_t>(numbers.substr(0, colon)).value_or(0);
-      factor_ = whole_number<std::uint64_t>(numbers.substr(colon + 1)).value_or(0);
-    }
-    if (text != "normal" && (channels_ == 0 || factor_ == 0))
-      refuse(
-          "--activations: found {}, allowed: normal, outliers:CHANNELS:FACTOR with whole numbers above 0, or "
-          "a file "
-          ".safetensors of mmaudit.torch.capture",
-          text);
-    said_ = text == "normal" ? "a guess: normal numbers, without outlier channels"
-                             : fmt::format("a guess: normal numbers, and {} channels of K {} times as large",
-                                           channels_, factor_);
-  }
-
-  [[nodiscard]] const std::string& said() const { return said_; }
-  [[nodiscard]] bool captured() const { return !file_.empty(); }
-
-  /// (rows, k); empty: the capture has none of this layer. `largest`: of all of them.
-  std::vector<double> of(const CheckpointLayer& layer, std::uint64_t index, double& largest) const {
-    std::vector<double> out;
-    if (captured()) {
-      const auto found = names_.find(layer.name);
-      if (found == names_.end()) return out;
-      const FileMatrix matrix("--activations", file_ + ":" + found->second, "A", false);
-      if (matrix.columns() != layer.k)
-        refuse("--activations: {}: found K = {}, allowed: {}", found->second, matrix.columns(), layer.k);
-      largest = matrix.facts().largest;
-      return matrix.part(sampled(kRows, matrix.rows(), seed_), sampled(layer.k, layer.k, 0));
-    }
-    NormalDraws draw(static_cast<unsigned>(seed_ * 1'000'003 + index));
-    out.resize(kRows * layer.k);
-    for (double& one : out) one = draw();
-    for (const std::uint64_t channel : sampled(channels_, layer.k, seed_ + index))
-      for (std::uint64_t r = 0; r < kRows; ++r) out[r * layer.k + channel] *= static_cast<double>(factor_);
-    for (const double one : out) largest = std::max(largest, std::fabs(one));
-    return out;
-  }
-
- private:
-  std::string file_, said_;
-  std::map<std::string, std::string> names_;
-  std::uint64_t seed_, channels_ = 0, factor_ = 0;
-};
 
 /// The largest finite magnitude of all rows, read in pieces.
 double largest_of(const Checkpoint& checkpoint, const CheckpointLayer& layer) {
@@ -132,26 +68,46 @@ std::string kind_of(const std::string& name) {
   return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
 }
 
-/// What a static scale makes of activations that it was not found with.
-std::string stale_input(const LayerWork& work, const CheckpointLayer& layer, double total, double fresh,
-                        double largest, double range) {
+/// The largest activation that the layer's static scale covers; 0: it has none.
+double range_of(const CheckpointLayer& layer) {
+  if (layer.activations != "static") return 0;
+  const FormatSpec format = spec_of(layer.activation_format), of_blocks = spec_of(Format::e4m3);
+  double range = *layer.input_scale * (format.integer() ? std::ldexp(1.0, format.value_bits() - 1) - 1
+                                                        : decode_value(format.max_finite_bits(), format));
+  if (layer.recipe.empty()) return range;
+  const GemmCombination of = combination_of_recipe(layer.recipe);
+  if (quantize_rule(of.dtype, of.scaling, false).scaled())
+    range *= decode_value(of_blocks.max_finite_bits(), of_blocks);
+  return range;
+}
+
+/// What a static scale makes of activations that it was not found with. Captured ones prove it.
+void check_input(const LayerWork& work, const CheckpointLayer& layer, const GemmAuditRow& row, double fresh,
+                 double largest, ModelLayer& out) {
   constexpr double kCollapse = 3, kOff = 16;
+  const double range = range_of(layer);
   if (work.activations.captured()) {
-    if (!(kCollapse * fresh < total)) return {};
-    return fmt::format(
-        "stale input_scale: it covers {:.3g}, the activations reach {:.3g}; error of the product {:.3g}, and "
-        "{:.3g} with a scale of theirs",
-        range, largest, total, fresh);
+    if (kCollapse * fresh < row.errors.total)
+      out.faults.push_back(
+          fmt::format("stale input_scale: it covers {:.3g}, the activations reach {:.3g}; error of the "
+                      "product {:.3g}, and {:.3g} with a scale of theirs",
+                      range, largest, row.errors.total, fresh));
+    else if (row.cast_a.saturated != 0)
+      out.suspicions.push_back(
+          fmt::format("input_scale covers {:.3g}, the activations reach {:.3g}: {} of {} are cut off", range,
+                      largest, row.cast_a.saturated, row.cast_a.elements));
+    return;
   }
   std::vector<double> all = work.input_scales.at(kind_of(layer.name));
   constexpr std::size_t kEnough = 4;
-  if (all.size() < kEnough) return {};
+  if (all.size() < kEnough) return;
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
   const double middle = all[all.size() / 2], off = *layer.input_scale / middle;
-  if (off < kOff && off > 1 / kOff) return {};
-  return fmt::format(
-      "input_scale {:.3g} is {:.3g} times the middle one of all {}: perhaps stale (--activations would tell)",
-      *layer.input_scale, off, kind_of(layer.name));
+  if (off < kOff && off > 1 / kOff) return;
+  out.suspicions.push_back(fmt::format(
+      "input_scale {:.3g} is {:.3g} times the middle one of all {}: perhaps stale, perhaps right; "
+      "--activations FILE tells",
+      *layer.input_scale, off, kind_of(layer.name)));
 }
 
 /// One row: the layer's own codes in its recipe.
@@ -167,24 +123,15 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
                      how.threads);
   };
   const double own = operands.largest_a;
-  double range = 0;
-  if (layer.input_scale) {
-    const FormatSpec format = spec_of(layer.format);
-    range = *layer.input_scale * decode_value(format.max_finite_bits(), format);
-    if (quantize_rule(of.dtype, of.scaling, false).scaled())
-      range *= decode_value(spec_of(Format::e4m3).max_finite_bits(), spec_of(Format::e4m3));
-  }
   ConvertedOperands converted;
   GemmAuditRow row;
   static_cast<GemmSubject&>(row) = subject_of(of, path);
   row.architecture = std::string(of.architecture->name);
-  row.errors = errors(range, converted);
+  row.errors = errors(range_of(layer), converted);
   row.cast_a = converted.a.counts;
-  if (layer.input_scale) {
+  if (layer.activations == "static") {
     ConvertedOperands other;
-    const double fresh = work.activations.captured() ? errors(0, other).total : 0;
-    if (std::string fault = stale_input(work, layer, row.errors.total, fresh, own, range); !fault.empty())
-      out.faults.push_back(std::move(fault));
+    check_input(work, layer, row, work.activations.captured() ? errors(0, other).total : 0, own, out);
   }
   audit.m = operands.m, audit.n = layer.rows(), audit.k = layer.k;
   audit.rows = operands.m, audit.columns = sample.rows.size();
@@ -194,30 +141,74 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
   judge(audit);
 }
 
-void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint64_t index, ModelLayer& out,
-                 ModelAudit& result) {
+/// Where else the original has these weights: ", which are those of ...", or "".
+std::string place_of(const LayerWork& work, const CheckpointLayer& layer, const CheckpointLayer& own,
+                     const SampledRows& sample) {
+  constexpr std::size_t kMost = 512;  // layers and experts that are read for it
+  std::size_t read = 0;
+  for (const auto& [name, other] : work.originals) {
+    if (other->n != own.n || other->k != own.k || layer.transposed_experts()) continue;
+    for (std::uint64_t expert = 0; expert < other->experts; ++expert) {
+      if (++read > kMost) return {};
+      SampledRows like;
+      for (const std::uint64_t row : sample.rows) like.rows.push_back(expert * layer.n + row % layer.n);
+      if (other_weights(sample, same_rows(*work.original, *other, like, layer).weights, {}, layer.k).empty())
+        return fmt::format("; they are {} of the original{}", printable(name),
+                           other->experts > 1 ? fmt::format(", expert {}", expert) : "");
+    }
+  }
+  return {};
+}
+
+void audit_layer(const LayerWork& work, const CheckpointLayer& layer, ModelLayer& out, ModelAudit& result) {
   if (layer.k > kMostK) {
     out.why = refusal("K: found {}, allowed: at most {}", layer.k, kMostK);
     return;
   }
-  const SampledRows sample = sampled_rows(work.checkpoint, layer, work.request.seed + index);
+  if (layer.smoothed) {  // ModelOpt: codes are of the weights over these factors
+    out.why = "its activations are multiplied by a pre_quant_scale first, which is not done here";
+    return;
+  }
+  const SampledRows sample =
+      sampled_rows(work.checkpoint, layer, seed_of(work.request.seed, layer.name), work.request.sample);
   std::vector<float> reference = sample.weights;
+  WeightComparison odd;
+  for (std::uint64_t expert = 0; expert < layer.experts && layer.scale != nullptr; ++expert)
+    count_scales(layer, work.checkpoint.rows(layer, expert * layer.n, layer.n, false).scales, odd);
+  for (const CheckpointRows& part : sample.parts)
+    if (layer.scale == nullptr) count_scales(layer, part.scales, odd);  // they lie among the codes
+  const auto is_finite = [](float x) { return std::isfinite(x); };
+  if (odd.nan + odd.infinite != 0 || !std::all_of(sample.weights.begin(), sample.weights.end(), is_finite))
+    out.faults.push_back(odd.nan + odd.infinite != 0
+                             ? fmt::format("impossible scales: {} of {} are infinite or NaN",
+                                           odd.nan + odd.infinite, odd.scales)
+                             : "impossible numbers: some weights are infinite or NaN");
+  if (layer.activations == "static" && !(std::isfinite(*layer.input_scale) && *layer.input_scale > 0))
+    out.faults.push_back(
+        fmt::format("impossible input_scale: found {}, allowed: finite and above 0", *layer.input_scale));
+  const bool impossible = !out.faults.empty();
   if (work.original != nullptr) {
     const auto found = work.originals.find(layer.name);
     const CheckpointLayer* of = found == work.originals.end() ? nullptr : found->second;
-    if (of == nullptr || of->rows() != layer.rows() || of->k != layer.k) {
+    const bool turned = of != nullptr && layer.transposed_experts() && of->scale_columns == 0;
+    if (of == nullptr || of->experts != layer.experts || (turned ? of->k : of->n) != layer.n ||
+        (turned ? of->n : of->k) != layer.k) {
       out.why = of == nullptr ? "the original has no layer of this name"
                               : fmt::format("the original is {} x {} of {}", of->experts, of->n, of->k);
       return;
     }
-    reference = same_rows(*work.original, *of, sample, layer.head_rows).weights;
+    reference = same_rows(*work.original, *of, sample, layer).weights;
     CheckpointRows whole;
     if (layer.scale_columns != 0) whole = work.checkpoint.rows(layer, 0, layer.rows(), false);
-    out.against = compared(layer, sample, reference, whole);
-    out.faults = faults_of(layer, sample, reference,
-                           layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0, whole);
+    out.against = compared(layer, sample, reference);
+    count_scales(layer, whole.scales, *out.against);
+    if (impossible) return;
+    find_faults(layer, sample, reference, layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0,
+                whole, out);
+    if (!out.faults.empty() && out.faults.back().starts_with("other weights"))
+      out.faults.back() += place_of(work, layer, *of, sample);
   }
-  if (!layer.product) return;
+  if (!layer.product || impossible) return;
   if (layer.recipe.empty() && layer.activation_format != Format::none) {
     out.why = fmt::format("no recipe here multiplies activations of {} by weights of {}",
                           name_of(layer.activation_format), name_of(layer.format));
@@ -225,7 +216,7 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, std::uint6
   }
   GemmOperands operands;
   double largest = 0;
-  const std::vector<double> a = work.activations.of(layer, index, largest);
+  const std::vector<double> a = work.activations.of(layer, range_of(layer), largest);
   if (a.empty()) {
     out.why = "the capture has no activations of this layer";
     return;
@@ -285,6 +276,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   for (const std::string& name : request.recipes) static_cast<void>(combination_of_recipe(name));
   ModelAudit out;
   out.checkpoint = checkpoint.json();
+  out.contradictions = checkpoint.contradictions();
   out.original = request.original;
   for (const corpus::OtherTensor& other : checkpoint.others())
     if (!other.why.empty()) out.unread.push_back(fmt::format("{}: {}", printable(other.name), other.why));
@@ -312,15 +304,19 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
         layer.scale_columns != 0 ? std::string(layer.convention_name()) : std::string(name_of(layer.format));
     one.quantized = layer.scale_columns != 0, one.product = layer.product;
     if (list) continue;
-    audit_layer(work, layer, i, one, out);
+    audit_layer(work, layer, one, out);
     progress.advance(1);
   }
   if (list) return out;
   out.activations = activations.said();
+  if (!activations.captured() &&
+      std::any_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->activations == "static"; }))
+    out.activations += "; where a layer has an input_scale they reach just what it covers, so none saturates";
+  out.strict = request.strict, out.recipes = request.recipes;
   out.sampled = fmt::format(
-      "{} rows of A and at most 64 rows of every weight, in runs of 16 of one expert; scales and largest "
-      "magnitudes are those of the whole layer.",
-      kRows);
+      "{} rows of A and at most {} rows of every weight, in runs of 16 of one expert; scales and largest "
+      "magnitudes are of the whole layer.",
+      kActivationRows, request.sample);
   out.audit.activations = out.activations;
   out.audit.provenance.backend = "model";
   return out;

@@ -1,5 +1,6 @@
 // The audit of a checkpoint as a report, as JSON, and as layer recipes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -79,6 +80,27 @@ Table weight_table(const ModelAudit& audit) {
   return out;
 }
 
+/// " 12 layers may go to nvfp4, 3 stay as they are." Of layers without scales, each by its cheapest recipe.
+std::string choices_text(const ModelAudit& audit, const std::vector<LayerChoice>& choices) {
+  std::vector<std::size_t> counts(audit.recipes.size() + 1);  // the last: stay
+  for (const LayerChoice& choice : choices) {
+    const CapturedProduct* product = product_of(audit, choice.layer);
+    const bool quantized =
+        std::any_of(audit.layers.begin(), audit.layers.end(),
+                    [&](const ModelLayer& layer) { return layer.quantized && layer.name == choice.layer; });
+    if (quantized || product == nullptr || product->audit.rows_of.size() != audit.recipes.size()) continue;
+    ++counts[choice.row == nullptr ? audit.recipes.size()
+                                   : static_cast<std::size_t>(choice.row - product->audit.rows_of.data())];
+  }
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] != 0)
+      out.push_back(fmt::format("{}{}", counts[i],
+                                i == audit.recipes.size() ? std::string(counts[i] == 1 ? " stays" : " stay")
+                                                          : " may go to " + audit.recipes[i]));
+  return out.empty() ? "" : fmt::format(" Of layers without scales {}.", fmt::join(out, ", "));
+}
+
 Json comparison_json(const ModelLayer& layer) {
   if (!layer.against) return nullptr;
   const WeightComparison& w = *layer.against;
@@ -104,13 +126,15 @@ std::string to_json(const ModelAudit& audit) {
                       {"meaning", layer.meaning},
                       {"why", layer.why.empty() ? Json() : Json(layer.why)},
                       {"original", comparison_json(layer)},
-                      {"faults", layer.faults}});
+                      {"faults", layer.faults},
+                      {"suspicions", layer.suspicions}});
   return ordered_document({{"schema", "mmaudit.model/1"},
                            {"checkpoint", audit.checkpoint},
                            {"original", audit.original.empty() ? Json() : Json(audit.original)},
                            {"activations", audit.activations},
                            {"sampled", audit.sampled},
                            {"layers", layers},
+                           {"contradictions", audit.contradictions},
                            {"unread", audit.unread},
                            {"audit", parse_json(to_json(audit.audit))}});
 }
@@ -134,9 +158,11 @@ Report report_of(const ModelAudit& audit) {
   out.title = "A checkpoint";
   const auto text = [&](const char* key) { return audit.checkpoint.at(key).get<std::string>(); };
   std::uint64_t bytes = 0;
-  std::size_t quantized = 0, faulty = 0;
-  for (const ModelLayer& layer : audit.layers)
+  std::size_t quantized = 0, faulty = 0, suspected = 0;
+  for (const ModelLayer& layer : audit.layers) {
     bytes += layer.bytes, quantized += layer.quantized ? 1 : 0, faulty += layer.faults.empty() ? 0 : 1;
+    suspected += layer.suspicions.empty() ? 0 : 1;
+  }
   out.lead = {fmt::format(
       "{}: {} layers, {} of them quantized{}, {}.", printable(text("path"), 200), audit.layers.size(),
       quantized, text("written_by").empty() ? "" : " by " + printable(text("written_by")), size_text(bytes))};
@@ -151,18 +177,35 @@ Report report_of(const ModelAudit& audit) {
     const std::vector<LayerChoice> choices = products.choices();
     const auto passing = std::count_if(choices.begin(), choices.end(),
                                        [](const LayerChoice& one) { return one.row != nullptr; });
-    out.headline = faulty != 0 ? fmt::format("{} of {} layers are not what their scales and codes should be.",
-                                             faulty, audit.layers.size())
+    out.headline = !audit.contradictions.empty() && faulty == 0 ? "The checkpoint contradicts itself."
+                   : faulty != 0
+                       ? fmt::format("{} of {} layers are not what their scales and codes should be.", faulty,
+                                     audit.layers.size())
                    : limited ? fmt::format("{} of {} products are within the limit.", passing, choices.size())
                              : "No limit was given (--max-rel-fro), so nothing is judged.";
+    if (suspected != 0)
+      out.headline += fmt::format(" {} {} suspected{}.", suspected, suspected == 1 ? "is" : "are",
+                                  audit.strict ? ", which --strict fails" : ", which fails nothing");
+    if (limited) out.headline += choices_text(audit, choices);
     const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
-    out.tone = faulty != 0 || (limited && !all) ? Tone::bad : limited ? Tone::good : Tone::plain;
+    const bool bad = faulty != 0 || !audit.contradictions.empty() || (audit.strict && suspected != 0);
+    out.tone = bad || (limited && !all) ? Tone::bad : limited ? Tone::good : Tone::plain;
   }
   Table faults{.title = "What is wrong", .columns = {{"layer"}, {"fault"}}};
+  Table suspicions{.title = "What may be wrong", .columns = {{"layer"}, {"suspicion"}}};
+  for (const std::string& why : audit.contradictions) {
+    faults.rows.push_back({"(checkpoint)", Cell(why, Tone::bad)});
+    if (!list) out.cases.push_back({"checkpoint", "checkpoint", TestCase::Outcome::failure, why, {}});
+  }
   for (const ModelLayer& layer : audit.layers) {
     for (const std::string& fault : layer.faults) {
       faults.rows.push_back({printable(layer.name), Cell(fault, Tone::bad)});
       out.cases.push_back({"layers", printable(layer.name), TestCase::Outcome::failure, fault, {}});
+    }
+    for (const std::string& suspicion : layer.suspicions) {
+      suspicions.rows.push_back({printable(layer.name), suspicion});
+      if (audit.strict)
+        out.cases.push_back({"layers", printable(layer.name), TestCase::Outcome::failure, suspicion, {}});
     }
     if (!layer.why.empty())
       out.warnings.lines.push_back(fmt::format("{} was not audited: {}", printable(layer.name), layer.why));
@@ -170,7 +213,7 @@ Report report_of(const ModelAudit& audit) {
     if (product != nullptr && product->audit.rows_of.front().verdict == GemmVerdict::not_judged)
       out.warnings.lines.push_back(
           fmt::format("{} can't be judged: {}", printable(layer.name), product->audit.rows_of.front().why));
-    if (!list && layer.faults.empty()) {
+    if (!list && layer.faults.empty() && (layer.suspicions.empty() || !audit.strict)) {
       const bool fails =
           limited && product != nullptr &&
           std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(),
@@ -185,6 +228,7 @@ Report report_of(const ModelAudit& audit) {
   for (const std::string& why : audit.unread) out.warnings.lines.push_back("Not read: " + why);
   out.warnings.title = "What is left out";
   if (!faults.rows.empty()) out.sections.push_back(section_of(faults));
+  if (!suspicions.rows.empty()) out.sections.push_back(section_of(suspicions));
   if (!audit.original.empty()) out.sections.push_back(section_of(weight_table(audit)));
   if (!list) out.sections.push_back(section_of(error_table(audit)));
   out.sections.push_back(section_of(layer_table(audit), list ? kEverywhere : kInDocuments));

@@ -20,7 +20,7 @@ using corpus::Checkpoint;
 using corpus::CheckpointLayer;
 using corpus::CheckpointRows;
 
-constexpr std::uint64_t kRun = 16, kRuns = 4;
+constexpr std::uint64_t kRun = 16;
 
 void read_runs(const Checkpoint& checkpoint, const CheckpointLayer& layer, SampledRows& out) {
   for (std::size_t i = 0; i < out.rows.size();) {
@@ -38,61 +38,16 @@ double norm(const std::vector<float>& x) {
   return std::sqrt(sum);
 }
 
-/// Norm of x - of over the norm of `of`; infinite where x is not finite.
+}  // namespace
+
 double distance(const std::vector<float>& x, const std::vector<float>& of, const std::vector<float>& from) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double d = static_cast<double>(x[i]) - static_cast<double>(of[i]);
     sum += d * d;
   }
-  return std::isfinite(sum) ? std::sqrt(sum) / norm(from) : INFINITY;
+  return sum == 0 ? 0 : std::isfinite(sum) ? std::sqrt(sum) / norm(from) : INFINITY;
 }
-
-/// The same rows with codes that are the nearest to these numbers under the scales that are there.
-std::vector<float> requantized(const CheckpointLayer& layer, SampledRows rows,
-                               const std::vector<double>& numbers) {
-  const FormatSpec format = spec_of(layer.format);
-  const FastCast cast(format, {CastRounding::nearest_even, true});
-  CheckpointLayer unit = layer;  // what a scale makes of a code of one
-  unit.dequantized = Format::f32;
-  std::size_t at = 0;
-  for (CheckpointRows& part : rows.parts) {
-    CheckpointRows ones = part;
-    const std::uint64_t one = encode_value(1.0, format, {});
-    std::fill(ones.codes.begin(), ones.codes.end(), static_cast<std::uint8_t>(one));
-    ones.zeros.clear(), ones.offsets.clear();
-    const std::vector<float> scales = corpus::dequantized(unit, ones);
-    for (std::size_t i = 0; i < part.codes.size(); ++i, ++at) {
-      const std::uint64_t row = part.first + i / layer.k, expert = row / layer.n, k = i % layer.k;
-      const std::uint64_t column = part.groups.empty() ? k / layer.block_k : part.groups[k];
-      const std::uint64_t scale =
-          (expert * layer.scale_rows + row % layer.n / layer.block_n - part.first_scale) *
-              layer.scale_columns +
-          column;
-      const double offset = part.offsets.empty() ? 0 : part.offsets[scale];
-      const double zero = part.zeros.empty() ? 0 : part.zeros[scale];
-      const double x = scales[i] == 0 ? 0 : (numbers[at] + offset) / scales[i] + zero;
-      part.codes[i] = static_cast<std::uint8_t>(cast(x));
-    }
-  }
-  rows.dequantize(layer);
-  return rows.weights;
-}
-
-/// What a recipe makes of the original, (rows, k).
-std::vector<double> quantized_by(std::string_view recipe, const std::vector<float>& original, std::uint64_t k,
-                                 double largest) {
-  const GemmCombination of = combination_of_recipe(recipe);
-  const std::vector<double> b = as_b(original, k), a(k, 1.0);
-  const std::uint64_t n = original.size() / k;
-  const ConvertedOperands made = convert_alone(of.dtype, of.scaling, {1, n, k, a, b, {}, 1, largest}, {});
-  std::vector<double> out(original.size());
-  for (std::uint64_t j = 0; j < n; ++j)
-    for (std::uint64_t i = 0; i < k; ++i) out[j * k + i] = made.b.values[i * n + j] * made.b.factor_at(j, i);
-  return out;
-}
-
-}  // namespace
 
 void SampledRows::dequantize(const CheckpointLayer& layer) {
   weights.clear();
@@ -102,23 +57,32 @@ void SampledRows::dequantize(const CheckpointLayer& layer) {
   }
 }
 
-SampledRows sampled_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, std::uint64_t seed) {
+SampledRows sampled_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, std::uint64_t seed,
+                         std::uint64_t count) {
   SampledRows out;
   const std::uint64_t expert = layer.experts > 1 ? sampled(1, layer.experts, seed)[0] : 0;
   const std::uint64_t runs = (layer.n + kRun - 1) / kRun;
-  for (const std::uint64_t run : sampled(kRuns, runs, seed))
-    for (std::uint64_t i = run * kRun; i < std::min(layer.n, (run + 1) * kRun); ++i)
+  for (const std::uint64_t run : sampled((count + kRun - 1) / kRun, runs, seed))
+    for (std::uint64_t i = run * kRun; i < std::min(layer.n, (run + 1) * kRun) && out.rows.size() < count;
+         ++i)
       out.rows.push_back(expert * layer.n + i);
   read_runs(checkpoint, layer, out);
   return out;
 }
 
 SampledRows same_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, const SampledRows& like,
-                      std::uint64_t alternating) {
+                      const CheckpointLayer& of) {
   SampledRows out;
   out.rows = like.rows;
-  if (const std::uint64_t of = alternating; of != 0)
-    for (std::uint64_t& row : out.rows) row = row / of * of + row % 2 * (of / 2) + row % of / 2;
+  if (of.transposed_experts() && layer.scale_columns == 0 && layer.experts > 1) {  // (experts, k, n)
+    const std::uint64_t expert = like.rows.front() / of.n;
+    const std::vector<float> all = corpus::dequantized(layer, checkpoint.rows(layer, expert * of.k, of.k));
+    for (const std::uint64_t row : like.rows)
+      for (std::uint64_t i = 0; i < of.k; ++i) out.weights.push_back(all[i * of.n + row % of.n]);
+    return out;
+  }
+  if (const std::uint64_t head = of.head_rows; head != 0)
+    for (std::uint64_t& row : out.rows) row = row / head * head + row % 2 * (head / 2) + row % head / 2;
   read_runs(checkpoint, layer, out);
   return out;
 }
@@ -204,8 +168,23 @@ std::string operand_of(const CheckpointLayer& layer, const SampledRows& sample, 
   return {};
 }
 
+void count_scales(const CheckpointLayer& layer, const std::vector<float>& all, WeightComparison& out) {
+  const FormatSpec scales = spec_of(layer.scale_format == Format::none ? Format::f32 : layer.scale_format);
+  for (const float scale : all) {
+    ++out.scales;
+    if (scale == 0)
+      ++out.zero;
+    else if (std::isnan(scale))
+      ++out.nan;
+    else if (std::isinf(scale))
+      ++out.infinite;
+    else if (std::fabs(scale) < std::ldexp(1.0, scales.min_exponent()) && scales.id != Format::ue8m0)
+      ++out.subnormal;
+  }
+}
+
 WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sample,
-                          const std::vector<float>& original, const CheckpointRows& whole) {
+                          const std::vector<float>& original) {
   WeightComparison out;
   out.error = distance(sample.weights, original, original);
   out.sqnr = -20 * std::log10(out.error);
@@ -222,92 +201,6 @@ WeightComparison compared(const CheckpointLayer& layer, const SampledRows& sampl
       saturated += std::fabs(decode(part.codes[i])) >= most ? 1 : 0;
   const auto all = static_cast<double>(std::max<std::size_t>(1, original.size()));
   out.saturated = saturated / all, out.zeroed = zeroed / all;
-  const FormatSpec scales = spec_of(layer.scale_format == Format::none ? Format::f32 : layer.scale_format);
-  for (const float scale : whole.scales) {
-    ++out.scales;
-    if (scale == 0)
-      ++out.zero;
-    else if (std::isnan(scale))
-      ++out.nan;
-    else if (std::isinf(scale))
-      ++out.infinite;
-    else if (std::fabs(scale) < std::ldexp(1.0, scales.min_exponent()) && scales.id != Format::ue8m0)
-      ++out.subnormal;
-  }
-  return out;
-}
-
-std::vector<std::string> faults_of(const CheckpointLayer& layer, const SampledRows& sample,
-                                   const std::vector<float>& original, double largest,
-                                   const CheckpointRows& whole) {
-  std::vector<std::string> out;
-  if (layer.scale_columns == 0) return out;
-  constexpr double kCollapse = 3;  // what is wrong leaves far more error than quantization does
-  const double error = distance(sample.weights, original, original);
-  const auto attempt = [&](const std::string& fault, const std::string& with,
-                           const std::function<void(CheckpointRows&)>& change) {
-    SampledRows other = sample;
-    for (CheckpointRows& part : other.parts) change(part);
-    other.dequantize(layer);
-    const double after = distance(other.weights, original, original);
-    if (after < 1 && kCollapse * after < error)
-      out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} {}", fault, error, after, with));
-  };
-  if (layer.format == Format::e2m1)
-    attempt("wrong nibble order", "with the halves of every byte exchanged", [](CheckpointRows& part) {
-      for (std::size_t i = 0; i + 1 < part.codes.size(); i += 2) std::swap(part.codes[i], part.codes[i + 1]);
-    });
-  const auto inverse = [](std::vector<float>& scales) {
-    for (float& scale : scales) scale = scale == 0 ? 0 : 1 / scale;
-  };
-  attempt("reciprocal scale", "with 1 / scale", [&](CheckpointRows& part) { inverse(part.scales); });
-  if (layer.factors)
-    attempt("reciprocal scale", "with 1 / scale of the tensor",
-            [&](CheckpointRows& part) { inverse(part.factors); });
-  const std::uint64_t rows = layer.scale_rows, columns = layer.scale_columns;
-  if (rows > 1 && columns > 1)
-    attempt("transposed scale blocks", "with the scales transposed", [&](CheckpointRows& part) {
-      for (std::size_t i = 0; i < part.scales.size(); ++i) {
-        const std::uint64_t row = part.first_scale + i / columns, expert = row / rows;
-        part.scales[i] = whole.scales[(expert * columns + i % columns) * rows + row % rows];
-      }
-    });
-  double along = 0, own = 0;  // the factor that fits best
-  for (std::size_t i = 0; i < original.size(); ++i) {
-    along += static_cast<double>(original[i]) * static_cast<double>(sample.weights[i]);
-    own += static_cast<double>(sample.weights[i]) * static_cast<double>(sample.weights[i]);
-  }
-  if (out.empty() && own > 0 && std::isfinite(own)) {
-    std::vector<float> fitted = sample.weights;
-    for (float& one : fitted) one = static_cast<float>(one * (along / own));
-    if (const double after = distance(fitted, original, original); after < 1 && kCollapse * after < error)
-      out.push_back(
-          fmt::format("quantized twice, the first scale lost: error {:.3g}, and {:.3g} times {:.4g}", error,
-                      after, along / own));
-  }
-  if (!out.empty()) return out;
-  // Codes that are not the nearest to the original, but to what another recipe makes of it.
-  const std::vector<double> numbers(original.begin(), original.end());
-  constexpr double kOtherTies = 0.02;  // a writer that rounds them otherwise stays below
-  const double once = distance(sample.weights, requantized(layer, sample, numbers), original);
-  if (once < kOtherTies) return out;
-  constexpr double kTwice = 2;  // what was made of the original lies on ties of what follows
-  const FormatSpec bf16 = spec_of(Format::bf16);
-  for (const char* recipe :
-       {"nvfp4", "mxfp4", "fp8-tensor", "fp8-row-torchao", "fp8-1x128", "mxfp8-ceil", "int8-w8a8"}) {
-    const GemmDtype dtype = combination_of_recipe(recipe).dtype;
-    if (dtype.element == layer.format && dtype.scale_block == static_cast<int>(layer.block_k)) continue;
-    std::vector<double> made = quantized_by(recipe, original, layer.k, largest);
-    double twice = distance(sample.weights, requantized(layer, sample, made), original);
-    for (double& one : made)
-      one = decode_value(encode_nearest_even(one, bf16), bf16);  // kept as BF16 in between
-    twice = std::min(twice, distance(sample.weights, requantized(layer, sample, made), original));
-    if (kTwice * twice < once)
-      out.push_back(fmt::format(
-          "quantized twice: codes are off by {:.3g} from the original's, and by {:.3g} from those of "
-          "what {} made of it",
-          once, twice, recipe));
-  }
   return out;
 }
 

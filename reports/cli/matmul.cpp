@@ -65,6 +65,7 @@ float factor_of(const char* option, const std::string& text) {
     refuse("{}: {}: found {} {}, allowed: one number of {}", text, option, corpus::type_text(tensor),
            corpus::to_string(tensor.shape), corpus::float_dtype_names());
   factor = static_cast<float>(FastDecode(spec_of(format)).at(tensor.data.data(), 0));
+  if (corpus::is_reciprocal_factor(tensor.name)) factor = 1 / factor;
   if (!std::isfinite(factor))
     refuse("{}: {}: found {}, allowed: a finite number of binary32", text, option, factor);
   return factor;
@@ -130,7 +131,7 @@ report::Report report_of(const Instruction& instruction, const std::string& by, 
 corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, const Matmul& problem,
                        const CastRule* cast) {
   corpus::MatrixShape wanted{problem.batch, problem.k, 0};
-  if (options.b_transposed) std::swap(wanted.rows, wanted.columns);
+  if (options.b_transposed) std::swap(wanted.rows, wanted.columns), wanted.packed = true;
   corpus::Operand b = corpus::load_operand("--b", options.files.b, format, wanted, cast);
   if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());
   return b;
@@ -371,15 +372,18 @@ void add_matmul(Command& app) {
                "the batch is of tiles, each as large as the instruction (implied by --on gpu, both)");
   add_modifier_options(command, options->modifiers);
   command.section(kOfProducts);
-  command.flag("--b-transposed", options->b_transposed,
-               "the file of B is (N, K), as the weight of torch.nn.Linear");
+  command.flag(
+      "--b-transposed", options->b_transposed,
+      "the file of B is (N, K), as the weight of torch.nn.Linear; of 4 bits also (N, K / 2) bytes of "
+      "two, the first in the low half, where a checkpoint's tensor is named .weight or .weight_packed");
   command
       .option("--scale-layout", options->scale_layout,
               "blocked: the tiles of 128 x 4 that cuBLASLt and torch._scaled_mm take")
       .one_of({"rows", "blocked"});
   command.option("--factor-a FACTOR", options->factor_a,
                  "factor of all of A (NVFP4's second level), a number or a file with one: alpha times "
-                 "factor a times factor b, in binary32, is the epilogue's alpha");
+                 "factor a times factor b, in binary32, is the epilogue's alpha; of a *_global_scale, which "
+                 "compressed-tensors keeps as the reciprocal, 1 over it");
   command.option("--factor-b FACTOR", options->factor_b, "factor of all of B");
   command.option("--scheme SCHEME", options->scheme,
                  "binary32 or binary64 out of smaller formats, by the newest unit or --inst: one of " +

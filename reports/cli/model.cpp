@@ -74,6 +74,8 @@ void add_model(Command& app) {
       .default_text("")
       .positive()
       .or_percent();
+  command.flag("--strict", request.strict, "a suspicion (\"perhaps stale\") fails like a fault");
+  command.option("--sample N", request.sample, "rows of every weight").range(1, 65536);
   command.option("--plan FILE", options->recipes_file,
                  "write which recipe each layer takes, for mmaudit.torch.emulate; - prints it");
   command.option("--seed", request.seed, "of the sample and of drawn activations");

@@ -41,8 +41,8 @@ class Model(_report.Pages):
 def model(
     path: _Path, *, audit: bool = True, convention: Optional[str] = None, original: Optional[_Path] = None,
     activations: Optional[str] = None, layers: Optional[str] = None, recipe: Union[str, Sequence[str], None] = None,
-    max_rel_fro: Optional[float] = None, seed: Optional[int] = None, threads: int = 0,
-    progress: Optional[bool] = None,
+    max_rel_fro: Optional[float] = None, strict: bool = False, sample: Optional[int] = None, seed: Optional[int] = None,
+    threads: int = 0, progress: Optional[bool] = None,
 ) -> Model:
     """What a checkpoint holds, and the relative error of each layer's product on a GPU.
 
@@ -55,7 +55,8 @@ def model(
         activations: A of every product: a distribution as ``mmaudit model --help`` lists them, or a file of
             mmaudit.torch.capture(); None: a guess, which the result states.
         layers: a glob over names of layers. recipe: of layers without scales, one name or several.
-        max_rel_fro: the largest relative Frobenius error that passes. seed, threads: as there.
+        max_rel_fro: the largest relative Frobenius error that passes. strict: a suspicion fails too.
+        sample: rows of every weight. seed, threads: as there.
         progress: a line on sys.stderr every 5 seconds, in a notebook too; None: where that is a terminal.
     Returns: a Model, which a notebook shows as a page.
     Raises: ValueError with the line of the command line in the names of these arguments; RuntimeError where the
@@ -70,7 +71,8 @@ def model(
         activations = os.path.abspath(activations)
     arguments = ["model", str(places[0]), *_tool.options_of(
         convention=convention, original=places[1], activations=activations,
-        layers=layers, recipe=recipe, max_rel_fro=max_rel_fro, seed=seed, threads=threads, **_FILES)]
+        layers=layers, recipe=recipe, max_rel_fro=max_rel_fro, sample=sample, seed=seed, threads=threads, **_FILES)]
+    arguments += ["--strict"] if strict else []
     arguments.append("--plan=plan.json" if audit else "--list")
     with _tool.scratch() as folder:
         done = _tool.run(arguments, folder, _OWN_NAMES, sys.stderr.isatty() if progress is None else progress)

@@ -80,17 +80,19 @@ def test_hostile_configs(broken, config, start):
     refuses(start, broken(**config), "b200")
 
 
-@pytest.mark.parametrize("given", [{"quant_algo": "W4A8_AWQ"}, {"quant_algo": "W4A8_MXFP4_FP8"}, {
-    "quant_algo": "MIXED_PRECISION", "quantized_layers": {"model.layers.1.mlp.up_proj": {"quant_algo": "W4A8_AWQ"}}}])
+@pytest.mark.parametrize("given", [{"quant_algo": "W4A8_AWQ"}, {"quant_algo": "W4A8_mxfp4_fp8"}, {
+    "quant_algo": "MIXED_PRECISION", "quantized_layers": {"*.1.mlp.up_*": {"quant_algo": "W4A8_AWQ"}}}])
 @pytest.mark.parametrize("own", [False, True])
 def test_algorithms_of_modelopt_that_are_not_run(broken, given, own):
     """Their codes were made for other activations."""
     folder = broken(quantization_config=None if own else {"quant_method": "modelopt", **given})
     if own:
         (folder / "hf_quant_config.json").write_text(json.dumps({"quantization": given}))
-    where = " of model.layers.1.mlp.up_proj" if "quantized_layers" in given else ""
-    algorithm = given["quant_algo"] if not where else "W4A8_AWQ"
-    refuses(f"quant_algo{where}: found {algorithm}, ", folder, "b200")
+    where = "1.mlp.up_proj" if "quantized_layers" in given else "0.mlp.down_proj"
+    if given["quant_algo"] == "W4A8_mxfp4_fp8":
+        refuses("quant_algo of model.layers.0.self_attn.q_proj: found W4A8_MXFP4_FP8, MXFP4", folder, "b200")
+    else:
+        refuses(f"model.layers.{where}.weight_packed: quant_algo: found W4A8_AWQ, allowed: ", folder, "b200")
 
 
 @pytest.mark.parametrize("given", [7, "W4A8_AWQ", {"quantized_layers": 3}, {"quant_algo": [1], "quantized_layers": {"a": 5}}])

@@ -320,7 +320,10 @@ std::string least_errors(const GemmAudit& audit) {
 }
 
 std::string counts_text(const GemmAudit& audit) {
-  const std::string what = fmt::format("D ({} x {}) = A B, K = {}", audit.m, audit.n, audit.k);
+  const std::vector<std::string> gpus =
+      distinct(all_rows(audit), [](const GemmAuditRow& row) { return printable(row.architecture); });
+  const std::string what = fmt::format("D ({} x {}) = A B, K = {}{}{}", audit.m, audit.n, audit.k,
+                                       gpus.empty() ? "" : ", on ", listed(gpus));
   if (audit.rows_of.empty() || !audit.judges())
     return fmt::format("{}: {} combinations.", what, audit.rows_of.size());
   std::string text =

@@ -1,6 +1,7 @@
 // Whether a test with a relative and an absolute tolerance would pass, and where not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,6 +29,7 @@ ToleranceTest tolerance_test(std::span<const double> exact, std::span<const doub
     const bool numbers = std::isfinite(exact[i]) && std::isfinite(result[i]);
     const double off = numbers ? std::fabs(result[i] - exact[i]) : std::numeric_limits<double>::infinity();
     const double allowed = tolerances.absolute + tolerances.relative * std::fabs(exact[i]);
+    out.passing_atol = std::max(out.passing_atol, off - tolerances.relative * std::fabs(exact[i]));
     if (numbers && off <= allowed) continue;
     const std::uint64_t row = i / width, column = i % width;
     const TestedElement one{rows.empty() ? row : rows[row], columns.empty() ? column : columns[column],
@@ -37,6 +39,19 @@ ToleranceTest tolerance_test(std::span<const double> exact, std::span<const doub
   }
   return out;
 }
+
+namespace {
+
+/// The tolerance that the test would pass with, three digits rounded up.
+std::string passing_text(const GemmAuditRow& row, const Tolerances& asked) {
+  const double atol = row.test->passing_atol;
+  if (!std::isfinite(atol)) return "none";
+  if (row.test->beyond == 0) return "those given";
+  const double step = std::pow(10.0, std::floor(std::log10(atol)) - 2);
+  return fmt::format("rtol {:.3g}, atol {:.3g}", asked.relative, std::ceil(atol / step) * step);
+}
+
+}  // namespace
 
 std::string tolerances_text(const GemmAudit& audit) {
   return fmt::format("rtol {:.3g}, atol {:.3g}", audit.tolerances->relative, audit.tolerances->absolute);
@@ -59,6 +74,7 @@ Table tolerance_table(const GemmAudit& audit) {
       "Elements of D beyond " + tolerances_text(audit), audit.rows_of,
       {{"Combination", [&audit](const Row& row) { return subject_text(row, several_architectures(audit)); }},
        {{"Beyond", true}, beyond},
+       {"Passes with", [&audit](const Row& row) { return passing_text(row, *audit.tolerances); }},
        {"First", [](const Row& row) { return element_text(row.test->first); }},
        {"Worst", [](const Row& row) { return element_text(row.test->worst); }}});
 }

@@ -83,6 +83,12 @@ TEST_F(Tolerances, SaysWhereInEveryForm) {
   const json row = json::parse(std::ifstream(path("a.json"))).at("rows").at(0);
   // 267 becomes 268 and 261 becomes 260.
   EXPECT_EQ(row.at("why"), "2 of 12 elements beyond rtol 0.001, atol 0, the first D[2, 1]: 268, exact 267");
+  // 1 - 0.001 * 261 of |260 - 261|, more than 1 - 0.001 * 267; three digits, rounded up.
+  EXPECT_NEAR(row.at("tolerance_test").at("passing_atol").get<double>(), 1 - 0.261, 1e-12);
+  EXPECT_NE(outcome.out.find("rtol 0.001, atol 0.739"), std::string::npos) << outcome.out;
+  EXPECT_EQ(tested({"--rtol", "0.1%", "--atol", "0.739"}).code, kAllGood);
+  EXPECT_EQ(tested({"--rtol", "0.1%", "--atol", "0.738"}).code, kMismatch);
+  EXPECT_NE(outcome.out.find(", on "), std::string::npos) << "which GPU: " << outcome.out;
   // 1 / 261 is 0.0038314...
   EXPECT_EQ(tested({"--rtol", "0.00384"}).code, kAllGood);
   EXPECT_EQ(tested({"--rtol", "0.00383"}).code, kMismatch);

@@ -86,6 +86,40 @@ TEST_F(CheckpointOperands, OneScalePer128x128) {
   EXPECT_EQ(lines(wrong.err), 1U) << wrong.err;
 }
 
+TEST_F(CheckpointOperands, TwoCodesPerByteWhereTheNameSaysSo) {
+  ones("A.npy", {1, 64}, 2);         // e2m1 1
+  const Bytes packed(2 * 32, 0x42);  // 1, then 2
+  const auto named = [&](const std::string& name) {
+    corpus::save_tensor(
+        path("P.safetensors"),
+        corpus::make_tensor<std::uint8_t>(name, DType::u8, {2, 32}, std::span<const std::uint8_t>(packed)));
+    return run({"-q", "matmul", "--arch", "blackwell", "--inst", kNv4, "--a", path("A.npy"), "--b",
+                path("P.safetensors:" + name), "--b-transposed", "--out", path("D.npy")});
+  };
+  for (const char* name : {"a.weight", "a.weight_packed"}) {
+    const Outcome outcome = named(name);
+    ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+    const corpus::Tensor d = corpus::load_tensor(path("D.npy"));
+    for (const float one : d.as<float>()) EXPECT_EQ(one, 32 * 1 + 32 * 2);
+  }
+  const Outcome other = named("a.codes");
+  EXPECT_EQ(other.code, kBadInput);
+  EXPECT_EQ(lines(other.err), 1U) << other.err;
+}
+
+TEST_F(CheckpointOperands, AGlobalScaleIsAReciprocal) {
+  ones("A.npy", {1, 64}, 2);
+  ones("B.npy", {64, 2}, 4);
+  const std::vector<float> factor = {8};
+  for (const auto& [name, wanted] :
+       {std::pair{"a.weight_global_scale", 16.0F}, {"a.weight_scale_2", 1024.0F}}) {
+    corpus::save_tensor(path("F.safetensors"),
+                        corpus::make_tensor<float>(name, DType::f32, {1}, std::span<const float>(factor)));
+    EXPECT_EQ(row(kNv4, {"--factor-b", path("F.safetensors:" + std::string(name)), "--d-format", "f32"}),
+              (std::vector<float>{wanted, wanted}));
+  }
+}
+
 TEST_F(CheckpointOperands, FactorsOfAnyFloatingType) {
   ones("A.npy", {1, 64}, 2);
   ones("B.npy", {64, 1}, 4);

@@ -115,6 +115,55 @@ TEST_F(ModelCommand, NamesPlantedFaults) {
   for (std::size_t i = 1; i < 3; ++i) EXPECT_EQ(layers.at(i).at("faults").size(), 1U);
 }
 
+TEST_F(ModelCommand, NamesWeightsOfAnotherLayer) {
+  corpus::SafetensorsFile quantized = corpus::read_safetensors(folder_ + "quantized/model.safetensors");
+  for (corpus::Tensor& tensor : quantized.tensors)  // the first layer's, which are right, as the second's
+    if (const std::size_t at = tensor.name.find(".0."); at != std::string::npos)
+      tensor.name[at + 1] = '1';
+    else if (const std::size_t other = tensor.name.find(".1."); other != std::string::npos)
+      tensor.name[other + 1] = '0';
+  write_safetensors(folder_ + "quantized/model.safetensors", quantized);
+  const test::Outcome found =
+      test::run({"model", folder_ + "quantized", "--original", folder_ + "original.safetensors", "--layers",
+                 "*.1.*", "--json", "-"});
+  EXPECT_EQ(found.code, 1) << found.err;
+  const auto fault = parse_json(found.out)
+                         .at("layers")
+                         .at(std::size_t{0})
+                         .at("faults")
+                         .at(std::size_t{0})
+                         .get<std::string>();
+  EXPECT_EQ(fault.find("other weights: error 1."), 0U) << fault;
+  EXPECT_NE(fault.find("they are model.layers.0.mlp.up_proj of the original"), std::string::npos) << fault;
+}
+
+TEST_F(ModelCommand, AConfigThatContradictsTheTensorsFails) {
+  std::ofstream(folder_ + "quantized/config.json")
+      << R"({"quantization_config":{"quant_method":"fp8","weight_block_size":[64,64]}})";
+  const test::Outcome found = test::run({"model", folder_ + "quantized", "--layers", "*.0.*"});
+  EXPECT_EQ(found.code, 1) << found.err;
+  EXPECT_EQ(found.out.find("The checkpoint contradicts itself."), 0U) << found.out;
+  EXPECT_NE(found.out.find("weight_block_size: found [64,64] in the config, allowed: 128 x 128"),
+            std::string::npos)
+      << found.out;
+}
+
+TEST_F(ModelCommand, TheSampleOfALayerDependsOnItsNameAndTheSeed) {
+  const auto error = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"model", folder_ + "quantized", "--sample", "16", "--json", "-"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Json products = parse_json(test::run(words).out).at("audit").at("products");
+    return products.at(products.size() - 1)
+        .at("rows")
+        .at(std::size_t{0})
+        .at("total")
+        .get<double>();
+  };
+  EXPECT_EQ(error({}), error({"--layers", "*.2.*"}));
+  EXPECT_NE(error({}), error({"--seed", "2"}));
+  EXPECT_NE(error({}), error({"--sample", "64"}));
+}
+
 TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   const test::Outcome plan =
       test::run({"model", folder_ + "original.safetensors", "--max-rel-fro", "6%", "--plan", "-"});
@@ -123,6 +172,11 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   const auto dtype =
       parse_json(plan.out).at("layers").at("model.layers.0.mlp.up_proj").at("dtype").get<std::string>();
   EXPECT_TRUE(dtype == "e4m3" || dtype == "mxf8") << dtype;
+  const test::Outcome said = test::run({"model", folder_ + "original.safetensors", "--max-rel-fro", "6%"});
+  EXPECT_NE(said.out.find("Of layers without scales 3 may go to " +
+                          std::string(dtype == "e4m3" ? "fp8-tensor." : "mxfp8-ceil.")),
+            std::string::npos)
+      << said.out;
   for (const std::vector<std::string>& bad :
        std::vector<std::vector<std::string>>{{"model", folder_ + "none"},
                                              {"model", folder_ + "quantized", "--layers", "x*"},

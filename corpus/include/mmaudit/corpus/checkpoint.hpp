@@ -49,13 +49,17 @@ struct CheckpointLayer {
   std::uint64_t bytes = 0;
   /// Rows of a head whose two halves alternate here (attn_q, attn_k of a GGUF of Llama); 0: they don't.
   std::uint64_t head_rows = 0;
-  bool product = true;  ///< false: rows of it are looked up (an embedding)
+  std::string algorithm;  ///< quant_algo of ModelOpt's config, in capitals
+  bool smoothed = false;  ///< activations are multiplied by a pre_quant_scale first
+  bool product = true;    ///< false: rows of it are looked up (an embedding)
 
   [[nodiscard]] std::uint64_t rows() const { return experts * n; }
   /// "w4a4 nvfp4-modelopt", "w4a16", "w4a8 e4m3" (no recipe has it), "bf16": what it means on a GPU.
   [[nodiscard]] std::string meaning() const;
   /// Whether the factor divides the scale.
   [[nodiscard]] bool divides() const;
+  /// Whether experts are the transpose, (experts, k, n), of what the model has without scales.
+  [[nodiscard]] bool transposed_experts() const;
   [[nodiscard]] std::string_view convention_name() const;
 };
 
@@ -88,6 +92,8 @@ class Checkpoint {
   [[nodiscard]] const std::string& label() const { return label_; }
   [[nodiscard]] const std::vector<CheckpointLayer>& layers() const { return layers_; }
   [[nodiscard]] const std::vector<OtherTensor>& others() const { return others_; }
+  /// What the config says and the tensors don't: "group_size: found 128 in the config, allowed: 64, ...".
+  [[nodiscard]] const std::vector<std::string>& contradictions() const { return contradictions_; }
   [[nodiscard]] const std::vector<std::unique_ptr<StoredTensor>>& tensors() const { return tensors_; }
   [[nodiscard]] const Json& config() const { return config_; }
   [[nodiscard]] std::string kind() const { return kind_; }
@@ -114,6 +120,7 @@ class Checkpoint {
   std::vector<std::unique_ptr<StoredTensor>> tensors_;
   std::vector<CheckpointLayer> layers_;
   std::vector<OtherTensor> others_;
+  std::vector<std::string> contradictions_;
 };
 
 /// Names of all conventions, for messages and help.

@@ -14,6 +14,7 @@ namespace mmaudit::corpus {
 /// How many matrices, and their size; 0: any.
 struct MatrixShape {
   std::uint64_t count = 0, rows = 0, columns = 0;
+  bool packed = false;  ///< a checkpoint's weight of 4 bits may have two per byte
 };
 
 struct Operand {
@@ -32,6 +33,9 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
                      const MatrixShape& wanted, const CastRule* cast = nullptr);
 
 /// (count, rows, columns) becomes (count, columns, rows), elements of `bytes` each.
+/// Whether a tensor of this name holds 1 over the factor. Source: compressed_tensors 0.20.0,
+/// compressors/nvfp4/base.py (weight_global_scale, input_global_scale).
+bool is_reciprocal_factor(std::string_view name);
 void exchange_rows_and_columns(Tensor& tensor, std::size_t bytes);
 
 /// InputError that starts with `where` unless the tensor holds raw bits or numbers of the format.

@@ -201,7 +201,6 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     if not gguf and not (file / "config.json").is_file():
         raise refused("path", f"no config.json in {str(path)!r}",
                       "a folder of a hub, with config.json and .safetensors, or a .gguf")
-    _modelopt.check(file)
     with Stored(file, convention) as stored:
         if gguf:
             reader = _gguf.opened(file)
@@ -211,14 +210,15 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
             model = _empty({"pretrained_model_name_or_path": str(file)}, source, dtype)
             names = _Names(model, file)
         unread = {one["name"]: one["why"] for one in stored.described["others"] if one["why"] is not None}
-        left: List[str] = []
+        left, odd = [], stored.described["contradictions"]  # type: List[str], List[str]
         pieces: Dict[str, Dict[Place, _Piece]] = {}
         for name, why in unread.items():
-            if names.place(name) is not None:
+            if names.place(name) or names.place(name.rpartition(".")[0] + ".weight"):
                 raise ValueError(f"{name}: {why}")
             left.append(name)
         for index, layer in enumerate(stored.layers):
             of = stored.described["layers"][index]
+            _modelopt.check(of)
             place = names.layer(of) if layer.quantized else None
             if place is not None and of["product"]:
                 pieces.setdefault(place.target, {})[place] = _coded(stored, index, arch, model, names)
@@ -240,6 +240,8 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     if tied is not None:
         _put(model, "lm_head.weight", CodedWeight(tied, model.dtype))
         model.config.tie_word_embeddings = False  # tie_weights() would put numbers in their place again
+    for why in odd:
+        warnings.warn(f"load: {why}", stacklevel=2)
     if left:
         more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
         warnings.warn(f"load: {type(model).__name__} has no place for {listed(left[:_NAMED])}{more}", stacklevel=2)

@@ -93,6 +93,7 @@ struct TestedElement {
 struct ToleranceTest {
   std::uint64_t elements = 0, beyond = 0;     ///< compared; of these not within the tolerances
   std::optional<TestedElement> first, worst;  ///< beyond: row by row; most times its tolerance
+  double passing_atol = 0;  ///< the least `absolute` that all pass with, under the same `relative`
 };
 
 struct GemmAuditRow : GemmSubject {

@@ -15,6 +15,8 @@ struct ModelRequest {
   std::string layers = "*";                   ///< glob over names of layers
   std::vector<std::string> recipes = {"nvfp4", "mxfp8-ceil", "fp8-tensor"};  ///< of layers without scales
   double limit = 0;
+  bool strict = false;        ///< a suspicion fails too
+  std::uint64_t sample = 64;  ///< rows of every weight
   std::uint64_t seed = 1;
   unsigned threads = 0;
 };
@@ -33,15 +35,20 @@ struct ModelLayer {
   bool quantized = false, product = true;
   std::string why;  ///< it was not audited; "": it was, or nobody asked
   std::optional<WeightComparison> against;
-  std::vector<std::string> faults;
+  std::vector<std::string> faults;      ///< proven
+  std::vector<std::string> suspicions;  ///< what may be right all the same
 };
 
 struct ModelAudit {
   Json checkpoint;     ///< mmaudit.checkpoint/1
   CaptureAudit audit;  ///< a product per layer; quantized ones have one row: their own codes
   std::vector<ModelLayer> layers;
-  std::vector<std::string> unread;  ///< tensors that can't be read, and why
+  std::vector<std::string> unread;          ///< tensors that can't be read, and why
+  std::vector<std::string> contradictions;  ///< of the config with the tensors
   std::string original, activations, sampled;
+  std::vector<std::string>
+      recipes;  ///< that layers without scales were audited in, in the order of their rows
+  bool strict = false;
 };
 
 /// What: opens the checkpoint; audits one product per layer unless `list`. Errors: InputError.
