@@ -6,6 +6,7 @@
 16.0
 """
 from ._arrays import load
+from ._attention import attention
 from ._audit import audit
 from ._callable import probe, reveal
 from ._elements import rope, swiglu
@@ -23,7 +24,7 @@ from ._views import Audit, Trace
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result", "Tolerance", "Trace",
-    "WrongProduct", "architectures", "assert_gemm_close", "audit", "check_gemm", "close", "convert", "cos", "cvt",
+    "WrongProduct", "architectures", "assert_gemm_close", "attention", "audit", "check_gemm", "close", "convert", "cos", "cvt",
     "emulate", "ex2", "explain", "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model",
     "probe", "rcp", "reduce_rows", "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
 ]

@@ -1,0 +1,216 @@
+// Which plan a problem takes: the rules of dispatch of torch's kernels, and what their names say.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "mmaudit/attention.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/refusal.hpp"
+
+namespace mmaudit {
+namespace {
+
+using detail::quotient_up;
+using Found = std::optional<AttentionPlan>;
+
+constexpr std::uint64_t kMultiprocessors = 132;  // of an H100 or H200
+constexpr std::uint64_t kMostDepth = 256;
+
+Instruction mma_of(Format type, int k) {
+  const std::string_view name = name_of(type);
+  return *find_instruction(with_values("mma.m16n8k{}.f32.{}.{}.f32", {k, name, name}));
+}
+
+bool is_narrow(Format type) { return type == Format::f16 || type == Format::bf16; }
+
+std::string why_not(const AttentionProblem& problem) {
+  constexpr std::array kTypes{Format::f16, Format::bf16};
+  if (!is_narrow(problem.type))
+    return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+  if (problem.depth > kMostDepth)
+    return refusal("depth: found {}, allowed: 1 to {}", problem.depth, kMostDepth);
+  return {};
+}
+
+AttentionPlan flash_base(Format type) {
+  AttentionPlan plan;
+  plan.qk = plan.pv = mma_of(type, 16);
+  plan.order = KeyOrder::descending;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+/// num_splits_heuristic() of flash_api.cpp.
+std::uint64_t flash_splits(std::uint64_t tiles, std::uint64_t blocks) {
+  constexpr std::uint64_t kMost = 128, kPlaces = 2 * kMultiprocessors;
+  if (static_cast<float>(tiles) >= 0.8F * static_cast<float>(kPlaces)) return 1;
+  const std::uint64_t most = std::min({kMost, kPlaces, blocks});
+  const auto eligible = [&](std::uint64_t splits) {
+    return splits == 1 || quotient_up(blocks, splits) != quotient_up(blocks, splits - 1);
+  };
+  const auto efficiency = [&](std::uint64_t splits) {
+    const float waves = static_cast<float>(tiles * splits) / static_cast<float>(kPlaces);
+    return waves / std::ceil(waves);
+  };
+  float best = 0;
+  for (std::uint64_t splits = 1; splits <= most; ++splits)
+    if (eligible(splits)) best = std::max(best, efficiency(splits));
+  for (std::uint64_t splits = 1; splits <= most; ++splits)
+    if (eligible(splits) && efficiency(splits) >= 0.85F * best) return splits;
+  return 1;
+}
+
+std::uint64_t flash_split_keys(std::uint64_t depth) { return depth <= 64 ? 256 : depth <= 128 ? 128 : 64; }
+
+std::uint64_t flash_splits_of(const AttentionProblem& problem) {
+  // One query of grouped heads: a group's heads become rows of one tile.
+  const bool swapped =
+      problem.queries == 1 && problem.heads > problem.kv_heads && !problem.left && !problem.right;
+  const std::uint64_t rows = swapped ? problem.heads / problem.kv_heads : problem.queries,
+                      heads = swapped ? problem.kv_heads : problem.heads;
+  return flash_splits(problem.batch * heads * quotient_up(rows, 64),
+                      quotient_up(problem.keys, flash_split_keys(problem.depth)));
+}
+
+/// run_mha_fwd_hdim*() of flash_fwd_launch_template.h, of capability 9.0 without dropout.
+Found flash_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  if (problem.bias) {
+    *why = refusal("bias: found a mask, allowed: none with torch-flash (torch-efficient takes masks)");
+    return std::nullopt;
+  }
+  AttentionPlan plan = flash_base(problem.type);
+  plan.splits = flash_splits_of(problem);
+  const std::uint64_t depth = problem.depth;
+  plan.block_q = depth > 192 || plan.splits > 1 ? 64 : 128;
+  plan.block_k = depth <= 64 ? 128 : 64;
+  if (plan.splits > 1) plan.block_k = flash_split_keys(depth);
+  return plan;
+}
+
+AttentionPlan efficient_base(Format type, std::uint64_t queries, std::uint64_t keys, bool in_registers) {
+  AttentionPlan plan;
+  plan.qk = plan.pv = mma_of(type, 8);
+  plan.block_q = queries;
+  plan.block_k = keys;
+  plan.score = ScoreRule::scaled;
+  plan.row_sum = RowSum::warps;
+  plan.join = LaneJoin::neighbours;
+  plan.output_sum = in_registers ? OutputSum::chain : OutputSum::blocks;
+  plan.lse = LseRule::log_scaled;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+/// The kernels of mem_eff_attention/kernels/cutlassF.h in their order: the first whose depth suffices.
+Found efficient_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  if (problem.heads != problem.kv_heads) {
+    *why = refusal("kv_heads: found {}, allowed: {}, as many as Q has, with torch-efficient",
+                   problem.kv_heads, problem.heads);
+    return std::nullopt;
+  }
+  if (problem.depth <= 64) return efficient_base(problem.type, 64, 64, true);
+  if (problem.depth <= 128) return efficient_base(problem.type, 64, 128, true);
+  return efficient_base(problem.type, 32, 128, false);
+}
+
+AttentionPlan cudnn_base(Format type, std::uint64_t keys, bool hopper) {
+  AttentionPlan plan;
+  const std::string_view name = name_of(type);
+  plan.qk = plan.pv =
+      hopper ? *find_instruction(with_values("wgmma.m64n64k16.f32.{}.{}", {name, name})) : mma_of(type, 16);
+  plan.block_q = 64;
+  plan.block_k = keys;
+  plan.exponential = Exponential::ex2;
+  plan.row_sum = RowSum::block_lanes;
+  plan.join = LaneJoin::neighbours;
+  plan.division = Division::approximate;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  return cudnn_base(problem.type, 128, true);
+}
+
+constexpr AttentionFamily kFamilies[] = {
+    {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
+     "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
+     flash_plan},
+    {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
+     "recorded on an H200, torch 2.11", efficient_plan},
+    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_*", "f16, bf16", "none: found from recordings",
+     "recorded on an H200, torch 2.11", cudnn_plan},
+};
+
+/// The numbers behind `before` in a name: "<64, 128, 128, 4" or "64x128".
+std::vector<std::uint64_t> numbers_behind(std::string_view name, std::string_view before,
+                                          std::string_view between) {
+  std::vector<std::uint64_t> out;
+  const std::size_t at = name.find(before);
+  if (at == std::string_view::npos) return out;
+  const char* next = name.data() + at + before.size();
+  const char* const end = name.data() + name.size();
+  for (;;) {
+    std::uint64_t value = 0;
+    const auto found = std::from_chars(next, end, value);
+    if (found.ec != std::errc{}) return out;
+    out.push_back(value);
+    next = found.ptr;
+    if (static_cast<std::size_t>(end - next) < between.size() ||
+        std::string_view(next, between.size()) != between)
+      return out;
+    next += between.size();
+  }
+}
+
+bool has(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
+
+Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
+  if (has(name, "flash_fwd_kernel") || has(name, "flash_fwd_splitkv_kernel")) {
+    const auto sizes = numbers_behind(name, "kernel_traits<", ", ");
+    if (sizes.size() < 3) return std::nullopt;
+    AttentionPlan plan = flash_base(problem.type);
+    plan.block_q = sizes[1], plan.block_k = sizes[2];
+    if (has(name, "splitkv")) plan.splits = flash_splits_of(problem);
+    return plan;
+  }
+  if (has(name, "fmha_cutlassF")) {
+    auto sizes = numbers_behind(name, "aligned_", "x");
+    if (sizes.size() != 2) return std::nullopt;
+    return efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const AttentionFamily> attention_families() { return kFamilies; }
+
+Found attention_plan_of(std::string_view family, const AttentionProblem& problem, std::string* why) {
+  const AttentionFamily* found = find_named(kFamilies, family);
+  std::string unused;
+  if (why == nullptr) why = &unused;
+  if (found == nullptr) {
+    std::vector<std::string_view> names;
+    for (const AttentionFamily& one : kFamilies) names.push_back(one.name);
+    *why = refusal("like: found {}, allowed: {}", family, names_of(names));
+    return std::nullopt;
+  }
+  return found->plan(problem, why);
+}
+
+Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::string>& kernels,
+                        std::string* why) {
+  for (const std::string& name : kernels)
+    if (const Found plan = plan_of_name(problem, name)) return plan;
+  if (why != nullptr)
+    *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
+                   kernels.empty() ? "none" : kernels[0]);
+  return std::nullopt;
+}
+
+}  // namespace mmaudit
