@@ -20,16 +20,20 @@ enum class KeyOrder : std::uint8_t { ascending, descending };
 /// How a score S becomes the exponential's operand; m is the running maximum, binary32 rounds every
 /// operation.
 enum class ScoreRule : std::uint8_t {
-  products,    ///< S * s - m * s, each product rounded; s = scale * log2(e), m the maximum of S
-  fused,       ///< fma(S, s, -(m * s))
-  scaled,      ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
-  fused_after  ///< fma(S, s, -m); m the maximum of S * s
+  products,     ///< S * s - m * s, each product rounded; s = scale * log2(e), m the maximum of S
+  fused,        ///< fma(S, s, -(m * s))
+  scaled,       ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
+  scaled_once,  ///< x = S * s, then x - m; m the maximum of x
+  fused_after   ///< fma(S, s, -m); m the maximum of S * s
 };
+/// How scale * log2(e) is made, which is binary32 in the end, as scale is.
+enum class Log2eRule : std::uint8_t { binary64, binary32 };
 /// How a row's P are added. Columns 8 n + 2 t and 8 n + 2 t + 1 of a block belong to lane t of four.
 enum class RowSum : std::uint8_t {
   lanes,        ///< a sum per lane runs through all blocks; a block's first add is fma(sum, rescale, P)
   block_lanes,  ///< a sum per lane and block, which joins the lane's total: fma(total, rescale, sum)
-  warps         ///< of 32 columns a sum from four lanes, added one after another to total * rescale
+  warps,        ///< of 32 columns a sum from four lanes, added one after another to total * rescale
+  eighths       ///< eight sums of every eighth column, the first from total * rescale; added by halves
 };
 /// How four lanes become one.
 enum class LaneJoin : std::uint8_t {
@@ -49,18 +53,20 @@ enum class Division : std::uint8_t {
 };
 enum class LseRule : std::uint8_t {
   log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
-  log_scaled,  ///< m / log2(e) + logf(sum)
-  none
+  log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
+  log2_sum     ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
 };
 
 namespace names {
 inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
-inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "fused_after"};
-inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps"};
+inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "scaled_once",
+                                                  "fused_after"};
+inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
+inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "eighths"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kDivision[] = {"reciprocal", "approximate", "quotient"};
-inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "none"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
 }  // namespace names
@@ -73,6 +79,7 @@ struct AttentionPlan {
   std::uint64_t block_k = 128;  ///< keys of a block
   KeyOrder order = KeyOrder::ascending;
   ScoreRule score = ScoreRule::products;
+  Log2eRule log2e = Log2eRule::binary64;
   Exponential exponential = Exponential::exp2f;
   Format p = Format::f16;       ///< P is rounded to it for P V; the row sum takes P before that
   std::uint64_t offset = 0;     ///< P is 2^offset as large
@@ -82,6 +89,8 @@ struct AttentionPlan {
   OutputSum output_sum = OutputSum::chain;
   Division division = Division::reciprocal;
   std::uint64_t splits = 1;  ///< of the blocks of keys, with a maximum and sums each; then combined
+  /// Splits i, i + this, ... are weighed by one lane; lanes are added by halves. A power of two.
+  std::uint64_t combine_lanes = 1;
   LseRule lse = LseRule::log2_unit;
   Format output = Format::f16;
 
@@ -97,6 +106,7 @@ void for_each_attention_field(Plan& plan, Visit&& visit) {
   visit.count("block_k", plan.block_k, 1);
   visit.choice("order", names::kKeyOrder, plan.order);
   visit.choice("score", names::kScoreRule, plan.score);
+  visit.choice("log2e", names::kLog2eRule, plan.log2e);
   visit.choice("exponential", names::kExponential, plan.exponential);
   visit.format("p", plan.p);
   visit.count("offset", plan.offset, 0);
@@ -106,6 +116,7 @@ void for_each_attention_field(Plan& plan, Visit&& visit) {
   visit.choice("output_sum", names::kOutputSum, plan.output_sum);
   visit.choice("division", names::kDivision, plan.division);
   visit.count("splits", plan.splits, 1);
+  visit.count("combine_lanes", plan.combine_lanes, 1);
   visit.choice("lse", names::kLseRule, plan.lse);
   visit.format("output", plan.output);
 }
@@ -143,14 +154,16 @@ struct AttentionResult {
   void* o = nullptr;     ///< (batch, heads, queries, depth) in the plan's output format
   float* lse = nullptr;  ///< (batch, heads, queries); null: not asked
   /// Of studies, null: not asked. (batch, heads, queries, keys): scores S as QK's chain gives them; P before
-  /// it is rounded, times what later blocks rescale it with left out.
-  float *scores = nullptr, *weights = nullptr;
+  /// it is rounded; the running maximum that P was made with; the product of what later blocks rescale it
+  /// with.
+  float *scores = nullptr, *weights = nullptr, *bases = nullptr, *later = nullptr;
   float* maxima = nullptr;  ///< (batch, heads, queries): the last running maximum, of S (of x: ScoreRule)
   float* sums = nullptr;    ///< (batch, heads, queries): the row sum before the division
 };
 
 /// Why there is no O, as "field: found X, allowed: Y"; empty when there is one.
-std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan);
+std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const Architecture& architecture = *find_architecture(kDefaultArchitecture));
 
 /// What: O as a kernel of this plan computes it on `architecture`, and lse. Range and rounding: any bits, as
 /// the plan's fields say; with an Inf or NaN in K or V a block that a kernel's mask leaves out may differ.
@@ -162,7 +175,7 @@ void attention(const AttentionProblem& problem, const AttentionPlan& plan, const
 /// The keys [first, last) that query `row` sees.
 std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row);
 /// scale, and scale * log2(e), as kernels make them of the problem's.
-std::pair<float, float> scales_of(const AttentionProblem& problem);
+std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule = {});
 
 /// A library's kernels that have plans: docs/attention.md lists them from this table.
 struct AttentionFamily {
@@ -171,6 +184,7 @@ struct AttentionFamily {
   std::string_view types;     ///< formats of Q, K, V
   std::string_view source;    ///< public file
   std::string_view evidence;  ///< "recorded ..." or "literature"
+  std::string_view architecture;
   /// The plan by the library's own rules of dispatch; nullopt, with why.
   std::optional<AttentionPlan> (*plan)(const AttentionProblem& problem, std::string* why);
 };

@@ -409,6 +409,7 @@ typedef struct mmaudit_attention {
   /* Whose plan, one of: a library ("torch-flash", "torch-efficient", ...), a plan of your own ("qk=... pv=...
    * block_k=64 ...", fields of docs/attention.md), or names of the library's kernels, a line each. */
   const char *like, *plan, *kernels;
+  const char* arch;   /* whose datapaths; null: the library's, else hopper */
   const char* type;   /* of q, k, v and bias: f16, bf16; of a plan of your own also e4m3, e5m2 */
   const char* causal; /* "none" (null), "top_left", "bottom_right": which corner the diagonal ends in */
   uint64_t batch, heads, kv_heads, queries, keys, depth;
@@ -421,9 +422,10 @@ typedef struct mmaudit_attention {
   mmaudit_in descale_q, descale_k, descale_v; /* (batch, kv_heads) of binary32; may be null: 1 */
   mmaudit_out o;   /* (batch, heads, queries, depth) in the plan's format; null: the plan alone */
   mmaudit_out lse; /* (batch, heads, queries) of binary32; may be null */
-  /* Of studies, may be null: binary32. Scores and P before its rounding: (batch, heads, queries, keys); the
-   * last running maximum and the row sum: (batch, heads, queries). */
-  mmaudit_out scores, weights, maxima, sums;
+  /* Of studies, may be null: binary32. Scores, P before its rounding, the running maximum that P was made
+   * with and the product of later rescalings: (batch, heads, queries, keys); the last running maximum and the
+   * row sum: (batch, heads, queries). */
+  mmaudit_out scores, weights, bases, later, maxima, sums;
   unsigned threads; /* 0: one per core */
 } mmaudit_attention;
 

@@ -80,7 +80,7 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
     lse = np.empty((batch, heads, queries), np.float32)
     extra = {}
     if details:
-        extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights")}
+        extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
         extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
     _arrays.filled(work, o=o, lse=lse, **extra)
     _library.check(lib.mmaudit_attention_predict(byref(work), None))
@@ -91,8 +91,8 @@ def attention(
     q: Any, k: Any, v: Any, *, like: Optional[str] = None, plan: Optional[Mapping[str, Any]] = None,
     kernels: Optional[Sequence[str]] = None, causal: Union[None, bool, str] = None, window: Window = (None, None),
     mask: Any = None, scale: Optional[float] = None, type: Optional[str] = None,  # pylint: disable=redefined-builtin
-    descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, lse: bool = False, details: bool = False,
-    threads: int = 0, **others: Any,
+    arch: Optional[str] = None, descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, lse: bool = False,
+    details: bool = False, threads: int = 0, **others: Any,
 ) -> Any:
     """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU.
 
@@ -103,7 +103,7 @@ def attention(
         causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
         window: keys to the left and right of the bottom right diagonal; None: all.
         mask: (..., queries, keys), added to the scores, or truth values; where the plan takes masks.
-        scale: None: 1 / sqrt(depth). type: of raw bits. descale_*: binary32 per batch and key head.
+        scale: None: 1 / sqrt(depth). type: of raw bits. arch: whose datapaths; None: the library's, else hopper. descale_*: binary32 per batch and key head.
         lse: gives (O, lse). details: gives an Attended with S, P, maxima, row sums and the plan.
         threads: 0: one per core.
     Returns: O, (batch, heads, queries, depth), in q's type.
@@ -113,7 +113,7 @@ def attention(
         raise refused(name, "it", "nothing of " + ", ".join(_NOT_MODELLED) if name in _NOT_MODELLED else "arguments of attention()")
     if like is None and plan is None and kernels is None:
         like = "torch-flash"
-    whose = {"like": like, "plan": None if plan is None else _words(plan),
+    whose = {"arch": arch, "like": like, "plan": None if plan is None else _words(plan),
              "kernels": None if kernels is None else "\n".join(kernels)}
     corner = "top_left" if causal is True else causal or None
     found = _run(q, k, v, whose, corner, window, mask, scale, type,

@@ -146,12 +146,12 @@ class Rows(_Sized):
 
 class Attention(_Sized):
     _fields_ = [
-        ("size", c_size_t), ("like", c_char_p), ("plan", c_char_p), ("kernels", c_char_p), ("type", c_char_p),
-        ("causal", c_char_p), ("batch", c_uint64), ("heads", c_uint64), ("kv_heads", c_uint64), ("queries", c_uint64),
+        ("size", c_size_t), ("like", c_char_p), ("plan", c_char_p), ("kernels", c_char_p), ("arch", c_char_p),
+        ("type", c_char_p), ("causal", c_char_p), ("batch", c_uint64), ("heads", c_uint64), ("kv_heads", c_uint64), ("queries", c_uint64),
         ("keys", c_uint64), ("depth", c_uint64), ("left", c_uint64), ("right", c_uint64), ("scale", c_double), ("q", In),
         ("k", In), ("v", In), ("bias", In), ("bias_batch", c_uint64), ("bias_heads", c_uint64), ("descale_q", In),
         ("descale_k", In), ("descale_v", In), ("o", Out), ("lse", Out), ("scores", Out), ("weights", Out),
-        ("maxima", Out), ("sums", Out), ("threads", c_uint32),
+        ("bases", Out), ("later", Out), ("maxima", Out), ("sums", Out), ("threads", c_uint32),
     ]
 
 

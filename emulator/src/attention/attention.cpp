@@ -73,12 +73,8 @@ std::vector<Block> blocks_of(const AttentionPlan& plan, std::uint64_t keys, std:
 /// Combines the splits of a row as flash_fwd_splitkv_combine_kernel does.
 class Combiner {
  public:
-  Combiner(std::uint64_t splits, std::uint64_t depth) : splits_(splits), weights_(splits) {
-    // combine_attn_seqkv_parallel: threads that share the splits of a row; each adds its own first.
-    const std::uint64_t most = std::bit_ceil(std::max<std::uint64_t>(2, splits));
-    const std::uint64_t rows = depth % 128 == 0 ? 4 : depth % 64 == 0 ? 8 : 16;
-    lanes_ = std::min<std::uint64_t>(128 / rows, most);
-  }
+  explicit Combiner(const AttentionPlan& plan)
+      : splits_(plan.splits), lanes_(plan.combine_lanes), weights_(plan.splits) {}
   float weigh(const float* lse) {
     constexpr float kNoKey = -std::numeric_limits<float>::infinity();
     float most = kNoKey;
@@ -154,7 +150,7 @@ class Strips {
           keys(problem.keys),
           depth(problem.depth),
           padded(detail::quotient_up(keys, plan.block_k) * plan.block_k),
-          rules{plan, scales_of(problem).first, scales_of(problem).second, problem.bias},
+          rules{plan, scales_of(problem).first, scales_of(problem, plan.log2e).second, problem.bias},
           scores(rows * keys),
           weights(rows * padded),
           p(rows * keys * strips.cast_.bytes()) {}
@@ -201,7 +197,7 @@ class Strips {
 
     void one_split(std::uint64_t split, float* out, std::vector<float>& lse) {
       const std::vector<Block> blocks = blocks_of(plan, keys, split);
-      std::vector<float> rescales(rows * blocks.size()), sums(rows);
+      std::vector<float> rescales(rows * blocks.size()), bases(blocks.size()), sums(rows);
       std::fill(weights.begin(), weights.end(), 0.0F);
       attention_rows::RowSoftmax softmax(rules);
       std::uint64_t low = keys, high = 0;
@@ -211,18 +207,31 @@ class Strips {
         const auto [from, to] = keys_of_row(problem, first + i);
         const std::uint64_t begin = std::max(from, low), end = std::max(begin, std::min(to, high));
         if (begin < end) seen_first = std::min(seen_first, begin), seen_last = std::max(seen_last, end);
-        const RowEnd found = softmax.run(
-            {&scores[i * keys], bias_of(i), begin, end, &weights[i * padded], &rescales[i * blocks.size()]},
-            blocks);
+        const RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
+                                          &rescales[i * blocks.size()], bases.data()},
+                                         blocks);
         sums[i] = found.sum;
         all.cast_(&weights[i * padded], &p[i * keys * all.cast_.bytes()], keys);
         lse[split * rows + i] = attention_rows::lse_of(rules, found, plan.splits > 1);
         if (all.result_.maxima != nullptr) all.result_.maxima[row_at(i)] = found.maximum;
         if (all.result_.sums != nullptr) all.result_.sums[row_at(i)] = found.sum;
-        if (all.result_.weights != nullptr)
-          std::copy_n(&weights[i * padded], keys, all.result_.weights + row_at(i) * keys);
+        keep_details(i, blocks, &rescales[i * blocks.size()], bases.data());
       }
       multiply(blocks, rescales, sums, {seen_first, seen_last}, out);
+    }
+
+    /// What studies ask of row i, block by block from the last one on.
+    void keep_details(std::uint64_t i, const std::vector<Block>& blocks, const float* rescales,
+                      const float* bases) const {
+      const AttentionResult& result = all.result_;
+      float later = 1;
+      for (std::size_t b = blocks.size(); b-- > 0; later *= rescales[b]) {
+        const std::uint64_t from = blocks[b].first, count = blocks[b].last - from,
+                            to = row_at(i) * keys + from;
+        if (result.weights != nullptr) std::copy_n(&weights[i * padded + from], count, result.weights + to);
+        if (result.bases != nullptr) std::fill_n(result.bases + to, count, bases[b]);
+        if (result.later != nullptr) std::fill_n(result.later + to, count, later);
+      }
     }
 
     void multiply(const std::vector<Block>& blocks, const std::vector<float>& rescales,
@@ -288,7 +297,7 @@ class Strips {
     }
 
     void finish(const std::vector<float>& out, const std::vector<float>& lse) const {
-      Combiner combiner(plan.splits, depth);
+      Combiner combiner(plan);
       std::vector<float> of_row(plan.splits), sum(depth);
       for (std::uint64_t i = 0; i < rows; ++i) {
         float total = lse[i];
@@ -336,14 +345,16 @@ std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& prob
   return {static_cast<std::uint64_t>(std::min(first, last)), static_cast<std::uint64_t>(last)};
 }
 
-std::pair<float, float> scales_of(const AttentionProblem& problem) {
+std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule) {
   constexpr double kLog2E = 1.4426950408889634074;
   const double scale = problem.scale != 0 ? problem.scale : 1 / std::sqrt(static_cast<double>(problem.depth));
   const auto narrow = static_cast<float>(scale);
+  if (rule == Log2eRule::binary32) return {narrow, narrow * static_cast<float>(kLog2E)};
   return {narrow, static_cast<float>(static_cast<double>(narrow) * kLog2E)};
 }
 
-std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan) {
+std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const Architecture& architecture) {
   for (const auto& [name, size] : {std::pair{"batch", problem.batch},
                                    {"heads", problem.heads},
                                    {"kv_heads", problem.kv_heads},
@@ -362,6 +373,9 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
     if (one.d != Format::f32 || one.c != Format::f32 || plan.block_k % static_cast<std::uint64_t>(one.k) != 0)
       return refusal("instruction: found {}, allowed: sums of f32, and a k that divides block_k = {}",
                      name_of(one), plan.block_k);
+  for (const Instruction& one : {plan.qk, plan.pv})
+    if (find_datapath(architecture, one) == nullptr)
+      return refusal("instruction: found {}, allowed: an instruction of {}", name_of(one), architecture.name);
   if (plan.qk.a != problem.type || plan.qk.b != problem.type || plan.pv.b != problem.type ||
       plan.pv.a != plan.p)
     return refusal("instruction: found {} and {}, allowed: operands of {}, and P of {}", name_of(plan.qk),

@@ -1,6 +1,7 @@
 // Which plan a problem takes: the rules of dispatch of torch's kernels, and what their names say.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 
@@ -73,6 +74,22 @@ std::uint64_t flash_splits_of(const AttentionProblem& problem) {
                       quotient_up(problem.keys, flash_split_keys(problem.depth)));
 }
 
+/// HEADDIM_SWITCH of static_switch.h.
+std::uint64_t flash_kernel_depth(std::uint64_t depth) {
+  return depth <= 128 ? quotient_up(depth, 32) * 32 : depth <= 192 ? 192 : 256;
+}
+
+/// Of a split plan: the splits, and the threads that share a row's in combine_attn_seqk_parallel().
+void split_flash(const AttentionProblem& problem, AttentionPlan& plan) {
+  plan.splits = flash_splits_of(problem);
+  if (plan.splits == 1) return;
+  constexpr std::uint64_t kThreads = 128;
+  const std::uint64_t depth = flash_kernel_depth(problem.depth), rows = depth % 128 == 0  ? 4
+                                                                        : depth % 64 == 0 ? 8
+                                                                                          : 16;
+  plan.combine_lanes = std::min(kThreads / rows, std::bit_ceil(plan.splits));
+}
+
 /// run_mha_fwd_hdim*() of flash_fwd_launch_template.h, of capability 9.0 without dropout.
 Found flash_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
@@ -81,7 +98,7 @@ Found flash_plan(const AttentionProblem& problem, std::string* why) {
     return std::nullopt;
   }
   AttentionPlan plan = flash_base(problem.type);
-  plan.splits = flash_splits_of(problem);
+  split_flash(problem, plan);
   const std::uint64_t depth = problem.depth;
   plan.block_q = depth > 192 || plan.splits > 1 ? 64 : 128;
   plan.block_k = depth <= 64 ? 128 : 64;
@@ -123,7 +140,10 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys, bool hopper) {
       hopper ? *find_instruction(with_values("wgmma.m64n64k16.f32.{}.{}", {name, name})) : mma_of(type, 16);
   plan.block_q = 64;
   plan.block_k = keys;
+  plan.score = ScoreRule::scaled_once;
+  plan.log2e = Log2eRule::binary32;
   plan.exponential = Exponential::ex2;
+  plan.lse = LseRule::log2_sum;
   plan.row_sum = RowSum::block_lanes;
   plan.join = LaneJoin::neighbours;
   plan.division = Division::approximate;
@@ -136,14 +156,83 @@ Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
   return cudnn_base(problem.type, 128, true);
 }
 
+Instruction fp8_of(std::string_view form, Format type) {
+  const std::string_view name = name_of(type);
+  return *find_instruction(with_values(form, {name, name}));
+}
+
+bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
+
+/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys, windows and softcap.
+std::uint64_t fa3_keys(const AttentionProblem& problem) {
+  const std::uint64_t depth = problem.depth;
+  const bool causal = problem.causal != Causal::none || problem.left || problem.right;
+  if (is_fp8(problem.type))
+    return depth <= 64 ? 160 : depth <= 96 ? 128 : depth <= 128 ? 224 : depth <= 192 ? 160 : 128;
+  if (depth <= 64) return causal ? 128 : 192;
+  if (depth <= 96) return 144;
+  if (depth <= 128) return causal ? 128 : 176;
+  return depth <= 192 ? 112 : 80;
+}
+
+/// hopper/softmax.h; FP8 with Max_offset 8. Compiled with --use_fast_math (setup.py).
+Found fa3_plan(const AttentionProblem& problem, std::string* why) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3};
+  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
+    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+    return std::nullopt;
+  }
+  AttentionPlan plan;
+  const bool fp8 = is_fp8(problem.type);
+  plan.qk = plan.pv = fp8_of(fp8 ? "wgmma.m64n64k32.f32.{}.{}" : "wgmma.m64n64k16.f32.{}.{}", problem.type);
+  plan.block_k = fa3_keys(problem);
+  plan.order = KeyOrder::descending;
+  plan.score = ScoreRule::fused;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.offset = fp8 ? 8 : 0;
+  plan.division = Division::approximate;
+  plan.p = problem.type;
+  plan.output = fp8 ? Format::bf16 : problem.type;
+  return plan;
+}
+
+/// flash_attn/cute/flash_fwd_sm100.py and softmax.py: threshold 8 of 16 bits; of FP8 offset 8 and no
+/// threshold.
+Found fa4_plan(const AttentionProblem& problem, std::string* why) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
+    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+    return std::nullopt;
+  }
+  AttentionPlan plan;
+  const bool fp8 = is_fp8(problem.type);
+  plan.qk = plan.pv =
+      fp8_of(fp8 ? "tcgen05.m128n64k32.kind_f8f6f4.f32.{}.{}" : "tcgen05.m128n64k16.kind_f16.f32.{}.{}",
+             problem.type);
+  plan.order = KeyOrder::descending;
+  plan.score = ScoreRule::fused;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.offset = fp8 ? 8 : 0;
+  plan.threshold = fp8 ? 0 : 8;
+  plan.row_sum = RowSum::eighths;
+  plan.division = Division::approximate;
+  plan.p = problem.type;
+  plan.output = fp8 ? Format::bf16 : problem.type;
+  return plan;
+}
+
 constexpr AttentionFamily kFamilies[] = {
     {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
      "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
-     flash_plan},
+     "hopper", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
-     "recorded on an H200, torch 2.11", efficient_plan},
+     "recorded on an H200, torch 2.11", "hopper", efficient_plan},
     {"torch-cudnn", "cudnn_generated_fort_native_sdpa_*", "f16, bf16", "none: found from recordings",
-     "recorded on an H200, torch 2.11", cudnn_plan},
+     "recorded on an H200, torch 2.11", "hopper", cudnn_plan},
+    {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
+     "literature", "hopper", fa3_plan},
+    {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
+     "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell", fa4_plan},
 };
 
 /// The numbers behind `before` in a name: "<64, 128, 128, 4" or "64x128".
@@ -175,13 +264,19 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
     if (sizes.size() < 3) return std::nullopt;
     AttentionPlan plan = flash_base(problem.type);
     plan.block_q = sizes[1], plan.block_k = sizes[2];
-    if (has(name, "splitkv")) plan.splits = flash_splits_of(problem);
+    if (has(name, "splitkv")) split_flash(problem, plan);
     return plan;
   }
   if (has(name, "fmha_cutlassF")) {
     auto sizes = numbers_behind(name, "aligned_", "x");
     if (sizes.size() != 2) return std::nullopt;
     return efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
+  }
+  if (has(name, "_sdpa_sm90_flash_fprop_wgmma") || has(name, "_sdpa_sm80_flash_fprop_wmma")) {
+    const std::size_t at = name.find('_', name.find("knob_") + 5);
+    const auto tile = numbers_behind(name.substr(at), "_", "x");
+    if (tile.size() < 2 || tile[0] == 16) return std::nullopt;
+    return cudnn_base(problem.type, tile[1], has(name, "sm90"));
   }
   return std::nullopt;
 }

@@ -69,6 +69,16 @@ void RowSoftmax::sum_block(const float* p, std::uint64_t count, float rescale, b
     }
     return;
   }
+  if (plan.row_sum == RowSum::eighths) {
+    float sums[8];
+    std::copy_n(p, 8, sums);
+    if (!first) sums[0] += total_ * rescale;
+    for (std::uint64_t i = 8; i < count; ++i) sums[i % 8] += p[i];
+    for (std::uint64_t i = 0; i < 8; i += 4)
+      for (std::uint64_t j = i; j < i + 2; ++j) sums[j] += sums[j + 2];
+    total_ = (sums[0] + sums[4]) + (sums[1] + sums[5]);
+    return;
+  }
   const bool fresh = plan.row_sum == RowSum::block_lanes;
   float sums[4];
   for (int t = 0; t < 4; ++t) sums[t] = first || fresh ? p[2 * t] : std::fma(lanes_[t], rescale, p[2 * t]);
@@ -99,6 +109,7 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
       if (row.bias != nullptr) add_all(x, count, row.bias + first);
       scale_all(x, count, kLog2E);
     }
+    if (plan.score == ScoreRule::scaled_once) scale_all(x, count, scale2);
     float most = most_of(x, count);
     if (plan.score == ScoreRule::fused_after) most *= scale2;
     float now = most > old ? most : old;
@@ -118,6 +129,7 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
         fused_all(x, count, scale2, std::fma(base, scale2, -offset));
         break;
       case ScoreRule::scaled:
+      case ScoreRule::scaled_once:
         less_all(x, count, 1, base - offset);
         break;
       case ScoreRule::fused_after:
@@ -125,6 +137,7 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
         break;
     }
     old = now;
+    if (row.bases != nullptr) row.bases[b] = base;
   }
   if (row.first < row.last) {
     const std::uint64_t count = row.last - row.first;
@@ -136,7 +149,7 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
   total_ = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b)
     sum_block(row.weights + blocks[b].first, plan.block_k, row.rescales[b], b == 0);
-  return {old, plan.row_sum == RowSum::warps ? total_ : joined(plan.join, lanes_)};
+  return {old, plan.row_sum >= RowSum::warps ? total_ : joined(plan.join, lanes_)};
 }
 
 float factor_of(const AttentionPlan& plan, float sum) {
@@ -147,11 +160,11 @@ float factor_of(const AttentionPlan& plan, float sum) {
 
 float lse_of(const RowRules& rules, const RowEnd& end, bool split) {
   const float sum = end.sum;
-  if (sum == 0 || sum != sum) return split ? kNoKey : -kNoKey;
+  if (sum == 0 || sum != sum) return rules.plan.lse == LseRule::log_scaled ? 0 : split ? kNoKey : -kNoKey;
   if (rules.plan.lse == LseRule::log_scaled)
     return end.maximum / kLog2E + evaluated(functions::Id::logf, sum);
   const float log = evaluated(functions::Id::lg2, sum) * kLn2;
-  return std::fma(end.maximum, rules.scale, log);
+  return std::fma(end.maximum, rules.plan.lse == LseRule::log2_sum ? kLn2 : rules.scale, log);
 }
 
 }  // namespace mmaudit::attention_rows

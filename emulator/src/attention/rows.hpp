@@ -26,6 +26,7 @@ struct Row {
   std::uint64_t first, last;  ///< the keys it sees
   float* weights;             ///< written: P, by key; 0 where it sees none
   float* rescales;            ///< written, one per block: what O is multiplied with before it
+  float* bases;               ///< written, one per block: the running maximum; null: not asked
 };
 struct RowEnd {
   float maximum = -std::numeric_limits<float>::infinity(), sum = 0;

@@ -28,6 +28,13 @@ AttentionProblem problem_of(const mmaudit_attention& work) {
   return out;
 }
 
+const Architecture& architecture_for(const mmaudit_attention& work) {
+  if (work.arch != nullptr) return capi::architecture_of(work.arch);
+  for (const AttentionFamily& one : attention_families())
+    if (work.like != nullptr && one.name == work.like) return *find_architecture(one.architecture);
+  return *find_architecture(kDefaultArchitecture);
+}
+
 AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& problem) {
   const int ways = (work.like != nullptr) + (work.plan != nullptr) + (work.kernels != nullptr);
   if (ways != 1) refuse("like, plan, kernels: found {} of them, allowed: one", ways);
@@ -59,7 +66,9 @@ AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& pr
 void run_attention(const mmaudit_attention& work, char** plan_text) {
   const AttentionProblem problem = problem_of(work);
   const AttentionPlan plan = plan_for(work, problem);
-  if (const std::string why = why_no_attention(problem, plan); !why.empty()) throw InputError(why);
+  const Architecture& architecture = architecture_for(work);
+  if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
+    throw InputError(why);
   if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
   if (!given(work.o)) return;
   const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
@@ -80,19 +89,22 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
   require("o", work.o, {batch, heads, queries, depth}, spec_of(plan.output));
   for (const auto& [name, rows] : {std::pair{"lse", work.lse}, {"maxima", work.maxima}, {"sums", work.sums}})
     require_if_given(name, rows, {batch, heads, queries}, f32);
-  for (const auto& [name, rows] : {std::pair{"scores", work.scores}, {"weights", work.weights}})
+  for (const auto& [name, rows] : {std::pair{"scores", work.scores},
+                                   {"weights", work.weights},
+                                   {"bases", work.bases},
+                                   {"later", work.later}})
     require_if_given(name, rows, {batch, heads, queries, keys}, f32);
   for (const auto& [name, array] :
        {std::pair{"q", work.q}, {"k", work.k}, {"v", work.v}, {"bias", work.bias}})
     require_apart(name, work.o, array);
   const auto in = [](mmaudit_in array) { return static_cast<const float*>(array.data); };
   const auto out = [](mmaudit_out array) { return static_cast<float*>(array.data); };
-  attention(
-      problem, plan,
-      {work.q.data, work.k.data, work.v.data, work.bias.data, work.bias_batch, work.bias_heads,
-       in(work.descale_q), in(work.descale_k), in(work.descale_v)},
-      {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.maxima), out(work.sums)},
-      work.threads);
+  attention(problem, plan,
+            {work.q.data, work.k.data, work.v.data, work.bias.data, work.bias_batch, work.bias_heads,
+             in(work.descale_q), in(work.descale_k), in(work.descale_v)},
+            {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
+             out(work.later), out(work.maxima), out(work.sums)},
+            work.threads, architecture);
 }
 
 }  // namespace
