@@ -33,6 +33,7 @@ enum class RowSum : std::uint8_t {
   lanes,        ///< a sum per lane runs through all blocks; a block's first add is fma(sum, rescale, P)
   block_lanes,  ///< a sum per lane and block, which joins the lane's total: fma(total, rescale, sum)
   warps,        ///< of 32 columns a sum from four lanes, added one after another to total * rescale
+  joined,       ///< a sum per lane and block; four lanes become one, which joins: fma(total, rescale, sum)
   eighths       ///< eight sums of every eighth column, the first from total * rescale; added by halves
 };
 /// How four lanes become one.
@@ -54,6 +55,7 @@ enum class Division : std::uint8_t {
 enum class LseRule : std::uint8_t {
   log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
   log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
+  unknown,     ///< no recording says it: lse is refused
   log2_sum     ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
 };
 
@@ -62,11 +64,11 @@ inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
 inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "scaled_once",
                                                   "fused_after"};
 inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
-inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "eighths"};
+inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kDivision[] = {"reciprocal", "approximate", "quotient"};
-inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "unknown", "log2_sum"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
 }  // namespace names

@@ -120,6 +120,17 @@ AttentionPlan efficient_base(Format type, std::uint64_t queries, std::uint64_t k
   return plan;
 }
 
+/// A tile of queries that sees no key runs no block, and what would write O is part of the last block.
+std::string why_unwritten(const AttentionProblem& problem, const AttentionPlan& plan) {
+  const bool unseen =
+      problem.causal == Causal::bottom_right && plan.block_q + problem.keys <= problem.queries;
+  return !unseen ? ""
+                 : refusal(
+                       "queries: found {}, allowed: fewer than {} more than the keys: the kernel leaves rows "
+                       "of tiles without a key unwritten",
+                       problem.queries, plan.block_q);
+}
+
 /// The kernels of mem_eff_attention/kernels/cutlassF.h in their order: the first whose depth suffices.
 Found efficient_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
@@ -128,9 +139,11 @@ Found efficient_plan(const AttentionProblem& problem, std::string* why) {
                    problem.kv_heads, problem.heads);
     return std::nullopt;
   }
-  if (problem.depth <= 64) return efficient_base(problem.type, 64, 64, true);
-  if (problem.depth <= 128) return efficient_base(problem.type, 64, 128, true);
-  return efficient_base(problem.type, 32, 128, false);
+  AttentionPlan plan = problem.depth <= 64    ? efficient_base(problem.type, 64, 64, true)
+                       : problem.depth <= 128 ? efficient_base(problem.type, 64, 128, true)
+                                              : efficient_base(problem.type, 32, 128, false);
+  if (*why = why_unwritten(problem, plan); !why->empty()) return std::nullopt;
+  return plan;
 }
 
 AttentionPlan cudnn_base(Format type, std::uint64_t keys, bool hopper) {
@@ -143,7 +156,7 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys, bool hopper) {
   plan.score = ScoreRule::scaled_once;
   plan.log2e = Log2eRule::binary32;
   plan.exponential = Exponential::ex2;
-  plan.lse = LseRule::log2_sum;
+  plan.lse = hopper ? LseRule::log2_sum : LseRule::unknown;
   plan.row_sum = RowSum::block_lanes;
   plan.join = LaneJoin::neighbours;
   plan.division = Division::approximate;
@@ -270,7 +283,8 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
   if (has(name, "fmha_cutlassF")) {
     auto sizes = numbers_behind(name, "aligned_", "x");
     if (sizes.size() != 2) return std::nullopt;
-    return efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
+    AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
+    return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
   }
   if (has(name, "_sdpa_sm90_flash_fprop_wgmma") || has(name, "_sdpa_sm80_flash_fprop_wmma")) {
     const std::size_t at = name.find('_', name.find("knob_") + 5);

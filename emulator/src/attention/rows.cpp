@@ -79,7 +79,7 @@ void RowSoftmax::sum_block(const float* p, std::uint64_t count, float rescale, b
     total_ = (sums[0] + sums[4]) + (sums[1] + sums[5]);
     return;
   }
-  const bool fresh = plan.row_sum == RowSum::block_lanes;
+  const bool fresh = plan.row_sum != RowSum::lanes;
   float sums[4];
   for (int t = 0; t < 4; ++t) sums[t] = first || fresh ? p[2 * t] : std::fma(lanes_[t], rescale, p[2 * t]);
   for (int t = 0; t < 4; ++t) sums[t] += p[2 * t + 1];
@@ -88,6 +88,11 @@ void RowSoftmax::sum_block(const float* p, std::uint64_t count, float rescale, b
       sums[t] += p[i + 2 * t];
       sums[t] += p[i + 2 * t + 1];
     }
+  if (plan.row_sum == RowSum::joined) {
+    const float sum = joined(plan.join, sums);
+    total_ = first ? sum : std::fma(total_, rescale, sum);
+    return;
+  }
   for (int t = 0; t < 4; ++t) lanes_[t] = fresh && !first ? std::fma(lanes_[t], rescale, sums[t]) : sums[t];
 }
 

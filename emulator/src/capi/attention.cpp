@@ -71,6 +71,8 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
     throw InputError(why);
   if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
   if (!given(work.o)) return;
+  if (given(work.lse) && plan.lse == LseRule::unknown)
+    refuse("lse: found it asked, allowed: a plan whose lse is known");
   const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
   const Axis batch{"batch", problem.batch}, heads{"heads", problem.heads}, kv{"kv_heads", problem.kv_heads},
       queries{"queries", problem.queries}, keys{"keys", problem.keys}, depth{"depth", problem.depth};
