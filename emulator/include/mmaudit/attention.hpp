@@ -55,7 +55,6 @@ enum class Division : std::uint8_t {
 enum class LseRule : std::uint8_t {
   log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
   log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
-  unknown,     ///< no recording says it: lse is refused
   log2_sum     ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
 };
 
@@ -68,7 +67,7 @@ inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", 
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kDivision[] = {"reciprocal", "approximate", "quotient"};
-inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "unknown", "log2_sum"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
 }  // namespace names
@@ -191,6 +190,8 @@ struct AttentionFamily {
   std::optional<AttentionPlan> (*plan)(const AttentionProblem& problem, std::string* why);
 };
 std::span<const AttentionFamily> attention_families();
+/// Null: there is none of that name.
+const AttentionFamily* find_attention_family(std::string_view name);
 /// The plan that a family takes for a problem; nullopt, with why ("family: found X, allowed: ...").
 std::optional<AttentionPlan> attention_plan_of(std::string_view family, const AttentionProblem& problem,
                                                std::string* why);

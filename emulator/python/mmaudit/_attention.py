@@ -47,7 +47,7 @@ def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
 
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
          scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int,
-         asks_lse: bool = False, only_plan: bool = False) -> Attended:
+         only_plan: bool = False) -> Attended:
     arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     kind = kind or _arrays.format_of(arrays["q"].dtype)
     if kind is None:
@@ -77,14 +77,14 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
     text = _library.text_from(lib.mmaudit_attention_predict, byref(work))  # the plan says O's format
     output = next((word.split()[1] for word in text.split(", ") if word.startswith("output ") and word.count(" ") == 1), "f32")
     o = np.empty((batch, heads, queries, depth), _arrays.value_dtype(output, _arrays.is_ml(arrays["q"])))
-    lse = np.full((batch, heads, queries), np.nan, np.float32)
-    extra = {} if "lse unknown" in text and not asks_lse else {"lse": lse}
+    lse = np.empty((batch, heads, queries), np.float32)
+    extra = {}
     if details:
-        extra.update({name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")})
+        extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
         extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
-    _arrays.filled(work, o=o, **extra)
+    _arrays.filled(work, o=o, lse=lse, **extra)
     _library.check(lib.mmaudit_attention_predict(byref(work), None))
-    return Attended(o, lse, text, {name: x for name, x in extra.items() if name != "lse"})
+    return Attended(o, lse, text, extra)
 
 
 def attention(
@@ -117,7 +117,7 @@ def attention(
              "kernels": None if kernels is None else "\n".join(kernels)}
     corner = "top_left" if causal is True else causal or None
     found = _run(q, k, v, whose, corner, window, mask, scale, type,
-                 {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}, details, threads, lse)
+                 {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}, details, threads)
     if details:
         return found
     return (found.o, found.lse) if lse else found.o

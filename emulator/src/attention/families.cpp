@@ -146,27 +146,32 @@ Found efficient_plan(const AttentionProblem& problem, std::string* why) {
   return plan;
 }
 
-AttentionPlan cudnn_base(Format type, std::uint64_t keys, bool hopper) {
+AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
   AttentionPlan plan;
   const std::string_view name = name_of(type);
-  plan.qk = plan.pv =
-      hopper ? *find_instruction(with_values("wgmma.m64n64k16.f32.{}.{}", {name, name})) : mma_of(type, 16);
+  plan.qk = plan.pv = *find_instruction(with_values("wgmma.m64n64k16.f32.{}.{}", {name, name}));
   plan.block_q = 64;
   plan.block_k = keys;
   plan.score = ScoreRule::scaled_once;
   plan.log2e = Log2eRule::binary32;
   plan.exponential = Exponential::ex2;
-  plan.lse = hopper ? LseRule::log2_sum : LseRule::unknown;
   plan.row_sum = RowSum::block_lanes;
   plan.join = LaneJoin::neighbours;
   plan.division = Division::approximate;
+  plan.lse = LseRule::log2_sum;
   plan.p = plan.output = type;
   return plan;
 }
 
 Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
-  return cudnn_base(problem.type, 128, true);
+  constexpr std::uint64_t kKeys = 128;
+  if (problem.queries > 1 && !problem.bias && problem.heads == problem.kv_heads)
+    return cudnn_base(problem.type, kKeys);
+  *why = problem.queries == 1
+             ? refusal("queries: found 1, allowed: 2 or more: one query takes kernels without a plan")
+             : refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
+  return std::nullopt;
 }
 
 Instruction fp8_of(std::string_view form, Format type) {
@@ -240,7 +245,7 @@ constexpr AttentionFamily kFamilies[] = {
      "hopper", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
      "recorded on an H200, torch 2.11", "hopper", efficient_plan},
-    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_*", "f16, bf16", "none: found from recordings",
+    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*", "f16, bf16", "none: found from recordings",
      "recorded on an H200, torch 2.11", "hopper", cudnn_plan},
     {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
      "literature", "hopper", fa3_plan},
@@ -286,11 +291,9 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
     AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
     return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
   }
-  if (has(name, "_sdpa_sm90_flash_fprop_wgmma") || has(name, "_sdpa_sm80_flash_fprop_wmma")) {
-    const std::size_t at = name.find('_', name.find("knob_") + 5);
-    const auto tile = numbers_behind(name.substr(at), "_", "x");
-    if (tile.size() < 2 || tile[0] == 16) return std::nullopt;
-    return cudnn_base(problem.type, tile[1], has(name, "sm90"));
+  if (has(name, "_sdpa_sm90_flash_fprop_wgmma")) {
+    const auto tile = numbers_behind(name, "_64x", "x");
+    return tile.empty() ? std::nullopt : std::optional(cudnn_base(problem.type, tile[0]));
   }
   return std::nullopt;
 }
@@ -298,9 +301,10 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
 }  // namespace
 
 std::span<const AttentionFamily> attention_families() { return kFamilies; }
+const AttentionFamily* find_attention_family(std::string_view name) { return find_named(kFamilies, name); }
 
 Found attention_plan_of(std::string_view family, const AttentionProblem& problem, std::string* why) {
-  const AttentionFamily* found = find_named(kFamilies, family);
+  const AttentionFamily* found = find_attention_family(family);
   std::string unused;
   if (why == nullptr) why = &unused;
   if (found == nullptr) {

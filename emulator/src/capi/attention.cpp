@@ -30,9 +30,8 @@ AttentionProblem problem_of(const mmaudit_attention& work) {
 
 const Architecture& architecture_for(const mmaudit_attention& work) {
   if (work.arch != nullptr) return capi::architecture_of(work.arch);
-  for (const AttentionFamily& one : attention_families())
-    if (work.like != nullptr && one.name == work.like) return *find_architecture(one.architecture);
-  return *find_architecture(kDefaultArchitecture);
+  const AttentionFamily* family = work.like != nullptr ? find_attention_family(work.like) : nullptr;
+  return *find_architecture(family != nullptr ? family->architecture : kDefaultArchitecture);
 }
 
 AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& problem) {
@@ -71,8 +70,6 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
     throw InputError(why);
   if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
   if (!given(work.o)) return;
-  if (given(work.lse) && plan.lse == LseRule::unknown)
-    refuse("lse: found it asked, allowed: a plan whose lse is known");
   const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
   const Axis batch{"batch", problem.batch}, heads{"heads", problem.heads}, kv{"kv_heads", problem.kv_heads},
       queries{"queries", problem.queries}, keys{"keys", problem.keys}, depth{"depth", problem.depth};

@@ -14,26 +14,74 @@ namespace {
 
 constexpr AttentionRecipe kRecipes[] = {
     {.name = "f16", .family = "torch-flash", .type = Format::f16, .source = "torch", .evidence = "recorded"},
-    {.name = "bf16", .family = "torch-flash", .type = Format::bf16, .source = "torch", .evidence = "recorded"},
-    {.name = "bf16-efficient", .family = "torch-efficient", .type = Format::bf16, .source = "torch",
+    {.name = "bf16",
+     .family = "torch-flash",
+     .type = Format::bf16,
+     .source = "torch",
      .evidence = "recorded"},
-    {.name = "kv-e4m3", .family = "torch-flash", .type = Format::bf16, .per_head = true, .cache = Format::e4m3,
-     .source = "a cache of K and V in E4M3, read back as bf16 (flashinfer)", .evidence = "literature"},
-    {.name = "fa3-tensor", .family = "fa3", .type = Format::e4m3, .scaled = true,
-     .source = "flash-attention hopper/, one descale", .evidence = "literature"},
-    {.name = "fa3-head", .family = "fa3", .type = Format::e4m3, .scaled = true, .per_head = true,
-     .source = "flash-attention hopper/, descales per batch and key head", .evidence = "literature"},
-    {.name = "fa3-head-two-level", .family = "fa3", .type = Format::e4m3, .scaled = true, .per_head = true,
-     .two_level = true, .source = "vllm-project/flash-attention PR #104", .evidence = "literature"},
-    {.name = "fa4-e4m3", .family = "fa4", .type = Format::e4m3, .scaled = true, .per_head = true, .offset = 8,
-     .threshold = 4, .source = "flash-attention before PR #2717 (issue #2716)", .evidence = "literature"},
-    {.name = "fa4-e4m3-mended", .family = "fa4", .type = Format::e4m3, .scaled = true, .per_head = true, .offset = 4,
-     .threshold = 4, .source = "flash-attention PR #2717: offset + threshold <= log2(448)", .evidence = "literature"},
-    {.name = "fa4-e5m2", .family = "fa4", .type = Format::e5m2, .scaled = true, .per_head = true, .offset = 8,
-     .threshold = 4, .source = "flash-attention before PR #2717 (issue #2716)", .evidence = "literature"},
+    {.name = "bf16-efficient",
+     .family = "torch-efficient",
+     .type = Format::bf16,
+     .source = "torch",
+     .evidence = "recorded"},
+    {.name = "kv-e4m3",
+     .family = "torch-flash",
+     .type = Format::bf16,
+     .per_head = true,
+     .cache = Format::e4m3,
+     .source = "a cache of K and V in E4M3, read back as bf16 (flashinfer)",
+     .evidence = "literature"},
+    {.name = "fa3-tensor",
+     .family = "fa3",
+     .type = Format::e4m3,
+     .scaled = true,
+     .source = "flash-attention hopper/, one descale",
+     .evidence = "literature"},
+    {.name = "fa3-head",
+     .family = "fa3",
+     .type = Format::e4m3,
+     .scaled = true,
+     .per_head = true,
+     .source = "flash-attention hopper/, descales per batch and key head",
+     .evidence = "literature"},
+    {.name = "fa3-head-two-level",
+     .family = "fa3",
+     .type = Format::e4m3,
+     .scaled = true,
+     .per_head = true,
+     .two_level = true,
+     .source = "vllm-project/flash-attention PR #104",
+     .evidence = "literature"},
+    {.name = "fa4-e4m3",
+     .family = "fa4",
+     .type = Format::e4m3,
+     .scaled = true,
+     .per_head = true,
+     .offset = 8,
+     .threshold = 4,
+     .source = "flash-attention before PR #2717 (issue #2716)",
+     .evidence = "literature"},
+    {.name = "fa4-e4m3-mended",
+     .family = "fa4",
+     .type = Format::e4m3,
+     .scaled = true,
+     .per_head = true,
+     .offset = 4,
+     .threshold = 4,
+     .source = "flash-attention PR #2717: offset + threshold <= log2(448)",
+     .evidence = "literature"},
+    {.name = "fa4-e5m2",
+     .family = "fa4",
+     .type = Format::e5m2,
+     .scaled = true,
+     .per_head = true,
+     .offset = 8,
+     .threshold = 4,
+     .source = "flash-attention before PR #2717 (issue #2716)",
+     .evidence = "literature"},
 };
 
-constexpr std::string_view kCauses[] = {"Q, K, V",       "QK sum", "exponential", "P rounding",
+constexpr std::string_view kCauses[] = {"Q, K, V",      "QK sum", "exponential", "P rounding",
                                         "P saturation", "PV sum", "output"};
 constexpr std::size_t kParts = std::size(kCauses);
 
@@ -69,7 +117,8 @@ double rounded_without_end(double x, const FormatSpec& spec, const FastCast& cas
   if (!(x > most)) return decode(cast(x));
   int exponent = 0;
   const double fraction = std::frexp(x, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, spec.fraction_bits + 1)), exponent - spec.fraction_bits - 1);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, spec.fraction_bits + 1)),
+                    exponent - spec.fraction_bits - 1);
 }
 
 struct Sums {
@@ -87,8 +136,12 @@ struct Sums {
 class Head {
  public:
   Head(const AttentionProblem& problem, const AttentionPlan& plan, const Architecture& architecture)
-      : problem_(problem), plan_(plan), architecture_(architecture), p_(spec_of(plan.p)),
-        cast_(p_, {CastRounding::nearest_even, true}), decode_(p_) {}
+      : problem_(problem),
+        plan_(plan),
+        architecture_(architecture),
+        p_(spec_of(plan.p)),
+        cast_(p_, {CastRounding::nearest_even, true}),
+        decode_(p_) {}
 
   Sums run(const double* q, const double* k, const double* v, const Quantized& of_q, const Quantized& of_k,
            const Quantized& of_v, std::uint64_t rows) {
@@ -100,8 +153,12 @@ class Head {
     AttentionPlan plan = plan_;
     plan.output = Format::f32;
     attention(problem_, plan,
-              {.q = of_q.bits.data(), .k = of_k.bits.data(), .v = of_v.bits.data(), .descale_q = &of_q.factor,
-               .descale_k = &of_k.factor, .descale_v = &of_v.factor},
+              {.q = of_q.bits.data(),
+               .k = of_k.bits.data(),
+               .v = of_v.bits.data(),
+               .descale_q = &of_q.factor,
+               .descale_k = &of_k.factor,
+               .descale_v = &of_v.factor},
               result, 1, architecture_);
     Sums out;
     const double scale = scales_of(problem_).first, factors = static_cast<double>(of_q.factor) * of_k.factor;
@@ -134,7 +191,8 @@ class Head {
       };
       steps[0] = with(v, product(q, k));
       steps[1] = with(of_v.numbers.data(), product(of_q.numbers.data(), of_k.numbers.data()));
-      steps[2] = with(of_v.numbers.data(), soft([&](std::uint64_t j) { return scores[i * keys + j] * factors * scale; }));
+      steps[2] = with(of_v.numbers.data(),
+                      soft([&](std::uint64_t j) { return scores[i * keys + j] * factors * scale; }));
       double sum = 0;
       const auto weigh = [&](const auto& value) {
         for (std::uint64_t j = first; j < last; ++j)
@@ -193,7 +251,8 @@ std::span<const AttentionRecipe> attention_recipes() { return kRecipes; }
 const AttentionRecipe& require_attention_recipe(const std::string& name) {
   if (const AttentionRecipe* found = find_named(kRecipes, name)) return *found;
   for (const std::string_view known : {"sage", "nvfp4"})
-    if (name == known) refuse("--recipe: found {}, allowed: a recipe with a plan; {} has none yet", name, name);
+    if (name == known)
+      refuse("--recipe: found {}, allowed: a recipe with a plan; {} has none yet", name, name);
   refuse("--recipe: found {}, allowed: {}", name, names_of(kRecipes));
 }
 
@@ -207,15 +266,18 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   if (recipe.offset >= 0) plan->offset = static_cast<std::uint64_t>(recipe.offset);
   if (recipe.threshold >= 0) plan->threshold = static_cast<std::uint64_t>(recipe.threshold);
   if (recipe.two_level) plan->output_sum = OutputSum::two_level;
-  AttentionAudit out{.recipe = &recipe, .plan = mmaudit::text_of(*plan)};
+  AttentionAudit out;
+  out.recipe = &recipe, out.plan = mmaudit::text_of(*plan);
   plan->splits = 1;  // one maximum per row, which the parts of the error need
-  const Architecture& architecture = *find_architecture(find_named(attention_families(), recipe.family)->architecture);
+  const Architecture& architecture = *find_architecture(find_attention_family(recipe.family)->architecture);
   if (why = why_no_attention(problem, *plan, architecture); !why.empty()) throw InputError(why);
 
   const std::uint64_t group = problem.heads / problem.kv_heads, of_row = problem.queries * problem.depth,
                       of_key = problem.keys * problem.depth;
-  const auto scale_of = [&](const std::vector<double>& x, std::uint64_t first, std::uint64_t count, Format type) {
-    return recipe.per_head ? factor_of(largest(&x[first], count), type) : factor_of(largest(x.data(), x.size()), type);
+  const auto scale_of = [&](const std::vector<double>& x, std::uint64_t first, std::uint64_t count,
+                            Format type) {
+    return recipe.per_head ? factor_of(largest(&x[first], count), type)
+                           : factor_of(largest(x.data(), x.size()), type);
   };
   AttentionProblem one = problem;
   one.batch = one.heads = one.kv_heads = 1;
@@ -227,19 +289,22 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
     std::vector<double> cached_k, cached_v;
     const double *taken_k = k, *taken_v = v;
     if (recipe.cache != Format::f32) {
-      cached_k = quantized(k, of_key, recipe.cache, scale_of(given.k, kv * of_key, of_key, recipe.cache)).numbers;
-      cached_v = quantized(v, of_key, recipe.cache, scale_of(given.v, kv * of_key, of_key, recipe.cache)).numbers;
+      cached_k =
+          quantized(k, of_key, recipe.cache, scale_of(given.k, kv * of_key, of_key, recipe.cache)).numbers;
+      cached_v =
+          quantized(v, of_key, recipe.cache, scale_of(given.v, kv * of_key, of_key, recipe.cache)).numbers;
       taken_k = cached_k.data(), taken_v = cached_v.data();
     }
     const auto factor = [&](const std::vector<double>& x, std::uint64_t first, std::uint64_t count) {
       return recipe.scaled ? scale_of(x, first, count, recipe.type) : 1.0F;
     };
     // Q's scale is that of all heads which share a head of K.
-    const Sums found = Head(one, *plan, architecture)
-                           .run(q, k, v,
-                                quantized(q, of_row, recipe.type, factor(given.q, kv * group * of_row, group * of_row)),
-                                quantized(taken_k, of_key, recipe.type, factor(given.k, kv * of_key, of_key)),
-                                quantized(taken_v, of_key, recipe.type, factor(given.v, kv * of_key, of_key)), rows);
+    const Sums found =
+        Head(one, *plan, architecture)
+            .run(q, k, v,
+                 quantized(q, of_row, recipe.type, factor(given.q, kv * group * of_row, group * of_row)),
+                 quantized(taken_k, of_key, recipe.type, factor(given.k, kv * of_key, of_key)),
+                 quantized(taken_v, of_key, recipe.type, factor(given.v, kv * of_key, of_key)), rows);
     const std::lock_guard lock(mutex);
     sums.add(found);
   });
@@ -250,8 +315,8 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   out.saturated = static_cast<double>(sums.saturated) / seen;
   out.flushed = static_cast<double>(sums.flushed) / seen;
   for (std::size_t i = 0; i < kParts; ++i)
-    out.causes.push_back({kCauses[i], std::sqrt(sums.parts[i]) / exact,
-                          sums.total == 0 ? 0 : sums.along[i] / sums.total});
+    out.causes.push_back(
+        {kCauses[i], std::sqrt(sums.parts[i]) / exact, sums.total == 0 ? 0 : sums.along[i] / sums.total});
   return out;
 }
 

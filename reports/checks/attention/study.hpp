@@ -14,12 +14,12 @@ namespace mmaudit::checks {
 /// How Q, K and V become what a kernel takes, and whose plan sums them.
 struct AttentionRecipe {
   std::string_view name, family;
-  Format type = Format::bf16;        ///< of the operands of the products
-  bool scaled = false;               ///< divided by the largest number over the format's largest
-  bool per_head = false;             ///< a scale per batch and key head; else one of the tensor
-  Format cache = Format::f32;        ///< K and V go through this format first, scaled; f32: they don't
+  Format type = Format::bf16;  ///< of the operands of the products
+  bool scaled = false;         ///< divided by the largest number over the format's largest
+  bool per_head = false;       ///< a scale per batch and key head; else one of the tensor
+  Format cache = Format::f32;  ///< K and V go through this format first, scaled; f32: they don't
   std::int64_t offset = -1, threshold = -1;  ///< -1: the family's
-  bool two_level = false;            ///< P V of each block of keys is added outside of the tensor core
+  bool two_level = false;  ///< P V of each block of keys is added outside of the tensor core
   std::string_view source, evidence;
 };
 std::span<const AttentionRecipe> attention_recipes();
@@ -45,8 +45,8 @@ struct AttentionAudit {
   double saturated = 0, flushed = 0;
   std::uint64_t rows = 0;  ///< compared with the exact ones
 };
-/// What: O by the recipe's plan against softmax(scale Q K^T) V of the given numbers in binary64. `rows`: at most
-/// so many of each head. Errors: InputError where the family has no plan.
+/// What: O by the recipe's plan against softmax(scale Q K^T) V of the given numbers in binary64. `rows`: at
+/// most so many of each head. Errors: InputError where the family has no plan.
 AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe& recipe, std::uint64_t rows,
                                unsigned threads);
 /// Passed where every recipe's total is at most `limit`; 0: nothing is judged.
@@ -55,7 +55,8 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
 /// One element of O, block of keys by block.
 report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
                                  const AttentionOperands& operands, const Architecture& architecture,
-                                 std::uint64_t head, std::uint64_t row, std::uint64_t column, unsigned threads);
+                                 std::uint64_t head, std::uint64_t row, std::uint64_t column,
+                                 unsigned threads);
 
 /// Ranges of one size over which the plan, and so the bits of a row, stays.
 report::Report attention_invariance(std::string_view family, const AttentionProblem& problem,
