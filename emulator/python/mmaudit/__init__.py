@@ -18,6 +18,7 @@ from ._library import lib as _lib
 from ._model import Model, model
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
+from ._reveal_attention import reveal_attention
 from ._rows import reduce_rows
 from ._views import Audit, Trace
 
@@ -26,5 +27,5 @@ __all__ = [
     "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result", "Tolerance", "Trace",
     "WrongProduct", "architectures", "assert_gemm_close", "attention", "audit", "check_gemm", "close", "convert", "cos", "cvt",
     "emulate", "ex2", "explain", "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model",
-    "probe", "rcp", "reduce_rows", "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
+    "probe", "rcp", "reduce_rows", "reveal", "reveal_attention", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
 ]

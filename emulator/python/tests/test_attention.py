@@ -139,14 +139,23 @@ class Attention(unittest.TestCase):
                 break
         self.assertEqual(left - {"p"}, set())  # P's format is the instruction's
 
-    def test_no_exponential_is_another(self) -> None:
-        p = next(p for p in recorded() if p["like"] == "torch-flash" and p["sk"] > 100 and p["exponents"][0] == 2)
-        q, k, v = (operand(p, tensor) for tensor in range(3))
-        right = mmaudit.attention(q, k, v, kernels=[p["kernel"]], **arguments(p), details=True)
-        plan = plan_of(right.plan)
-        weights = [mmaudit.attention(q, k, v, plan={**plan, "exponential": name}, **arguments(p), details=True)
-                   .details["weights"] for name in ("exp2f", "ex2.approx.ftz.f32")]
-        self.assertGreater(np.count_nonzero(weights[0] != weights[1]), 0)  # below 2^-126 one of them flushes
+    def test_one_exponential_flushes(self) -> None:
+        q, k, v = (np.random.default_rng(6).standard_normal((1, 1, n, 64)).astype(np.float16) for n in (8, 400, 400))
+        plan = plan_of(mmaudit.attention(q, k, v, like="fa3", details=True).plan)
+        kept, flushed = (mmaudit.attention(q * 16, k, v, plan={**plan, "exponential": name}, details=True).details["weights"]
+                         for name in ("exp2f", "ex2.approx.ftz.f32"))
+        small = (kept != 0) & (kept < 2.0**-126)
+        self.assertGreater(np.count_nonzero(small), 0)
+        np.testing.assert_array_equal(flushed, np.where(small, 0, kept))
+
+    def test_plans_revealed_from_callables(self) -> None:
+        base = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64}
+        for made in ({"like": "torch-flash"}, {"like": "torch-efficient"}, {"like": "torch-cudnn"},
+                     {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}}):
+            found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288)
+            self.assertEqual(found.same, found.compared, (made, found))
+            q, k, v = (np.random.default_rng(7).standard_normal((1, 2, n, 64)).astype(np.float16) for n in (128, 288, 288))
+            np.testing.assert_array_equal(mmaudit.attention(q, k, v, plan=found.plan), mmaudit.attention(q, k, v, **made))
 
     def test_o_is_a_softmax(self) -> None:
         r = np.random.default_rng(3)

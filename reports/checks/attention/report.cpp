@@ -109,10 +109,16 @@ report::Report explain_attention(const AttentionProblem& problem, const Attentio
   std::vector<std::byte> o(all * d * output.storage_bytes());
   std::vector<float> scores(all * keys), weights(all * keys), bases(all * keys), later(all * keys),
       maxima(all), sums(all);
-  attention(problem, plan, operands,
-            {o.data(), nullptr, scores.data(), weights.data(), bases.data(), later.data(), maxima.data(),
-             sums.data()},
-            threads, architecture);
+  attention(problem, plan, operands, {o.data()}, threads, architecture);
+  // A split has a maximum and a sum of its own, so the table is that of the same blocks without splits.
+  AttentionPlan whole = plan;
+  whole.splits = 1;
+  AttentionResult details;
+  std::vector<std::byte> unused(o.size());
+  details.o = unused.data();
+  details.scores = scores.data(), details.weights = weights.data(), details.bases = bases.data();
+  details.later = later.data(), details.maxima = maxima.data(), details.sums = sums.data();
+  attention(problem, whole, operands, details, threads, architecture);
   const std::uint64_t at = head * problem.queries + row, first_of_row = at * keys;
   const std::uint64_t group = problem.heads / problem.kv_heads,
                       kv = head / problem.heads * problem.kv_heads + head % problem.heads / group;
@@ -162,10 +168,8 @@ report::Report explain_attention(const AttentionProblem& problem, const Attentio
           "below is {}.",
           sums[at], seen_last - seen_first, keys, shown(lost), fmt::format("{:.6g}", kept))};
   if (plan.splits > 1)
-    out.lead.push_back(
-        fmt::format("{} splits have a maximum and a sum each: \"times later\" is inside a split, and the "
-                    "row sum is the last one's.",
-                    plan.splits));
+    out.lead.push_back(fmt::format(
+        "The kernel has {} splits of the keys; the blocks below are taken without them.", plan.splits));
   out.records = table;
   out.sections.push_back(report::section_of(std::move(table)));
   return out;

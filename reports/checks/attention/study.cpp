@@ -267,8 +267,8 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   if (recipe.threshold >= 0) plan->threshold = static_cast<std::uint64_t>(recipe.threshold);
   if (recipe.two_level) plan->output_sum = OutputSum::two_level;
   AttentionAudit out;
+  plan->splits = plan->combine_lanes = 1;  // one maximum per row, which the parts of the error need
   out.recipe = &recipe, out.plan = mmaudit::text_of(*plan);
-  plan->splits = 1;  // one maximum per row, which the parts of the error need
   const Architecture& architecture = *find_architecture(find_attention_family(recipe.family)->architecture);
   if (why = why_no_attention(problem, *plan, architecture); !why.empty()) throw InputError(why);
 
