@@ -1,6 +1,6 @@
 """Attention as fused kernels compute it, by their plans."""
 from ctypes import byref
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
         queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), **given)
     work.left, work.right = (0 if side is None else side + 1 for side in window)
-    kept: "list[np.ndarray]" = []  # arrays that the library reads
+    kept: List[np.ndarray] = []  # arrays that the library reads
     if mask is not None:
         kept.append(_bias(mask, kind, (batch, heads, queries, keys)))
         _arrays.filled(work, bias=kept[-1], bias_batch=kept[-1].shape[0], bias_heads=kept[-1].shape[1])
@@ -103,7 +103,8 @@ def attention(
         causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
         window: keys to the left and right of the bottom right diagonal; None: all.
         mask: (..., queries, keys), added to the scores, or truth values; where the plan takes masks.
-        scale: None: 1 / sqrt(depth). type: of raw bits. arch: whose datapaths; None: the library's, else hopper. descale_*: binary32 per batch and key head.
+        scale: None: 1 / sqrt(depth). type: of raw bits. arch: whose datapaths; None: the library's, else hopper.
+        descale_*: binary32 per batch and key head.
         lse: gives (O, lse). details: gives an Attended with S, P, maxima, row sums and the plan.
         threads: 0: one per core.
     Returns: O, (batch, heads, queries, depth), in q's type.

@@ -40,8 +40,8 @@ def reveal_attention(
 ) -> RevealedAttention:
     """The plan of `callable`, from what it returns.
 
-    What: fields are changed one by one, and then two by two, as long as more elements of O have the plan's bits. Half of V
-    is the other half's negative, so O is nothing but roundings, and a wrong field shows.
+    What: fields are changed one by one, and then two by two, as long as more elements of O have the plan's bits. In every
+    second round half of V is the other half's negative, so that O is nothing but roundings, and a wrong field shows.
     Args: callable: takes Q, K, V of (1, heads, rows, depth), arrays of numpy, or tensors of torch with `device`; returns O.
         No mask, scale 1 / sqrt(depth). kind: "f16" or "bf16". seed: of the operands.
     Returns: the plan and what it leaves open. Where `same` is less than `compared`, no plan of docs/attention.md fits.
@@ -49,10 +49,10 @@ def reveal_attention(
     """
     draw, shapes = np.random.default_rng(seed), [(1, heads, n, depth) for n in (queries, keys, keys)]
     asked: List[Tuple[List[np.ndarray], np.ndarray]] = []
-    for spread in (1.0, 3.0):
+    for spread, mirrored in itertools.product((1.0, 3.0), (True, False)):
         x = [draw.standard_normal(shape).astype(np.float32) for shape in shapes]
         x[0] *= np.float32(spread)
-        for i in (1, 2):
+        for i in (1, 2) if mirrored else ():
             x[i][:, :, keys // 2:] = x[i][:, :, : keys - keys // 2] * (1 if i == 1 else -1)
         bits = [_arrays.cast(one, "f32", kind, _arrays.Casting("rn"), _arrays.raw_dtype(kind))[0] for one in x]
         given = [_callable._tensor(one.tobytes(), kind, one.shape, device) for one in bits]

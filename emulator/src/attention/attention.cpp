@@ -381,7 +381,8 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
     return refusal("instruction: found {} and {}, allowed: operands of {}, and P of {}", name_of(plan.qk),
                    name_of(plan.pv), name_of(problem.type), name_of(plan.p));
   if (plan.output_sum == OutputSum::blocks && plan.division == Division::quotient)
-    return refusal("division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
+    return refusal(
+        "division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
   if (plan.block_k % 8 != 0) return refusal("block_k: found {}, allowed: a multiple of 8", plan.block_k);
   return {};
 }
