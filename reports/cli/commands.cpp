@@ -12,8 +12,10 @@ Program main_program() {
       {{"Choose a data type", {{"audit", add_audit}, {"model", add_model}}},
        {"See what an instruction does",
         {{"explain", add_explain}, {"list", add_list}, {"convert", add_convert}, {"probe", add_probe}}},
-       {"Compute the same bits", {{"matmul", add_matmul}, {"gemm", add_gemm}, {"tcgen05", add_tcgen05}}},
-       {"Check a GPU, a driver, the model", {{"verify", add_verify}, {"baseline", add_baseline}, {"trace", add_trace}, {"screen"}}},
+       {"Compute the same bits",
+        {{"matmul", add_matmul}, {"gemm", add_gemm}, {"attention", add_attention}, {"tcgen05", add_tcgen05}}},
+       {"Check a GPU, a driver, the model",
+        {{"verify", add_verify}, {"baseline", add_baseline}, {"trace", add_trace}, {"screen"}}},
        {"Measure speed", {{"sweep"}, {"time"}}},
        {"This installation", {{"doctor", add_doctor}, {"completions", add_completions}, {"man", add_man}}}}};
 }

@@ -102,6 +102,7 @@ void try_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedF
 void make_folder(const std::string& path);
 
 // A command, and those inside it.
+void add_attention(Command& app);
 void add_audit(Command& app);
 void add_explain(Command& app);
 void add_layout(Command& explain);

@@ -409,6 +409,35 @@ typedef struct mmaudit_rows {
  * free with mmaudit_free(). MMAUDIT_BAD_INPUT where the order is not known. */
 MMAUDIT_API int mmaudit_reduce_rows(const mmaudit_rows* work, char** plan_text);
 
+typedef struct mmaudit_attention {
+  size_t size;
+  /* Whose plan, one of: a library ("torch-flash", "torch-efficient", ...), a plan of your own ("qk=... pv=...
+   * block_k=64 ...", fields of docs/attention.md), or names of the library's kernels, a line each. */
+  const char *like, *plan, *kernels;
+  const char* arch;   /* whose datapaths; null: the library's, else hopper */
+  const char* type;   /* of q, k, v and bias: f16, bf16; of a plan of your own also e4m3, e5m2 */
+  const char* causal; /* "none" (null), "top_left", "bottom_right": which corner the diagonal ends in */
+  uint64_t batch, heads, kv_heads, queries, keys, depth;
+  uint64_t left, right; /* a window: so many keys beside the diagonal, plus 1; 0: all */
+  double scale;         /* 0: 1 / sqrt(depth) */
+  mmaudit_in q;         /* (batch, heads, queries, depth) */
+  mmaudit_in k, v;      /* (batch, kv_heads, keys, depth) */
+  mmaudit_in bias;      /* (bias_batch, bias_heads, queries, keys), each 1 or as Q; may be null */
+  uint64_t bias_batch, bias_heads;
+  mmaudit_in descale_q, descale_k, descale_v; /* (batch, kv_heads) of binary32; may be null: 1 */
+  mmaudit_out o;   /* (batch, heads, queries, depth) in the plan's format; null: the plan alone */
+  mmaudit_out lse; /* (batch, heads, queries) of binary32; may be null */
+  /* Of studies, may be null: binary32. Scores, P before its rounding, the running maximum that P was made
+   * with and the product of later rescalings: (batch, heads, queries, keys); the last running maximum and the
+   * row sum: (batch, heads, queries). */
+  mmaudit_out scores, weights, bases, later, maxima, sums;
+  unsigned threads; /* 0: one per core */
+} mmaudit_attention;
+
+/* What: O with the bits that a fused kernel of this plan returns (docs/attention.md). `plan_text`, unless
+ * null: the plan in words; free with mmaudit_free(). MMAUDIT_BAD_INPUT where no plan is known. */
+MMAUDIT_API int mmaudit_attention_predict(const mmaudit_attention* work, char** plan_text);
+
 /* One packed conversion of PTX, "cvt.rs.satfinite.e4m3x4.f32": `count` operands as registers (binary32 by
  * their bits, or one register of packed elements), the first in the highest element of the result. `random`
  * is rbits of .rs, else not read. Source: PTX ISA 9.0, "cvt". */

@@ -6,6 +6,7 @@
 16.0
 """
 from ._arrays import load
+from ._attention import attention
 from ._audit import audit
 from ._callable import probe, reveal
 from ._elements import rope, swiglu
@@ -18,14 +19,16 @@ from ._library import lib as _lib
 from ._model import Model, model
 from ._operations import architectures, convert, cvt, emulate, explain, instructions, list
 from ._products import Check, Closeness, Tolerance, assert_gemm_close, close, matmul, tolerance, within
+from ._reveal_attention import reveal_attention
 from ._rows import reduce_rows
 from ._views import Audit, Trace
 
 __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "AttentionCheck", "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result",
-    "Tolerance", "Trace", "WrongAttention", "WrongProduct", "architectures", "assert_gemm_close", "audit",
-    "check_attention", "check_gemm", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain", "function",
-    "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp", "reduce_rows",
-    "reveal", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance", "within",
+    "Tolerance", "Trace", "WrongAttention", "WrongProduct", "architectures", "assert_gemm_close", "attention",
+    "audit", "check_attention", "check_gemm", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain",
+    "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp",
+    "reduce_rows", "reveal", "reveal_attention", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance",
+    "within",
 ]

@@ -144,6 +144,17 @@ class Rows(_Sized):
     ]
 
 
+class Attention(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("like", c_char_p), ("plan", c_char_p), ("kernels", c_char_p), ("arch", c_char_p),
+        ("type", c_char_p), ("causal", c_char_p), ("batch", c_uint64), ("heads", c_uint64), ("kv_heads", c_uint64), ("queries", c_uint64),
+        ("keys", c_uint64), ("depth", c_uint64), ("left", c_uint64), ("right", c_uint64), ("scale", c_double), ("q", In),
+        ("k", In), ("v", In), ("bias", In), ("bias_batch", c_uint64), ("bias_heads", c_uint64), ("descale_q", In),
+        ("descale_k", In), ("descale_v", In), ("o", Out), ("lse", Out), ("scores", Out), ("weights", Out),
+        ("bases", Out), ("later", Out), ("maxima", Out), ("sums", Out), ("threads", c_uint32),
+    ]
+
+
 class ExactScale(Structure):
     _fields_ = [("given", c_uint32), ("per_lane", c_uint32), ("block", c_uint64)]
 
@@ -254,6 +265,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
     "convert": [POINTER(Cast)],
     "reduce_rows": [POINTER(Rows), POINTER(c_void_p)],
+    "attention_predict": [POINTER(Attention), c_void_p],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
     "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],
     "checkpoint_open": [c_char_p, c_char_p, POINTER(c_void_p)],

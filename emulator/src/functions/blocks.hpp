@@ -3,15 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mmaudit/detail/clones.hpp"
 #include "mmaudit/functions/evaluate.hpp"
-
-// The program picks a clone for its processor when it starts: by level, since "arch=haswell" is that
-// processor alone and no newer one.
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
-#define MMAUDIT_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define MMAUDIT_CLONES
-#endif
 
 namespace mmaudit::functions {
 

@@ -49,6 +49,17 @@ const std::vector<Example>& examples() {
       {"gemm-predict",
        {"gemm", "predict", "--problem", inputs / "problem.json", "--plan", inputs / "plan.json", "--a",
         inputs / "ones.npy", "--b", inputs / "square.npy", "--out", inputs / "d.npy"}},
+      {"attention-audit",
+       {"attention", "audit", "--q", inputs / "ones.npy", "--k", inputs / "ones.npy", "--v",
+        inputs / "ones.npy"}},
+      {"attention-explain",
+       {"attention", "explain", "--q", inputs / "ones.npy", "--k", inputs / "ones.npy", "--v",
+        inputs / "ones.npy"}},
+      {"attention-families", {"attention", "families"}},
+      {"attention-invariant", {"attention", "invariant", "--most", "300"}},
+      {"attention-predict",
+       {"attention", "predict", "--q", inputs / "ones.npy", "--k", inputs / "ones.npy", "--v",
+        inputs / "ones.npy", "--out", inputs / "o.npy"}},
       {"gemm-reveal",
        {"gemm", "reveal", std::string(MMAUDIT_FOREIGN_LIBRARY) + ":good", "--type", "f32", "--m", "8", "--n",
         "8", "--k", "32"}},
@@ -83,6 +94,7 @@ struct Exception {
 
 const std::vector<Exception>& without_report() {
   static const std::vector<Exception> all = {
+      {"attention", "a group of commands"},
       {"baseline", "a group of commands"},
       {"trace", "a group of commands"},
       {"gemm", "a group of commands"},

@@ -1,0 +1,202 @@
+#pragma once
+// Attention as a fused kernel computes it: the plan of its sums as data, which plan a library takes, and O
+// from the plan, bit for bit (docs/attention.md).
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mmaudit/functions.hpp"
+#include "mmaudit/model/architecture.hpp"
+#include "mmaudit/name_in.hpp"
+
+namespace mmaudit {
+
+enum class KeyOrder : std::uint8_t { ascending, descending };
+/// How a score S becomes the exponential's operand; m is the running maximum, binary32 rounds every
+/// operation.
+enum class ScoreRule : std::uint8_t {
+  products,     ///< S * s - m * s, each product rounded; s = scale * log2(e), m the maximum of S
+  fused,        ///< fma(S, s, -(m * s))
+  scaled,       ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
+  scaled_once,  ///< x = S * s, then x - m; m the maximum of x
+  fused_after   ///< fma(S, s, -m); m the maximum of S * s
+};
+/// How scale * log2(e) is made, which is binary32 in the end, as scale is.
+enum class Log2eRule : std::uint8_t { binary64, binary32 };
+/// How a row's P are added. Columns 8 n + 2 t and 8 n + 2 t + 1 of a block belong to lane t of four.
+enum class RowSum : std::uint8_t {
+  lanes,        ///< a sum per lane runs through all blocks; a block's first add is fma(sum, rescale, P)
+  block_lanes,  ///< a sum per lane and block, which joins the lane's total: fma(total, rescale, sum)
+  warps,        ///< of 32 columns a sum from four lanes, added one after another to total * rescale
+  joined,       ///< a sum per lane and block; four lanes become one, which joins: fma(total, rescale, sum)
+  eighths       ///< eight sums of every eighth column, the first from total * rescale; added by halves
+};
+/// How four lanes become one.
+enum class LaneJoin : std::uint8_t {
+  crossed,    ///< (0 + 2) + (1 + 3)
+  neighbours  ///< (0 + 1) + (2 + 3)
+};
+/// How P V of one block of keys joins those before.
+enum class OutputSum : std::uint8_t {
+  chain,     ///< O * rescale starts the block's chain
+  blocks,    ///< the chain starts at 0; fma(rescale, O, chain), the last block's with the division in it
+  two_level  ///< the chain starts at 0; (O * rescale) + chain
+};
+enum class Division : std::uint8_t {
+  reciprocal,   ///< O * (1 / sum), IEEE
+  approximate,  ///< O * rcp.approx(sum)
+  quotient      ///< O / sum, IEEE
+};
+enum class LseRule : std::uint8_t {
+  log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
+  log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
+  log2_sum     ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
+};
+
+namespace names {
+inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
+inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "scaled_once",
+                                                  "fused_after"};
+inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
+inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
+inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
+inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
+inline constexpr std::string_view kDivision[] = {"reciprocal", "approximate", "quotient"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
+inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
+inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
+}  // namespace names
+
+enum class Exponential : std::uint8_t { exp2f, ex2, ex2_ftz };
+
+struct AttentionPlan {
+  Instruction qk, pv;           ///< their chains sum in ascending k, S from +0
+  std::uint64_t block_q = 128;  ///< rows of a tile: which blocks a causal mask leaves out
+  std::uint64_t block_k = 128;  ///< keys of a block
+  KeyOrder order = KeyOrder::ascending;
+  ScoreRule score = ScoreRule::products;
+  Log2eRule log2e = Log2eRule::binary64;
+  Exponential exponential = Exponential::exp2f;
+  Format p = Format::f16;       ///< P is rounded to it for P V; the row sum takes P before that
+  std::uint64_t offset = 0;     ///< P is 2^offset as large
+  std::uint64_t threshold = 0;  ///< the maximum stays unless it would rise by more, in units of log2
+  RowSum row_sum = RowSum::lanes;
+  LaneJoin join = LaneJoin::crossed;
+  OutputSum output_sum = OutputSum::chain;
+  Division division = Division::reciprocal;
+  std::uint64_t splits = 1;  ///< of the blocks of keys, with a maximum and sums each; then combined
+  /// Splits i, i + this, ... are weighed by one lane; lanes are added by halves. A power of two.
+  std::uint64_t combine_lanes = 1;
+  LseRule lse = LseRule::log2_unit;
+  Format output = Format::f16;
+
+  bool operator==(const AttentionPlan&) const = default;
+};
+
+/// Shows `visit` every field under its name, as for_each_field() of a GemmPlan does.
+template <typename Plan, typename Visit>
+void for_each_attention_field(Plan& plan, Visit&& visit) {
+  visit.instruction("qk", plan.qk);
+  visit.instruction("pv", plan.pv);
+  visit.count("block_q", plan.block_q, 1);
+  visit.count("block_k", plan.block_k, 1);
+  visit.choice("order", names::kKeyOrder, plan.order);
+  visit.choice("score", names::kScoreRule, plan.score);
+  visit.choice("log2e", names::kLog2eRule, plan.log2e);
+  visit.choice("exponential", names::kExponential, plan.exponential);
+  visit.format("p", plan.p);
+  visit.count("offset", plan.offset, 0);
+  visit.count("threshold", plan.threshold, 0);
+  visit.choice("row_sum", names::kRowSum, plan.row_sum);
+  visit.choice("join", names::kLaneJoin, plan.join);
+  visit.choice("output_sum", names::kOutputSum, plan.output_sum);
+  visit.choice("division", names::kDivision, plan.division);
+  visit.count("splits", plan.splits, 1);
+  visit.count("combine_lanes", plan.combine_lanes, 1);
+  visit.choice("lse", names::kLseRule, plan.lse);
+  visit.format("output", plan.output);
+}
+
+/// "qk mma..., pv mma..., block q 128, ...": every field that differs from the least or first value.
+std::string text_of(const AttentionPlan& plan);
+/// The plan that these words of text_of() say; nullopt for other words.
+std::optional<AttentionPlan> attention_plan_in(std::string_view words);
+/// The fields that differ, "splits 1 -> 4; block k 64 -> 128".
+std::string change_of(const AttentionPlan& before, const AttentionPlan& after);
+
+enum class Causal : std::uint8_t { none, top_left, bottom_right };
+
+/// What is asked: sizes and masks. Tensors are (batch, heads, rows, depth), contiguous.
+struct AttentionProblem {
+  Format type = Format::f16;
+  std::uint64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, depth = 1;
+  Causal causal = Causal::none;
+  /// Keys that a query sees to the left and right of its diagonal (the bottom right one); none: all.
+  std::optional<std::uint64_t> left, right;
+  double scale = 0;   ///< 0: 1 / sqrt(depth)
+  bool bias = false;  ///< a mask is added to the scores
+
+  bool operator==(const AttentionProblem&) const = default;
+};
+
+/// Raw bits. Descales: binary32 factors per batch and key head; null: 1.
+struct AttentionOperands {
+  const void *q = nullptr, *k = nullptr, *v = nullptr;
+  const void* bias = nullptr;  ///< (batch or 1, heads or 1, queries, keys) in the problem's type
+  std::uint64_t bias_batch = 1, bias_heads = 1;
+  const float *descale_q = nullptr, *descale_k = nullptr, *descale_v = nullptr;
+};
+struct AttentionResult {
+  void* o = nullptr;     ///< (batch, heads, queries, depth) in the plan's output format
+  float* lse = nullptr;  ///< (batch, heads, queries); null: not asked
+  /// Of studies, null: not asked. (batch, heads, queries, keys): scores S as QK's chain gives them; P before
+  /// it is rounded; the running maximum that P was made with; the product of what later blocks rescale it
+  /// with.
+  float *scores = nullptr, *weights = nullptr, *bases = nullptr, *later = nullptr;
+  float* maxima = nullptr;  ///< (batch, heads, queries): the last running maximum, of S (of x: ScoreRule)
+  float* sums = nullptr;    ///< (batch, heads, queries): the row sum before the division
+};
+
+/// Why there is no O, as "field: found X, allowed: Y"; empty when there is one.
+std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const Architecture& architecture = *find_architecture(kDefaultArchitecture));
+
+/// What: O as a kernel of this plan computes it on `architecture`, and lse. Range and rounding: any bits, as
+/// the plan's fields say; with an Inf or NaN in K or V a block that a kernel's mask leaves out may differ.
+/// The same bits for any number of threads (0: one per core). Errors: none when why_no_attention() is empty.
+void attention(const AttentionProblem& problem, const AttentionPlan& plan, const AttentionOperands& operands,
+               const AttentionResult& result, unsigned threads = 1,
+               const Architecture& architecture = *find_architecture(kDefaultArchitecture));
+
+/// The keys [first, last) that query `row` sees.
+std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row);
+/// scale, and scale * log2(e), as kernels make them of the problem's.
+std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule = {});
+
+/// A library's kernels that have plans: docs/attention.md lists them from this table.
+struct AttentionFamily {
+  std::string_view name;      ///< "torch-flash"
+  std::string_view kernels;   ///< what its kernels are called
+  std::string_view types;     ///< formats of Q, K, V
+  std::string_view source;    ///< public file
+  std::string_view evidence;  ///< "recorded ..." or "literature"
+  std::string_view architecture;
+  /// The plan by the library's own rules of dispatch; nullopt, with why.
+  std::optional<AttentionPlan> (*plan)(const AttentionProblem& problem, std::string* why);
+};
+std::span<const AttentionFamily> attention_families();
+/// Null: there is none of that name.
+const AttentionFamily* find_attention_family(std::string_view name);
+/// The plan that a family takes for a problem; nullopt, with why ("family: found X, allowed: ...").
+std::optional<AttentionPlan> attention_plan_of(std::string_view family, const AttentionProblem& problem,
+                                               std::string* why);
+/// The plan that the names of the kernels say (demangled or as profilers print them); nullopt, with why.
+std::optional<AttentionPlan> attention_plan_of(const AttentionProblem& problem,
+                                               const std::vector<std::string>& kernels, std::string* why);
+
+}  // namespace mmaudit

@@ -1,0 +1,124 @@
+"""Attention as fused kernels compute it, by their plans."""
+from ctypes import byref
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _arrays, _library
+from ._library import lib
+from ._products import threads_of
+from ._refuse import refused
+
+#: What a fused kernel can do and no plan describes.
+_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "backward", "cu_seqlens", "block_table")
+Window = Tuple[Optional[int], Optional[int]]
+
+
+class Attended(NamedTuple):
+    """O, the logarithm of the row sums, and the plan in words; `details` has S, P, the maxima and the row sums."""
+
+    o: np.ndarray
+    lse: np.ndarray
+    plan: str
+    details: "Dict[str, np.ndarray]"
+
+
+def _words(plan: Mapping[str, Any]) -> str:
+    words = [f"{name}={value}" for name, value in plan.items()]
+    for word in words:
+        if len(word.split()) != 1:
+            raise refused("plan", repr(word), "names with one number or name each")
+    return " ".join(words)
+
+
+def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
+    """A mask of torch's: added to the scores, or truth values, which become 0 and -inf."""
+    array = _arrays.array_of("mask", mask)
+    if array.dtype == np.bool_:
+        array = np.where(array, np.float32(0), np.float32(-np.inf))
+        array = _arrays.operand("mask", array, kind, _arrays.Casting("rn"))
+    array = _arrays.operand("mask", array, kind, _arrays.Casting())
+    array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    for i, name in ((0, "batch"), (1, "heads")):
+        if array.shape[i] not in (1, shape[i]):
+            raise refused(f"mask {name}", array.shape[i], f"1, {shape[i]}")
+    return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:2], *shape[2:])))
+
+
+def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
+         scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int,
+         only_plan: bool = False) -> Attended:
+    arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
+    kind = kind or _arrays.format_of(arrays["q"].dtype)
+    if kind is None:
+        raise refused("q dtype", arrays["q"].dtype, "f16, bf16, e4m3, e5m2 (raw bits with type=)")
+    given = {name: _arrays.operand(name, x, kind, _arrays.Casting()) for name, x in arrays.items()}
+    if given["q"].ndim != 4 or given["k"].ndim != 4:
+        raise refused("q, k", f"{given['q'].ndim} and {given['k'].ndim} dimensions", "(batch, heads, rows, depth)")
+    batch, heads, queries, depth = given["q"].shape
+    kv_heads, keys = given["k"].shape[1:3]
+    for name in ("k", "v"):
+        _arrays.require_shape(name, given[name], (batch, kv_heads, keys, depth), "batch, heads, keys, depth")
+    work = _arrays.filled(
+        _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
+        queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), **given)
+    work.left, work.right = (0 if side is None else side + 1 for side in window)
+    kept: List[np.ndarray] = []  # arrays that the library reads
+    if mask is not None:
+        kept.append(_bias(mask, kind, (batch, heads, queries, keys)))
+        _arrays.filled(work, bias=kept[-1], bias_batch=kept[-1].shape[0], bias_heads=kept[-1].shape[1])
+    for name, factors in descales.items():
+        if factors is not None:
+            kept.append(np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads))))
+            _arrays.filled(work, **{name: kept[-1]})
+    if only_plan:
+        empty = np.empty(0, np.float32)
+        return Attended(empty, empty, _library.text_from(lib.mmaudit_attention_predict, byref(work)), {})
+    text = _library.text_from(lib.mmaudit_attention_predict, byref(work))  # the plan says O's format
+    output = next((word.split()[1] for word in text.split(", ") if word.startswith("output ") and word.count(" ") == 1), "f32")
+    o = np.empty((batch, heads, queries, depth), _arrays.value_dtype(output, _arrays.is_ml(arrays["q"])))
+    lse = np.empty((batch, heads, queries), np.float32)
+    extra = {}
+    if details:
+        extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
+        extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
+    _arrays.filled(work, o=o, lse=lse, **extra)
+    _library.check(lib.mmaudit_attention_predict(byref(work), None))
+    return Attended(o, lse, text, extra)
+
+
+def attention(
+    q: Any, k: Any, v: Any, *, like: Optional[str] = None, plan: Optional[Mapping[str, Any]] = None,
+    kernels: Optional[Sequence[str]] = None, causal: Union[None, bool, str] = None, window: Window = (None, None),
+    mask: Any = None, scale: Optional[float] = None, type: Optional[str] = None,  # pylint: disable=redefined-builtin
+    arch: Optional[str] = None, descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, lse: bool = False,
+    details: bool = False, threads: int = 0, **others: Any,
+) -> Any:
+    """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU.
+
+    Args:
+        q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
+        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn"; or plan: fields of docs/attention.md,
+            {"qk": "wgmma...", ...}; or kernels: names of the library's kernels, as torch's profiler prints them.
+        causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
+        window: keys to the left and right of the bottom right diagonal; None: all.
+        mask: (..., queries, keys), added to the scores, or truth values; where the plan takes masks.
+        scale: None: 1 / sqrt(depth). type: of raw bits. arch: whose datapaths; None: the library's, else hopper.
+        descale_*: binary32 per batch and key head.
+        lse: gives (O, lse). details: gives an Attended with S, P, maxima, row sums and the plan.
+        threads: 0: one per core.
+    Returns: O, (batch, heads, queries, depth), in q's type.
+    Range, rounding, source, limits: docs/attention.md. Raises: ValueError, in one line "field: found X, allowed: Y".
+    """
+    for name in others:
+        raise refused(name, "it", "nothing of " + ", ".join(_NOT_MODELLED) if name in _NOT_MODELLED else "arguments of attention()")
+    if like is None and plan is None and kernels is None:
+        like = "torch-flash"
+    whose = {"arch": arch, "like": like, "plan": None if plan is None else _words(plan),
+             "kernels": None if kernels is None else "\n".join(kernels)}
+    corner = "top_left" if causal is True else causal or None
+    found = _run(q, k, v, whose, corner, window, mask, scale, type,
+                 {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}, details, threads)
+    if details:
+        return found
+    return (found.o, found.lse) if lse else found.o

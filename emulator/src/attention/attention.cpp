@@ -1,0 +1,396 @@
+// O from a plan: strips of rows, each with all its scores, then all its P, then P V block by block.
+#include "mmaudit/attention.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "attention/rows.hpp"
+#include "mmaudit/detail/clones.hpp"
+#include "mmaudit/detail/parallel.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/matmul.hpp"
+#include "mmaudit/refusal.hpp"
+#include "tile/tile_sums.hpp"
+
+namespace mmaudit {
+namespace {
+
+using attention_rows::Block;
+using attention_rows::RowEnd;
+
+constexpr std::uint64_t kStripRows = 128;
+
+MMAUDIT_CLONES void round_to_bf16(const float* x, std::uint16_t* y, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+    const std::uint32_t near = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+    y[i] = static_cast<std::uint16_t>(bits > 0x7F800000U ? 0x7FFFU : near);
+  }
+}
+/// Of numbers from 0 on, or NaN. Adding 1/2 rounds a number below 2^-14 to a multiple of 2^-24.
+MMAUDIT_CLONES void round_to_f16(const float* x, std::uint16_t* y, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+    const std::uint32_t normal = (bits + 0xFFFU + (bits >> 13 & 1U) - 0x38000000U) >> 13;
+    const std::uint32_t small = std::bit_cast<std::uint32_t>(x[i] + 0.5F) - 0x3F000000U;
+    const std::uint32_t finite = bits < 0x38800000U ? small : bits < 0x477FF000U ? normal : 0x7C00U;
+    y[i] = static_cast<std::uint16_t>(bits > 0x7F800000U ? 0x7FFFU : finite);
+  }
+}
+
+/// Bits of a plan's P.
+class PCast {
+ public:
+  explicit PCast(Format p) : spec_(spec_of(p)), cast_(spec_, {CastRounding::nearest_even, true}) {}
+  [[nodiscard]] std::size_t bytes() const { return spec_.storage_bytes(); }
+  void operator()(const float* x, std::byte* y, std::uint64_t count) const {
+    if (spec_.id == Format::f16)
+      round_to_f16(x, reinterpret_cast<std::uint16_t*>(y), count);
+    else if (spec_.id == Format::bf16)
+      round_to_bf16(x, reinterpret_cast<std::uint16_t*>(y), count);
+    else
+      for (std::uint64_t i = 0; i < count; ++i) store_word(y, bytes(), i, cast_(static_cast<double>(x[i])));
+  }
+
+ private:
+  FormatSpec spec_;
+  FastCast cast_;
+};
+
+std::vector<Block> blocks_of(const AttentionPlan& plan, std::uint64_t keys, std::uint64_t split) {
+  std::vector<Block> out;
+  const std::uint64_t all = detail::quotient_up(keys, plan.block_k),
+                      each = detail::quotient_up(all, plan.splits);
+  for (std::uint64_t i = split * each; i < std::min(all, (split + 1) * each); ++i)
+    out.push_back({i * plan.block_k, std::min(keys, (i + 1) * plan.block_k)});
+  if (plan.order == KeyOrder::descending) std::reverse(out.begin(), out.end());
+  return out;
+}
+
+/// Combines the splits of a row as flash_fwd_splitkv_combine_kernel does.
+class Combiner {
+ public:
+  explicit Combiner(const AttentionPlan& plan)
+      : splits_(plan.splits), lanes_(plan.combine_lanes), weights_(plan.splits) {}
+  float weigh(const float* lse) {
+    constexpr float kNoKey = -std::numeric_limits<float>::infinity();
+    float most = kNoKey;
+    for (std::uint64_t s = 0; s < splits_; ++s) most = lse[s] > most ? lse[s] : most;
+    if (most == kNoKey) most = 0;
+    std::vector<float> parts(lanes_);
+    for (std::uint64_t s = 0; s < splits_; ++s) parts[s % lanes_] += of(functions::Id::expf, lse[s] - most);
+    for (std::uint64_t half = lanes_ / 2; half != 0; half /= 2)
+      for (std::uint64_t i = 0; i < half; ++i) parts[i] += parts[i + half];
+    const float sum = parts[0];
+    const bool none = sum == 0 || sum != sum;
+    const float log = none ? -kNoKey : of(functions::Id::logf, sum) + most;
+    for (std::uint64_t s = 0; s < splits_; ++s) weights_[s] = of(functions::Id::expf, lse[s] - log);
+    return log;
+  }
+  [[nodiscard]] float weight(std::uint64_t split) const { return weights_[split]; }
+
+ private:
+  static float of(functions::Id id, float x) {
+    return functions::as_float(functions::evaluate(id, functions::bits_of(x), 0, functions::kUnit));
+  }
+  std::uint64_t splits_, lanes_;
+  std::vector<float> weights_;
+};
+
+class Strips {
+ public:
+  Strips(const AttentionProblem& problem, const AttentionPlan& plan, const AttentionOperands& operands,
+         const AttentionResult& result, const Architecture& architecture)
+      : problem_(problem),
+        plan_(plan),
+        operands_(operands),
+        result_(result),
+        qk_(find_datapath(architecture, plan.qk)->datapath),
+        pv_(find_datapath(architecture, plan.pv)->datapath),
+        input_(spec_of(problem.type)),
+        output_(spec_of(plan.output)),
+        cast_(plan.p),
+        stores_(output_, {CastRounding::nearest_even, false}),
+        strips_(detail::quotient_up(problem.queries, kStripRows)) {
+    // K of a head as columns, once for all strips.
+    const std::uint64_t d = problem.depth, n = problem.keys, bytes = input_.storage_bytes();
+    transposed_.resize(problem.batch * problem.kv_heads * n * d * bytes);
+    const auto* k = static_cast<const std::byte*>(operands.k);
+    for (std::uint64_t head = 0; head < problem.batch * problem.kv_heads; ++head)
+      for (std::uint64_t j = 0; j < n; ++j)
+        for (std::uint64_t i = 0; i < d; ++i)
+          std::memcpy(&transposed_[((head * d + i) * n + j) * bytes], k + ((head * n + j) * d + i) * bytes,
+                      bytes);
+  }
+  [[nodiscard]] std::uint64_t count() const { return problem_.batch * problem_.heads * strips_; }
+  void run(std::uint64_t index) const { Work(*this, index).run(); }
+
+ private:
+  struct Work {
+    const Strips& all;
+    const AttentionProblem& problem;
+    const AttentionPlan& plan;
+    std::uint64_t head, kv_head, first, rows, keys, depth, padded;
+    attention_rows::RowRules rules;
+    std::vector<float> scores, weights, bias;
+    std::vector<std::byte> p;
+
+    Work(const Strips& strips, std::uint64_t index)
+        : all(strips),
+          problem(strips.problem_),
+          plan(strips.plan_),
+          head(index / strips.strips_),
+          kv_head(head / problem.heads * problem.kv_heads +
+                  head % problem.heads / (problem.heads / problem.kv_heads)),
+          first(index % strips.strips_ * kStripRows),
+          rows(std::min(kStripRows, problem.queries - first)),
+          keys(problem.keys),
+          depth(problem.depth),
+          padded(detail::quotient_up(keys, plan.block_k) * plan.block_k),
+          rules{plan, scales_of(problem).first, scales_of(problem, plan.log2e).second, problem.bias},
+          scores(rows * keys),
+          weights(rows * padded),
+          p(rows * keys * strips.cast_.bytes()) {}
+
+    [[nodiscard]] float descale(const float* factors) const {
+      return factors == nullptr ? 1 : factors[kv_head];
+    }
+    [[nodiscard]] std::uint64_t row_at(std::uint64_t i) const { return head * problem.queries + first + i; }
+
+    void run() {
+      make_scores();
+      // Descales of Q and K join the scale; V's the division.
+      const float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
+      rules.scale *= of_qk, rules.scale2 *= of_qk;
+      std::vector<float> out(rows * depth * plan.splits), lse(rows * plan.splits);
+      for (std::uint64_t split = 0; split < plan.splits; ++split)
+        one_split(split, &out[split * rows * depth], lse);
+      finish(out, lse);
+    }
+
+    void make_scores() {
+      Matmul product;
+      product.m = rows, product.n = keys, product.k = depth;
+      product.a =
+          static_cast<const std::byte*>(all.operands_.q) + row_at(0) * depth * all.input_.storage_bytes();
+      product.b = &all.transposed_[kv_head * depth * keys * all.input_.storage_bytes()];
+      product.d = scores.data();
+      matmul(plan.qk, all.qk_, product);
+      if (all.result_.scores != nullptr)
+        std::copy(scores.begin(), scores.end(), all.result_.scores + row_at(0) * keys);
+    }
+
+    const float* bias_of(std::uint64_t i) {
+      const AttentionOperands& operands = all.operands_;
+      if (operands.bias == nullptr) return nullptr;
+      const std::uint64_t b = operands.bias_batch == 1 ? 0 : head / problem.heads,
+                          h = operands.bias_heads == 1 ? 0 : head % problem.heads;
+      const std::uint64_t at = ((b * operands.bias_heads + h) * problem.queries + first + i) * keys;
+      bias.resize(keys);
+      const FastDecode decode(all.input_);
+      for (std::uint64_t j = 0; j < keys; ++j) bias[j] = static_cast<float>(decode.at(operands.bias, at + j));
+      return bias.data();
+    }
+
+    void one_split(std::uint64_t split, float* out, std::vector<float>& lse) {
+      const std::vector<Block> blocks = blocks_of(plan, keys, split);
+      std::vector<float> rescales(rows * blocks.size()), bases(blocks.size()), sums(rows);
+      std::fill(weights.begin(), weights.end(), 0.0F);
+      attention_rows::RowSoftmax softmax(rules);
+      std::uint64_t low = keys, high = 0;
+      for (const Block& block : blocks) low = std::min(low, block.first), high = std::max(high, block.last);
+      std::uint64_t seen_first = keys, seen_last = 0;
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        const auto [from, to] = keys_of_row(problem, first + i);
+        const std::uint64_t begin = std::max(from, low), end = std::max(begin, std::min(to, high));
+        if (begin < end) seen_first = std::min(seen_first, begin), seen_last = std::max(seen_last, end);
+        const RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
+                                          &rescales[i * blocks.size()], bases.data()},
+                                         blocks);
+        sums[i] = found.sum;
+        all.cast_(&weights[i * padded], &p[i * keys * all.cast_.bytes()], keys);
+        lse[split * rows + i] = attention_rows::lse_of(rules, found, plan.splits > 1);
+        if (all.result_.maxima != nullptr) all.result_.maxima[row_at(i)] = found.maximum;
+        if (all.result_.sums != nullptr) all.result_.sums[row_at(i)] = found.sum;
+        keep_details(i, blocks, &rescales[i * blocks.size()], bases.data());
+      }
+      multiply(blocks, rescales, sums, {seen_first, seen_last}, out);
+    }
+
+    /// What studies ask of row i, block by block from the last one on.
+    void keep_details(std::uint64_t i, const std::vector<Block>& blocks, const float* rescales,
+                      const float* bases) const {
+      const AttentionResult& result = all.result_;
+      float later = 1;
+      for (std::size_t b = blocks.size(); b-- > 0; later *= rescales[b]) {
+        const std::uint64_t from = blocks[b].first, count = blocks[b].last - from,
+                            to = row_at(i) * keys + from;
+        if (result.weights != nullptr) std::copy_n(&weights[i * padded + from], count, result.weights + to);
+        if (result.bases != nullptr) std::fill_n(result.bases + to, count, bases[b]);
+        if (result.later != nullptr) std::fill_n(result.later + to, count, later);
+      }
+    }
+
+    void multiply(const std::vector<Block>& blocks, const std::vector<float>& rescales,
+                  const std::vector<float>& sums, Block seen, float* out) const {
+      Matmul product;
+      product.m = rows, product.n = depth, product.k = keys;
+      product.a = p.data();
+      product.b = static_cast<const std::byte*>(all.operands_.v) +
+                  kv_head * keys * depth * all.input_.storage_bytes();
+      const std::unique_ptr<TileSums> tile = fast_serves(plan.pv, all.pv_)
+                                                 ? fast_tile(plan.pv, all.pv_, product, best_simd_level())
+                                                 : plain_tile(plan.pv, all.pv_, product);
+      const TilePlace place{0, 0, 0, rows, depth};
+      tile->start(place);
+      std::vector<std::uint64_t> bits(kTileColumns);
+      const bool chain = plan.output_sum == OutputSum::chain;
+      bool any = false;
+      const auto last_block = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Block& block) {
+        return block.first < seen.last && block.last > seen.first;
+      });
+      for (std::size_t b = 0; b < blocks.size(); ++b) {
+        if (blocks[b].last <= seen.first || blocks[b].first >= seen.last) continue;
+        const bool last = &blocks[b] == &*last_block;
+        if (!chain && any) tile->start(place);
+        for (std::uint64_t i = 0; i < rows && chain && any; ++i) {
+          const float rescale = rescales[i * blocks.size() + b];
+          if (rescale == 1) continue;
+          tile->get_row(0, i, bits.data());
+          for (std::uint64_t j = 0; j < depth; ++j) bits[j] = bits_of(float_of(bits[j]) * rescale);
+          tile->set_row(0, i, bits.data());
+        }
+        tile->run(blocks[b].first, blocks[b].last);
+        for (std::uint64_t i = 0; i < rows && (!chain || last); ++i) {
+          tile->get_row(0, i, bits.data());
+          join_block(i, bits.data(), rescales[i * blocks.size() + b], sums[i], any, last, out);
+        }
+        any = true;
+      }
+    }
+
+    static float float_of(std::uint64_t bits) {
+      return functions::as_float(static_cast<std::uint32_t>(bits));
+    }
+    static std::uint64_t bits_of(float x) { return functions::bits_of(x); }
+
+    /// Row i of a block's chain into O, which the last block divides.
+    void join_block(std::uint64_t i, const std::uint64_t* bits, float rescale, float sum, bool any, bool last,
+                    float* out) const {
+      const float factor = attention_rows::factor_of(plan, sum) * descale(all.operands_.descale_v);
+      float* const o = out + i * depth;
+      for (std::uint64_t j = 0; j < depth; ++j) {
+        const float part = float_of(bits[j]);
+        if (plan.output_sum == OutputSum::blocks) {
+          if (!last)
+            o[j] = any ? std::fma(rescale, o[j], part) : part;
+          else
+            o[j] = any ? std::fma(factor, part, (factor * rescale) * o[j]) : factor * part;
+          continue;
+        }
+        const float whole = plan.output_sum == OutputSum::two_level && any ? o[j] * rescale + part : part;
+        o[j] = !last ? whole : plan.division == Division::quotient ? whole / factor : whole * factor;
+      }
+    }
+
+    void finish(const std::vector<float>& out, const std::vector<float>& lse) const {
+      Combiner combiner(plan);
+      std::vector<float> of_row(plan.splits), sum(depth);
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        float total = lse[i];
+        std::copy_n(&out[i * depth], depth, sum.begin());
+        if (plan.splits > 1) {
+          for (std::uint64_t s = 0; s < plan.splits; ++s) of_row[s] = lse[s * rows + i];
+          total = combiner.weigh(of_row.data());
+          std::fill(sum.begin(), sum.end(), 0.0F);
+          for (std::uint64_t s = 0; s < plan.splits; ++s)
+            for (std::uint64_t j = 0; j < depth; ++j)
+              sum[j] = std::fma(combiner.weight(s), out[(s * rows + i) * depth + j], sum[j]);
+        }
+        if (all.result_.lse != nullptr) all.result_.lse[row_at(i)] = total;
+        for (std::uint64_t j = 0; j < depth; ++j)
+          store_word(all.result_.o, all.output_.storage_bytes(), row_at(i) * depth + j,
+                     all.stores_(static_cast<double>(sum[j])));
+      }
+    }
+  };
+
+  const AttentionProblem& problem_;
+  const AttentionPlan& plan_;
+  const AttentionOperands& operands_;
+  const AttentionResult& result_;
+  Datapath qk_, pv_;
+  FormatSpec input_, output_;
+  PCast cast_;
+  FastCast stores_;
+  std::uint64_t strips_;
+  std::vector<std::byte> transposed_;
+};
+
+}  // namespace
+
+std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row) {
+  const auto keys = static_cast<std::int64_t>(problem.keys),
+             queries = static_cast<std::int64_t>(problem.queries);
+  const std::int64_t shift = problem.causal == Causal::top_left ? 0 : keys - queries;
+  const std::int64_t diagonal = static_cast<std::int64_t>(row) + shift;
+  std::int64_t first = 0, last = keys;
+  if (problem.causal != Causal::none) last = std::min(last, diagonal + 1);
+  if (problem.right) last = std::min(last, diagonal + 1 + static_cast<std::int64_t>(*problem.right));
+  if (problem.left) first = std::max<std::int64_t>(0, diagonal - static_cast<std::int64_t>(*problem.left));
+  last = std::max<std::int64_t>(0, last);
+  return {static_cast<std::uint64_t>(std::min(first, last)), static_cast<std::uint64_t>(last)};
+}
+
+std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule) {
+  constexpr double kLog2E = 1.4426950408889634074;
+  const double scale = problem.scale != 0 ? problem.scale : 1 / std::sqrt(static_cast<double>(problem.depth));
+  const auto narrow = static_cast<float>(scale);
+  if (rule == Log2eRule::binary32) return {narrow, narrow * static_cast<float>(kLog2E)};
+  return {narrow, static_cast<float>(static_cast<double>(narrow) * kLog2E)};
+}
+
+std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan,
+                             const Architecture& architecture) {
+  for (const auto& [name, size] : {std::pair{"batch", problem.batch},
+                                   {"heads", problem.heads},
+                                   {"kv_heads", problem.kv_heads},
+                                   {"queries", problem.queries},
+                                   {"keys", problem.keys}})
+    if (size == 0) return refusal("{}: found 0, allowed: 1 or more", name);
+  if (problem.depth == 0 || problem.depth > kTileColumns)
+    return refusal("depth: found {}, allowed: 1 to {}", problem.depth, kTileColumns);
+  if (problem.heads % problem.kv_heads != 0)
+    return refusal("heads: found {}, allowed: a multiple of {}, the heads of K", problem.heads,
+                   problem.kv_heads);
+  if (problem.bias && plan.score != ScoreRule::scaled)
+    return refusal("bias: found a mask, allowed: none where the plan's score rule is {}",
+                   name_in(names::kScoreRule, plan.score));
+  for (const Instruction& one : {plan.qk, plan.pv})
+    if (one.d != Format::f32 || one.c != Format::f32 || plan.block_k % static_cast<std::uint64_t>(one.k) != 0)
+      return refusal("instruction: found {}, allowed: sums of f32, and a k that divides block_k = {}",
+                     name_of(one), plan.block_k);
+  for (const Instruction& one : {plan.qk, plan.pv})
+    if (find_datapath(architecture, one) == nullptr)
+      return refusal("instruction: found {}, allowed: an instruction of {}", name_of(one), architecture.name);
+  if (plan.qk.a != problem.type || plan.qk.b != problem.type || plan.pv.b != problem.type ||
+      plan.pv.a != plan.p)
+    return refusal("instruction: found {} and {}, allowed: operands of {}, and P of {}", name_of(plan.qk),
+                   name_of(plan.pv), name_of(problem.type), name_of(plan.p));
+  if (plan.output_sum == OutputSum::blocks && plan.division == Division::quotient)
+    return refusal(
+        "division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
+  if (plan.block_k % 8 != 0) return refusal("block_k: found {}, allowed: a multiple of 8", plan.block_k);
+  return {};
+}
+
+void attention(const AttentionProblem& problem, const AttentionPlan& plan, const AttentionOperands& operands,
+               const AttentionResult& result, unsigned threads, const Architecture& architecture) {
+  const Strips strips(problem, plan, operands, result, architecture);
+  detail::parallel_for(strips.count(), threads, [&](std::uint64_t index) { strips.run(index); });
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,329 @@
+// Which plan a problem takes: the rules of dispatch of torch's kernels, and what their names say.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+
+#include "mmaudit/attention.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/refusal.hpp"
+
+namespace mmaudit {
+namespace {
+
+using detail::quotient_up;
+using Found = std::optional<AttentionPlan>;
+
+constexpr std::uint64_t kMultiprocessors = 132;  // of an H100 or H200
+constexpr std::uint64_t kMostDepth = 256;
+
+Instruction mma_of(Format type, int k) {
+  const std::string_view name = name_of(type);
+  return *find_instruction(with_values("mma.m16n8k{}.f32.{}.{}.f32", {k, name, name}));
+}
+
+bool is_narrow(Format type) { return type == Format::f16 || type == Format::bf16; }
+
+std::string why_not(const AttentionProblem& problem) {
+  constexpr std::array kTypes{Format::f16, Format::bf16};
+  if (!is_narrow(problem.type))
+    return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+  if (problem.depth > kMostDepth)
+    return refusal("depth: found {}, allowed: 1 to {}", problem.depth, kMostDepth);
+  return {};
+}
+
+AttentionPlan flash_base(Format type) {
+  AttentionPlan plan;
+  plan.qk = plan.pv = mma_of(type, 16);
+  plan.order = KeyOrder::descending;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+/// num_splits_heuristic() of flash_api.cpp.
+std::uint64_t flash_splits(std::uint64_t tiles, std::uint64_t blocks) {
+  constexpr std::uint64_t kMost = 128, kPlaces = 2 * kMultiprocessors;
+  if (static_cast<float>(tiles) >= 0.8F * static_cast<float>(kPlaces)) return 1;
+  const std::uint64_t most = std::min({kMost, kPlaces, blocks});
+  const auto eligible = [&](std::uint64_t splits) {
+    return splits == 1 || quotient_up(blocks, splits) != quotient_up(blocks, splits - 1);
+  };
+  const auto efficiency = [&](std::uint64_t splits) {
+    const float waves = static_cast<float>(tiles * splits) / static_cast<float>(kPlaces);
+    return waves / std::ceil(waves);
+  };
+  float best = 0;
+  for (std::uint64_t splits = 1; splits <= most; ++splits)
+    if (eligible(splits)) best = std::max(best, efficiency(splits));
+  for (std::uint64_t splits = 1; splits <= most; ++splits)
+    if (eligible(splits) && efficiency(splits) >= 0.85F * best) return splits;
+  return 1;
+}
+
+std::uint64_t flash_split_keys(std::uint64_t depth) { return depth <= 64 ? 256 : depth <= 128 ? 128 : 64; }
+
+std::uint64_t flash_splits_of(const AttentionProblem& problem) {
+  // One query of grouped heads: a group's heads become rows of one tile.
+  const bool swapped =
+      problem.queries == 1 && problem.heads > problem.kv_heads && !problem.left && !problem.right;
+  const std::uint64_t rows = swapped ? problem.heads / problem.kv_heads : problem.queries,
+                      heads = swapped ? problem.kv_heads : problem.heads;
+  return flash_splits(problem.batch * heads * quotient_up(rows, 64),
+                      quotient_up(problem.keys, flash_split_keys(problem.depth)));
+}
+
+/// HEADDIM_SWITCH of static_switch.h.
+std::uint64_t flash_kernel_depth(std::uint64_t depth) {
+  return depth <= 128 ? quotient_up(depth, 32) * 32 : depth <= 192 ? 192 : 256;
+}
+
+/// Of a split plan: the splits, and the threads that share a row's in combine_attn_seqk_parallel().
+void split_flash(const AttentionProblem& problem, AttentionPlan& plan) {
+  plan.splits = flash_splits_of(problem);
+  if (plan.splits == 1) return;
+  constexpr std::uint64_t kThreads = 128;
+  const std::uint64_t depth = flash_kernel_depth(problem.depth), rows = depth % 128 == 0  ? 4
+                                                                        : depth % 64 == 0 ? 8
+                                                                                          : 16;
+  plan.combine_lanes = std::min(kThreads / rows, std::bit_ceil(plan.splits));
+}
+
+/// run_mha_fwd_hdim*() of flash_fwd_launch_template.h, of capability 9.0 without dropout.
+Found flash_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  if (problem.bias) {
+    *why = refusal("bias: found a mask, allowed: none with torch-flash (torch-efficient takes masks)");
+    return std::nullopt;
+  }
+  AttentionPlan plan = flash_base(problem.type);
+  split_flash(problem, plan);
+  const std::uint64_t depth = problem.depth;
+  plan.block_q = depth > 192 || plan.splits > 1 ? 64 : 128;
+  plan.block_k = depth <= 64 ? 128 : 64;
+  if (plan.splits > 1) plan.block_k = flash_split_keys(depth);
+  return plan;
+}
+
+AttentionPlan efficient_base(Format type, std::uint64_t queries, std::uint64_t keys, bool in_registers) {
+  AttentionPlan plan;
+  plan.qk = plan.pv = mma_of(type, 8);
+  plan.block_q = queries;
+  plan.block_k = keys;
+  plan.score = ScoreRule::scaled;
+  plan.row_sum = RowSum::warps;
+  plan.join = LaneJoin::neighbours;
+  plan.output_sum = in_registers ? OutputSum::chain : OutputSum::blocks;
+  plan.lse = LseRule::log_scaled;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+/// A tile of queries that sees no key runs no block, and what would write O is part of the last block.
+std::string why_unwritten(const AttentionProblem& problem, const AttentionPlan& plan) {
+  const bool unseen =
+      problem.causal == Causal::bottom_right && plan.block_q + problem.keys <= problem.queries;
+  return !unseen ? ""
+                 : refusal(
+                       "queries: found {}, allowed: fewer than {} more than the keys: the kernel leaves rows "
+                       "of tiles without a key unwritten",
+                       problem.queries, plan.block_q);
+}
+
+/// The kernels of mem_eff_attention/kernels/cutlassF.h in their order: the first whose depth suffices.
+Found efficient_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  if (problem.heads != problem.kv_heads) {
+    *why = refusal("kv_heads: found {}, allowed: {}, as many as Q has, with torch-efficient",
+                   problem.kv_heads, problem.heads);
+    return std::nullopt;
+  }
+  AttentionPlan plan = problem.depth <= 64    ? efficient_base(problem.type, 64, 64, true)
+                       : problem.depth <= 128 ? efficient_base(problem.type, 64, 128, true)
+                                              : efficient_base(problem.type, 32, 128, false);
+  if (*why = why_unwritten(problem, plan); !why->empty()) return std::nullopt;
+  return plan;
+}
+
+AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
+  AttentionPlan plan;
+  const std::string_view name = name_of(type);
+  plan.qk = plan.pv = *find_instruction(with_values("wgmma.m64n64k16.f32.{}.{}", {name, name}));
+  plan.block_q = 64;
+  plan.block_k = keys;
+  plan.score = ScoreRule::scaled_once;
+  plan.log2e = Log2eRule::binary32;
+  plan.exponential = Exponential::ex2;
+  plan.row_sum = RowSum::block_lanes;
+  plan.join = LaneJoin::neighbours;
+  plan.division = Division::approximate;
+  plan.lse = LseRule::log2_sum;
+  plan.p = plan.output = type;
+  return plan;
+}
+
+Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  constexpr std::uint64_t kKeys = 128;
+  if (problem.queries > 1 && !problem.bias && problem.heads == problem.kv_heads)
+    return cudnn_base(problem.type, kKeys);
+  *why = problem.queries == 1
+             ? refusal("queries: found 1, allowed: 2 or more: one query takes kernels without a plan")
+             : refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
+  return std::nullopt;
+}
+
+Instruction fp8_of(std::string_view form, Format type) {
+  const std::string_view name = name_of(type);
+  return *find_instruction(with_values(form, {name, name}));
+}
+
+bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
+
+/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys, windows and softcap.
+std::uint64_t fa3_keys(const AttentionProblem& problem) {
+  const std::uint64_t depth = problem.depth;
+  const bool causal = problem.causal != Causal::none || problem.left || problem.right;
+  if (is_fp8(problem.type))
+    return depth <= 64 ? 160 : depth <= 96 ? 128 : depth <= 128 ? 224 : depth <= 192 ? 160 : 128;
+  if (depth <= 64) return causal ? 128 : 192;
+  if (depth <= 96) return 144;
+  if (depth <= 128) return causal ? 128 : 176;
+  return depth <= 192 ? 112 : 80;
+}
+
+/// hopper/softmax.h; FP8 with Max_offset 8. Compiled with --use_fast_math (setup.py).
+Found fa3_plan(const AttentionProblem& problem, std::string* why) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3};
+  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
+    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+    return std::nullopt;
+  }
+  AttentionPlan plan;
+  const bool fp8 = is_fp8(problem.type);
+  plan.qk = plan.pv = fp8_of(fp8 ? "wgmma.m64n64k32.f32.{}.{}" : "wgmma.m64n64k16.f32.{}.{}", problem.type);
+  plan.block_k = fa3_keys(problem);
+  plan.order = KeyOrder::descending;
+  plan.score = ScoreRule::fused;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.offset = fp8 ? 8 : 0;
+  plan.division = Division::approximate;
+  plan.p = problem.type;
+  plan.output = fp8 ? Format::bf16 : problem.type;
+  return plan;
+}
+
+/// flash_attn/cute/flash_fwd_sm100.py and softmax.py: threshold 8 of 16 bits; of FP8 offset 8 and no
+/// threshold.
+Found fa4_plan(const AttentionProblem& problem, std::string* why) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
+  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
+    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+    return std::nullopt;
+  }
+  AttentionPlan plan;
+  const bool fp8 = is_fp8(problem.type);
+  plan.qk = plan.pv =
+      fp8_of(fp8 ? "tcgen05.m128n64k32.kind_f8f6f4.f32.{}.{}" : "tcgen05.m128n64k16.kind_f16.f32.{}.{}",
+             problem.type);
+  plan.order = KeyOrder::descending;
+  plan.score = ScoreRule::fused;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.offset = fp8 ? 8 : 0;
+  plan.threshold = fp8 ? 0 : 8;
+  plan.row_sum = RowSum::eighths;
+  plan.division = Division::approximate;
+  plan.p = problem.type;
+  plan.output = fp8 ? Format::bf16 : problem.type;
+  return plan;
+}
+
+constexpr AttentionFamily kFamilies[] = {
+    {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
+     "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
+     "hopper", flash_plan},
+    {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
+     "recorded on an H200, torch 2.11", "hopper", efficient_plan},
+    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*", "f16, bf16", "none: found from recordings",
+     "recorded on an H200, torch 2.11", "hopper", cudnn_plan},
+    {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
+     "literature", "hopper", fa3_plan},
+    {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
+     "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell", fa4_plan},
+};
+
+/// The numbers behind `before` in a name: "<64, 128, 128, 4" or "64x128".
+std::vector<std::uint64_t> numbers_behind(std::string_view name, std::string_view before,
+                                          std::string_view between) {
+  std::vector<std::uint64_t> out;
+  const std::size_t at = name.find(before);
+  if (at == std::string_view::npos) return out;
+  const char* next = name.data() + at + before.size();
+  const char* const end = name.data() + name.size();
+  for (;;) {
+    std::uint64_t value = 0;
+    const auto found = std::from_chars(next, end, value);
+    if (found.ec != std::errc{}) return out;
+    out.push_back(value);
+    next = found.ptr;
+    if (static_cast<std::size_t>(end - next) < between.size() ||
+        std::string_view(next, between.size()) != between)
+      return out;
+    next += between.size();
+  }
+}
+
+bool has(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
+
+Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
+  if (has(name, "flash_fwd_kernel") || has(name, "flash_fwd_splitkv_kernel")) {
+    const auto sizes = numbers_behind(name, "kernel_traits<", ", ");
+    if (sizes.size() < 3) return std::nullopt;
+    AttentionPlan plan = flash_base(problem.type);
+    plan.block_q = sizes[1], plan.block_k = sizes[2];
+    if (has(name, "splitkv")) split_flash(problem, plan);
+    return plan;
+  }
+  if (has(name, "fmha_cutlassF")) {
+    auto sizes = numbers_behind(name, "aligned_", "x");
+    if (sizes.size() != 2) return std::nullopt;
+    AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
+    return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
+  }
+  if (has(name, "_sdpa_sm90_flash_fprop_wgmma")) {
+    const auto tile = numbers_behind(name, "_64x", "x");
+    return tile.empty() ? std::nullopt : std::optional(cudnn_base(problem.type, tile[0]));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const AttentionFamily> attention_families() { return kFamilies; }
+const AttentionFamily* find_attention_family(std::string_view name) { return find_named(kFamilies, name); }
+
+Found attention_plan_of(std::string_view family, const AttentionProblem& problem, std::string* why) {
+  const AttentionFamily* found = find_attention_family(family);
+  std::string unused;
+  if (why == nullptr) why = &unused;
+  if (found == nullptr) {
+    std::vector<std::string_view> names;
+    for (const AttentionFamily& one : kFamilies) names.push_back(one.name);
+    *why = refusal("like: found {}, allowed: {}", family, names_of(names));
+    return std::nullopt;
+  }
+  return found->plan(problem, why);
+}
+
+Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::string>& kernels,
+                        std::string* why) {
+  for (const std::string& name : kernels)
+    if (const Found plan = plan_of_name(problem, name)) return plan;
+  if (why != nullptr)
+    *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
+                   kernels.empty() ? "none" : kernels[0]);
+  return std::nullopt;
+}
+
+}  // namespace mmaudit

@@ -1,0 +1,114 @@
+// The C interface: attention by its plan.
+#include "mmaudit/attention.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "field_reader.hpp"
+
+namespace mmaudit::capi {
+namespace {
+
+constexpr char kPage[] = "docs/attention.md";
+
+AttentionProblem problem_of(const mmaudit_attention& work) {
+  AttentionProblem out;
+  out.type = capi::format_of("type", work.type).id;
+  out.batch = work.batch, out.heads = work.heads, out.kv_heads = work.kv_heads;
+  out.queries = work.queries, out.keys = work.keys, out.depth = work.depth;
+  out.scale = work.scale;
+  out.bias = given(work.bias);
+  if (work.left != 0) out.left = work.left - 1;
+  if (work.right != 0) out.right = work.right - 1;
+  const std::string_view causal = work.causal == nullptr ? "none" : work.causal;
+  const auto* const found = std::find(std::begin(names::kCausal), std::end(names::kCausal), causal);
+  if (found == std::end(names::kCausal))
+    refuse("causal: found {}, allowed: {}", causal, names_of(names::kCausal));
+  out.causal = static_cast<Causal>(found - names::kCausal);
+  return out;
+}
+
+const Architecture& architecture_for(const mmaudit_attention& work) {
+  if (work.arch != nullptr) return capi::architecture_of(work.arch);
+  const AttentionFamily* family = work.like != nullptr ? find_attention_family(work.like) : nullptr;
+  return *find_architecture(family != nullptr ? family->architecture : kDefaultArchitecture);
+}
+
+AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& problem) {
+  const int ways = (work.like != nullptr) + (work.plan != nullptr) + (work.kernels != nullptr);
+  if (ways != 1) refuse("like, plan, kernels: found {} of them, allowed: one", ways);
+  std::string why;
+  std::optional<AttentionPlan> found;
+  if (work.plan != nullptr) {
+    AttentionPlan plan;
+    plan.p = plan.output = problem.type;
+    FieldReader reader("plan", work.plan);
+    for_each_attention_field(plan, reader);
+    reader.finish(kPage);
+    if (plan.qk.k == 0 || plan.pv.k == 0)
+      refuse("plan: found no qk or no pv, allowed: an instruction of each");
+    found = plan;
+  } else if (work.like != nullptr) {
+    found = attention_plan_of(work.like, problem, &why);
+  } else {
+    std::vector<std::string> names;
+    for (std::string_view rest = work.kernels; !rest.empty();) {
+      names.emplace_back(rest.substr(0, rest.find('\n')));
+      rest.remove_prefix(std::min(names.back().size() + 1, rest.size()));
+    }
+    found = attention_plan_of(problem, names, &why);
+  }
+  if (!found) throw InputError(why);
+  return *found;
+}
+
+void run_attention(const mmaudit_attention& work, char** plan_text) {
+  const AttentionProblem problem = problem_of(work);
+  const AttentionPlan plan = plan_for(work, problem);
+  const Architecture& architecture = architecture_for(work);
+  if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
+    throw InputError(why);
+  if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
+  if (!given(work.o)) return;
+  const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
+  const Axis batch{"batch", problem.batch}, heads{"heads", problem.heads}, kv{"kv_heads", problem.kv_heads},
+      queries{"queries", problem.queries}, keys{"keys", problem.keys}, depth{"depth", problem.depth};
+  require("q", work.q, {batch, heads, queries, depth}, type);
+  require("k", work.k, {batch, kv, keys, depth}, type);
+  require("v", work.v, {batch, kv, keys, depth}, type);
+  for (const auto& [name, found, whole] : {std::tuple{"bias_batch", work.bias_batch, problem.batch},
+                                           {"bias_heads", work.bias_heads, problem.heads}})
+    if (problem.bias && found != 1 && found != whole)
+      refuse("{}: found {}, allowed: 1, {}", name, found, whole);
+  require_if_given("bias", work.bias,
+                   {{"bias_batch", work.bias_batch}, {"bias_heads", work.bias_heads}, queries, keys}, type);
+  for (const auto& [name, factors] :
+       {std::pair{"descale_q", work.descale_q}, {"descale_k", work.descale_k}, {"descale_v", work.descale_v}})
+    require_if_given(name, factors, {batch, kv}, f32);
+  require("o", work.o, {batch, heads, queries, depth}, spec_of(plan.output));
+  for (const auto& [name, rows] : {std::pair{"lse", work.lse}, {"maxima", work.maxima}, {"sums", work.sums}})
+    require_if_given(name, rows, {batch, heads, queries}, f32);
+  for (const auto& [name, rows] : {std::pair{"scores", work.scores},
+                                   {"weights", work.weights},
+                                   {"bases", work.bases},
+                                   {"later", work.later}})
+    require_if_given(name, rows, {batch, heads, queries, keys}, f32);
+  for (const auto& [name, array] :
+       {std::pair{"q", work.q}, {"k", work.k}, {"v", work.v}, {"bias", work.bias}})
+    require_apart(name, work.o, array);
+  const auto in = [](mmaudit_in array) { return static_cast<const float*>(array.data); };
+  const auto out = [](mmaudit_out array) { return static_cast<float*>(array.data); };
+  attention(problem, plan,
+            {work.q.data, work.k.data, work.v.data, work.bias.data, work.bias_batch, work.bias_heads,
+             in(work.descale_q), in(work.descale_k), in(work.descale_v)},
+            {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
+             out(work.later), out(work.maxima), out(work.sums)},
+            work.threads, architecture);
+}
+
+}  // namespace
+}  // namespace mmaudit::capi
+
+extern "C" int mmaudit_attention_predict(const mmaudit_attention* work, char** plan_text) {
+  return mmaudit::capi::guarded([&] { mmaudit::capi::run_attention(mmaudit::capi::taken(work), plan_text); });
+}

@@ -1,0 +1,250 @@
+// Attention as reports: errors by cause, one element, ranges that keep their bits, families.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/study.hpp"
+#include "mmaudit/error.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/json.hpp"
+
+namespace mmaudit::checks {
+namespace {
+
+using report::Cell;
+using report::Section;
+using report::Table;
+using report::Tone;
+
+std::string shown(double x) { return x == 0 ? "0" : fmt::format("{:.3g}", x); }
+std::string percent(double x) { return fmt::format("{:.2f}%", 100 * x); }
+
+std::string sizes_of(const AttentionProblem& x) {
+  return fmt::format(
+      "{} x {} heads{}, {} queries, {} keys, depth {}{}", x.batch, x.heads,
+      x.heads == x.kv_heads ? "" : fmt::format(" ({} of K)", x.kv_heads), x.queries, x.keys, x.depth,
+      x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
+}
+
+const AttentionCause& largest_of(const AttentionAudit& one) {
+  return *std::max_element(one.causes.begin(), one.causes.end(),
+                           [](const AttentionCause& a, const AttentionCause& b) { return a.size < b.size; });
+}
+
+std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
+  Json rows = Json::array();
+  for (const AttentionAudit& one : audits) {
+    Json causes = Json::array();
+    for (const AttentionCause& cause : one.causes)
+      causes.push_back({{"name", cause.name}, {"error", cause.size}, {"share", cause.share}});
+    rows.push_back({{"recipe", one.recipe->name},
+                    {"plan", one.plan},
+                    {"evidence", one.recipe->evidence},
+                    {"error", one.total},
+                    {"rows", one.rows},
+                    {"saturated", one.saturated},
+                    {"flushed", one.flushed},
+                    {"causes", std::move(causes)}});
+  }
+  return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {"recipes", std::move(rows)}},
+                  1);
+}
+
+}  // namespace
+
+report::Report report_of(const std::vector<AttentionAudit>& audits, const AttentionCase& given,
+                         double limit) {
+  report::Report out{.title = "Attention: what each recipe loses, by cause"};
+  out.meta = {sizes_of(given.problem)};
+  const auto passes = [&](const AttentionAudit& one) { return limit == 0 || one.total <= limit; };
+  std::vector<report::Field<AttentionAudit>> fields = {
+      {{"recipe"}, [](const AttentionAudit& one) { return std::string(one.recipe->name); }},
+      {{"error", true}, [&](const AttentionAudit& one) {
+         return Cell(shown(one.total), limit == 0 ? Tone::plain : passes(one) ? Tone::good : Tone::bad);
+       }}};
+  for (std::size_t i = 0; i < audits.front().causes.size(); ++i)
+    fields.push_back({{std::string(audits.front().causes[i].name), true},
+                      [i](const AttentionAudit& one) { return shown(one.causes[i].size); }});
+  fields.push_back({{"P saturated", true}, [](const AttentionAudit& one) { return percent(one.saturated); }});
+  fields.push_back({{"P to 0", true}, [](const AttentionAudit& one) { return percent(one.flushed); }});
+  fields.push_back({{"largest cause"}, [](const AttentionAudit& one) {
+                      return fmt::format("{} ({:.0f}%)", largest_of(one).name, 100 * largest_of(one).share);
+                    }});
+  Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
+  table.remark =
+      "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it the parts.";
+  out.records = table;
+  out.sections.push_back(report::section_of(std::move(table)));
+  Section plans{.title = "Plans"};
+  for (const AttentionAudit& one : audits)
+    plans.lines.push_back(
+        fmt::format("{} ({}; {}): {}", one.recipe->name, one.recipe->source, one.recipe->evidence, one.plan));
+  plans.notes = {fmt::format("{} rows were compared with exact ones.", audits.front().rows)};
+  out.sections.push_back(std::move(plans));
+  if (limit != 0) {
+    std::vector<std::string> failed;
+    for (const AttentionAudit& one : audits)
+      if (!passes(one))
+        failed.push_back(
+            fmt::format("{}: {} ({})", one.recipe->name, shown(one.total), largest_of(one).name));
+    out.tone = failed.empty() ? Tone::good : Tone::bad;
+    out.headline = failed.empty() ? fmt::format("Every recipe passes the limit {}", limit)
+                                  : fmt::format("Beyond the limit {}: {}", limit, fmt::join(failed, ", "));
+  }
+  out.json = [audits, limit] { return json_of(audits, limit); };
+  return out;
+}
+
+report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
+                                 const AttentionOperands& operands, const Architecture& architecture,
+                                 std::uint64_t head, std::uint64_t row, std::uint64_t column,
+                                 unsigned threads) {
+  const std::uint64_t keys = problem.keys, d = problem.depth,
+                      all = problem.batch * problem.heads * problem.queries;
+  if (head >= problem.batch * problem.heads || row >= problem.queries || column >= d)
+    refuse("--at: found {},{},{}, allowed: below {},{},{}: head, query, column", head, row, column,
+           problem.batch * problem.heads, problem.queries, d);
+  const FormatSpec output = spec_of(plan.output), p_spec = spec_of(plan.p);
+  std::vector<std::byte> o(all * d * output.storage_bytes());
+  std::vector<float> scores(all * keys), weights(all * keys), bases(all * keys), later(all * keys),
+      maxima(all), sums(all);
+  attention(problem, plan, operands, {o.data()}, threads, architecture);
+  // A split has a maximum and a sum of its own, so the table is that of the same blocks without splits.
+  AttentionPlan whole = plan;
+  whole.splits = 1;
+  AttentionResult details;
+  std::vector<std::byte> unused(o.size());
+  details.o = unused.data();
+  details.scores = scores.data(), details.weights = weights.data(), details.bases = bases.data();
+  details.later = later.data(), details.maxima = maxima.data(), details.sums = sums.data();
+  attention(problem, whole, operands, details, threads, architecture);
+  const std::uint64_t at = head * problem.queries + row, first_of_row = at * keys;
+  const std::uint64_t group = problem.heads / problem.kv_heads,
+                      kv = head / problem.heads * problem.kv_heads + head % problem.heads / group;
+  const FastDecode value(spec_of(problem.type)), p_value(p_spec);
+  const FastCast cast(p_spec, {CastRounding::nearest_even, true});
+  const auto [seen_first, seen_last] = keys_of_row(problem, row);
+  std::vector<std::uint64_t> starts;
+  for (std::uint64_t from = 0; from < keys; from += plan.block_k)
+    if (from < seen_last && from + plan.block_k > seen_first) starts.push_back(from);
+  if (plan.order == KeyOrder::descending) std::reverse(starts.begin(), starts.end());
+  const float unit =
+      plan.score == ScoreRule::products || plan.score == ScoreRule::fused ? scales_of(problem).second : 1;
+  Table table{.title = "Blocks of keys, in the kernel's order"};
+  table.columns = {{"keys", true},        {"largest S", true}, {"maximum, log2", true},
+                   {"times later", true}, {"sum of P", true},  {"P largest", true},
+                   {"P saturated", true}, {"P to 0", true},    {"lost by P's format", true},
+                   {"P V, kept", true}};
+  double lost = 0, kept = 0;
+  for (const std::uint64_t from : starts) {
+    const std::uint64_t first = std::max(from, seen_first),
+                        last = std::min({from + plan.block_k, keys, seen_last});
+    double top = -INFINITY, sum = 0, most = 0, part = 0, exact = 0;
+    std::uint64_t saturated = 0, flushed = 0;
+    for (std::uint64_t j = first; j < last; ++j) {
+      const double p = weights[first_of_row + j], rounded = p_value(cast(p));
+      const double v = value.at(operands.v, (kv * keys + j) * d + column);
+      top = std::max<double>(top, scores[first_of_row + j]);
+      sum += p, most = std::max(most, p), part += rounded * v, exact += p * v;
+      saturated += rounded < p * 0.9375 ? rounded > 1 : 0, flushed += p != 0 && rounded == 0 ? 1 : 0;
+    }
+    const double factor = static_cast<double>(later[first_of_row + first]) / sums[at];
+    lost += (part - exact) * factor, kept += part * factor;
+    table.rows.push_back({fmt::format("{}-{}", first, last - 1), shown(top),
+                          shown(static_cast<double>(bases[first_of_row + first]) * unit),
+                          shown(later[first_of_row + first]), shown(sum), shown(most),
+                          std::to_string(saturated), std::to_string(flushed), shown((part - exact) * factor),
+                          shown(part * factor)});
+  }
+  const std::uint64_t bits = load_word(o.data(), output.storage_bytes(), at * d + column);
+  report::Report out{.title = "One element of O"};
+  out.headline = fmt::format("O[{}, {}, {}] = {} ({:#x}) in {}", head, row, column,
+                             decode_value(bits, output), bits, name_of(plan.output));
+  out.lead = {
+      "Plan: " + mmaudit::text_of(plan),
+      fmt::format(
+          "Row sum {}, {} keys of {} seen; P's format changes the element by {}; the sum of the parts "
+          "below is {}.",
+          sums[at], seen_last - seen_first, keys, shown(lost), fmt::format("{:.6g}", kept))};
+  if (plan.splits > 1)
+    out.lead.push_back(fmt::format(
+        "The kernel has {} splits of the keys; the blocks below are taken without them.", plan.splits));
+  out.records = table;
+  out.sections.push_back(report::section_of(std::move(table)));
+  return out;
+}
+
+report::Report attention_invariance(std::string_view family, const AttentionProblem& problem,
+                                    std::uint64_t most) {
+  report::Report out{.title = "Over which sizes a row keeps its bits"};
+  out.meta = {fmt::format("{}: {}", family, sizes_of(problem))};
+  Table all{.title = "Ranges",
+            .columns = {{"size"}, {"from", true}, {"to", true}, {"plan"}, {"what changes"}}};
+  std::uint64_t ranges = 0;
+  const auto sweep = [&](const std::string& name, std::uint64_t AttentionProblem::*size, bool with_kv) {
+    std::uint64_t from = 1;
+    std::optional<AttentionPlan> before, earlier;
+    std::string why, why_before;
+    const auto close = [&](std::uint64_t to) {
+      const std::string change = !earlier || !before ? "" : change_of(*earlier, *before);
+      all.rows.push_back({name, std::to_string(from), std::to_string(to),
+                          before ? mmaudit::text_of(*before) : "none: " + why_before, change});
+      ++ranges;
+    };
+    for (std::uint64_t n = 1; n <= most; ++n) {
+      AttentionProblem x = problem;
+      x.*size = n;
+      if (with_kv) x.kv_heads = n;
+      auto plan = attention_plan_of(family, x, &why);
+      // Which rows share a tile changes no bit of a row.
+      if (plan) plan->block_q = 1;
+      if (n != 1 && plan == before) continue;
+      if (n != 1) close(n - 1), earlier = before, from = n;
+      before = plan, why_before = why;
+    }
+    close(most);
+  };
+  sweep("queries", &AttentionProblem::queries, false);
+  sweep("keys", &AttentionProblem::keys, false);
+  sweep("batch", &AttentionProblem::batch, false);
+  if (problem.heads == problem.kv_heads) sweep("heads", &AttentionProblem::heads, true);
+  std::string why;
+  AttentionProblem decode = problem, prefill = problem;
+  decode.queries = 1, prefill.queries = problem.keys;
+  const auto one = attention_plan_of(family, decode, &why), whole = attention_plan_of(family, prefill, &why);
+  if (!one && !whole) throw InputError(why);
+  if (one && whole) {
+    AttentionPlan a = *one, b = *whole;
+    a.block_q = b.block_q = 1;
+    out.headline =
+        a == b ? fmt::format("Decode and prefill of {} keys take the same sums", problem.keys)
+               : fmt::format("Decode and prefill of {} keys differ: {}", problem.keys, change_of(b, a));
+    if (!(a == b))
+      out.lead = {"Prefill -> decode; a row whose keys fit into one block of both may still agree."};
+  } else {
+    out.headline = why;
+  }
+  all.remark = "Other sizes as above. Between two ranges a row's bits change; inside one they stay.";
+  out.records = all;
+  out.sections.push_back(report::section_of(std::move(all)));
+  return out;
+}
+
+report::Report attention_families_report() {
+  report::Report out{.title = "Attention kernels that have a plan, and recipes of the audit"};
+  Table families{.title = "Families",
+                 .columns = {{"like"}, {"types"}, {"evidence"}, {"kernels"}, {"source"}}};
+  for (const AttentionFamily& one : attention_families())
+    families.rows.push_back({std::string(one.name), std::string(one.types), std::string(one.evidence),
+                             std::string(one.kernels), std::string(one.source)});
+  Table recipes{.title = "Recipes", .columns = {{"recipe"}, {"like"}, {"type"}, {"evidence"}, {"source"}}};
+  for (const AttentionRecipe& one : attention_recipes())
+    recipes.rows.push_back({std::string(one.name), std::string(one.family), std::string(name_of(one.type)),
+                            std::string(one.evidence), std::string(one.source)});
+  out.records = families;
+  out.sections = {report::section_of(std::move(families)), report::section_of(std::move(recipes))};
+  return out;
+}
+
+}  // namespace mmaudit::checks

@@ -1,0 +1,265 @@
+// mmaudit attention: the bits of fused attention kernels, and what FP8 does to them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "attention/study.hpp"
+#include "common.hpp"
+#include "mmaudit/corpus/operand.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "outputs.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct AttentionOptions {
+  std::string q, k, v, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
+  std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
+  std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096;
+  double scale = 0, limit = 0;
+  unsigned threads = 0;
+  Outputs outputs;
+};
+
+Causal causal_of(const std::string& name) {
+  const auto* const found = std::find(std::begin(names::kCausal), std::end(names::kCausal), name);
+  if (found == std::end(names::kCausal))
+    refuse("--causal: found {}, allowed: {}", name, names_of(names::kCausal));
+  return static_cast<Causal>(found - std::begin(names::kCausal));
+}
+
+corpus::Tensor load_part(const char* option, const std::string& file) {
+  corpus::Tensor out = corpus::load_tensor(file);
+  while (out.shape.size() < 4) out.shape.insert(out.shape.begin(), 1);
+  if (out.shape.size() != 4 || std::find(out.shape.begin(), out.shape.end(), 0) != out.shape.end())
+    refuse("{}: {}: shape: found {}, allowed: batch, heads, rows, depth", option, file,
+           corpus::to_string(out.shape));
+  return out;
+}
+
+/// The format of a file of numbers; raw bits need --type.
+Format format_of(const char* option, const corpus::Tensor& tensor, const std::string& type) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2, Format::f32};
+  for (const Format each : kTypes)
+    if (type == name_of(each)) return each;
+  if (!type.empty()) refuse("--type: found {}, allowed: {}", type, names_of(kTypes));
+  const auto is = [&](corpus::DType dtype) { return tensor.dtype == dtype; };
+  if (is(corpus::DType::f16)) return Format::f16;
+  if (is(corpus::DType::bf16)) return Format::bf16;
+  if (is(corpus::DType::f32)) return Format::f32;
+  if (is(corpus::DType::f8_e4m3)) return Format::e4m3;
+  if (is(corpus::DType::f8_e5m2)) return Format::e5m2;
+  refuse("{}: found {}, allowed: {}, or raw bits with --type", option, corpus::safetensors_name(tensor.dtype),
+         names_of(kTypes));
+}
+
+struct Loaded {
+  AttentionProblem problem;
+  corpus::Tensor q, k, v;
+};
+
+Loaded load(const AttentionOptions& options) {
+  Loaded out{{}, load_part("--q", options.q), load_part("--k", options.k), load_part("--v", options.v)};
+  AttentionProblem& x = out.problem;
+  x.type = format_of("--q", out.q, options.type);
+  for (const auto& [option, tensor] : {std::pair{"--q", &out.q}, {"--k", &out.k}, {"--v", &out.v}})
+    corpus::require_elements(option, *tensor, spec_of(x.type));
+  x.batch = out.q.shape[0], x.heads = out.q.shape[1], x.queries = out.q.shape[2], x.depth = out.q.shape[3];
+  x.kv_heads = out.k.shape[1], x.keys = out.k.shape[2];
+  const std::vector<std::uint64_t> wanted = {x.batch, x.kv_heads, x.keys, x.depth};
+  for (const auto& [option, tensor] : {std::pair{"--k", &out.k}, {"--v", &out.v}})
+    if (tensor->shape != wanted)
+      refuse("{}: shape: found {}, allowed: {}", option, corpus::to_string(tensor->shape),
+             corpus::to_string(wanted));
+  x.causal = causal_of(options.causal);
+  x.scale = options.scale;
+  return out;
+}
+
+std::vector<NamedFile> inputs_of(const AttentionOptions& options) {
+  return {{"--q", options.q}, {"--k", options.k}, {"--v", options.v}, {"--mask", options.mask}};
+}
+
+struct Planned {
+  AttentionPlan plan;
+  const Architecture* architecture;
+};
+Planned planned(const AttentionOptions& options, const AttentionProblem& problem) {
+  std::string why;
+  const auto plan = options.kernels.empty() ? attention_plan_of(options.like, problem, &why)
+                                            : attention_plan_of(problem, options.kernels, &why);
+  if (!plan) throw InputError(why);
+  const AttentionFamily* family = options.kernels.empty() ? find_attention_family(options.like) : nullptr;
+  const Architecture* architecture =
+      find_architecture(family != nullptr ? family->architecture : kDefaultArchitecture);
+  if (why = why_no_attention(problem, *plan, *architecture); !why.empty()) throw InputError(why);
+  return {*plan, architecture};
+}
+
+int predict_attention(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
+  Loaded given = load(options);
+  AttentionOperands operands{given.q.data.data(), given.k.data.data(), given.v.data.data()};
+  corpus::Tensor mask;
+  if (!options.mask.empty()) {
+    mask = load_part("--mask", options.mask);
+    corpus::require_elements("--mask", mask, spec_of(given.problem.type));
+    const auto fits = [&](std::size_t i, std::uint64_t size) {
+      return mask.shape[i] == 1 || mask.shape[i] == size;
+    };
+    if (!fits(0, given.problem.batch) || !fits(1, given.problem.heads) ||
+        mask.shape[2] != given.problem.queries || mask.shape[3] != given.problem.keys)
+      refuse("--mask: shape: found {}, allowed: batch or 1, heads or 1, queries, keys",
+             corpus::to_string(mask.shape));
+    given.problem.bias = true;
+    operands.bias = mask.data.data(), operands.bias_batch = mask.shape[0],
+    operands.bias_heads = mask.shape[1];
+  }
+  const auto [plan, architecture] = planned(options, given.problem);
+  corpus::Operand raw;
+  raw.raw = false;
+  const AttentionProblem& x = given.problem;
+  corpus::Tensor o =
+      corpus::result_tensor(spec_of(plan.output), {x.batch * x.heads, x.queries, x.depth}, raw, std::nullopt);
+  o.shape = {x.batch, x.heads, x.queries, x.depth};
+  attention(x, plan, operands, {o.data.data()}, options.threads, *architecture);
+  corpus::save_tensor(options.out, o);
+  report::Report found{.title = "O of one attention by its plan"};
+  found.headline = fmt::format("{} x {} x {} x {} {} -> {}", x.batch, x.heads, x.queries, x.depth,
+                               name_of(plan.output), options.out);
+  found.lead = {"Plan: " + mmaudit::text_of(plan)};
+  return options.outputs.publish(found, context);
+}
+
+int explain_element(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  std::vector<std::uint64_t> at;
+  for (const std::string& each : split_list(options.at))
+    at.push_back(each.empty() || each.find_first_not_of("0123456789") != std::string::npos || each.size() > 9
+                     ? std::uint64_t{1} << 60
+                     : std::stoull(each));
+  if (at.size() != 3) refuse("--at: found {}, allowed: HEAD,QUERY,COLUMN", options.at);
+  const Loaded given = load(options);
+  const auto [plan, architecture] = planned(options, given.problem);
+  return options.outputs.publish(
+      explain_attention(given.problem, plan, {given.q.data.data(), given.k.data.data(), given.v.data.data()},
+                        *architecture, at[0], at[1], at[2], options.threads),
+      context);
+}
+
+int audit_file(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  const Loaded given = load(options);
+  AttentionCase numbers{given.problem, {}, {}, {}};
+  const FastDecode decode(spec_of(given.problem.type));
+  const std::size_t bytes = spec_of(given.problem.type).storage_bytes();
+  for (const auto& [from, to] :
+       {std::pair{&given.q, &numbers.q}, {&given.k, &numbers.k}, {&given.v, &numbers.v}})
+    for (std::uint64_t i = 0; i < from->data.size() / bytes; ++i) {
+      to->push_back(decode.at(from->data.data(), i));
+      if (!(std::abs(to->back()) < std::numeric_limits<double>::infinity()))
+        refuse("--q, --k, --v: found {}, allowed: finite numbers", to->back());
+    }
+  std::vector<AttentionAudit> audits;
+  for (const std::string& name : options.recipes)
+    audits.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
+  return options.outputs.publish(report_of(audits, numbers, options.limit), context);
+}
+
+void add_operands(Command& command, AttentionOptions& options) {
+  command.option("--q FILE", options.q, "Q, (batch, heads, queries, depth)").required();
+  command.option("--k FILE", options.k, "K, (batch, key heads, keys, depth)").required();
+  command.option("--v FILE", options.v, "V, as K").required();
+  command.option("--type NAME", options.type, "of raw bits: f16, bf16, e4m3, e5m2");
+  command.option("--causal NAME", options.causal, "none, top_left, bottom_right: the corner of the diagonal");
+  command.option("--scale", options.scale, "of the scores; 0: 1 / sqrt(depth)");
+  command.option("--threads", options.threads, "0: one per core");
+}
+void add_plan_options(Command& command, AttentionOptions& options) {
+  command.option("--like NAME", options.like,
+                 "whose kernel: torch-flash, torch-efficient, torch-cudnn, fa3, fa4");
+  command.option("--kernels NAMES", options.kernels, "the kernel's name instead, as profilers print it");
+}
+
+}  // namespace
+
+void add_attention(Command& app) {
+  Command group =
+      app.command("attention", "Which bits fused attention returns, and what FP8 costs there",
+                  {"mmaudit attention families", "mmaudit attention audit --q q.npy --k k.npy --v v.npy"});
+  group.requires_command();
+
+  auto of_predict = std::make_shared<AttentionOptions>();
+  Command predict = group.command(
+      "predict", "O by the plan of a library's kernel, without a GPU",
+      {"mmaudit attention predict --q q.npy --k k.npy --v v.npy --like torch-flash --out o.npy"});
+  add_operands(predict, *of_predict);
+  add_plan_options(predict, *of_predict);
+  predict.option("--mask FILE", of_predict->mask,
+                 "added to the scores, (batch or 1, heads or 1, queries, keys)");
+  predict.option("--out FILE", of_predict->out, "O, (batch, heads, queries, depth)").required();
+  of_predict->outputs.add_to(predict);
+  predict.runs([of_predict](const Context& context) { return predict_attention(*of_predict, context); });
+
+  auto of_explain = std::make_shared<AttentionOptions>();
+  Command explain = group.command("explain", "One element of O: maxima, P and sums, block of keys by block",
+                                  {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3"});
+  add_operands(explain, *of_explain);
+  add_plan_options(explain, *of_explain);
+  explain.option("--at HEAD,QUERY,COLUMN", of_explain->at, "which element, counted from 0");
+  of_explain->outputs.add_to(explain);
+  explain.runs([of_explain](const Context& context) { return explain_element(*of_explain, context); });
+
+  auto of_audit = std::make_shared<AttentionOptions>();
+  Command audit = group.command(
+      "audit", "The error of each recipe on your Q, K, V, by cause",
+      {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05"});
+  add_operands(audit, *of_audit);
+  audit.option("--recipe NAMES", of_audit->recipes, "recipes of `mmaudit attention families`")
+      .comma_separated();
+  audit.option("--limit", of_audit->limit,
+               "the largest error that passes, |O - exact O| / |exact O|; 0: none");
+  audit.option("--rows", of_audit->rows, "queries of each head that are compared with exact ones")
+      .range(1, 1e6);
+  of_audit->outputs.add_to(audit);
+  audit.runs([of_audit](const Context& context) { return audit_file(*of_audit, context); });
+
+  auto of_ranges = std::make_shared<AttentionOptions>();
+  Command ranges = group.command("invariant", "Over which sizes a row keeps its bits, by the plans",
+                                 {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128"});
+  ranges.option("--like NAME", of_ranges->like, "whose kernel");
+  ranges.option("--type NAME", of_ranges->type, "f16, bf16, e4m3, e5m2");
+  ranges.option("--batch", of_ranges->batch, "sizes").range(1, 1e6);
+  ranges.option("--heads", of_ranges->heads, "of Q").range(1, 1e6);
+  ranges.option("--kv-heads", of_ranges->kv_heads, "of K; 0: as Q");
+  ranges.option("--queries", of_ranges->queries, "sizes").range(1, 1e6);
+  ranges.option("--keys", of_ranges->keys, "sizes").range(1, 1e6);
+  ranges.option("--depth", of_ranges->depth, "of a head").range(1, 256);
+  ranges.option("--causal NAME", of_ranges->causal, "none, top_left, bottom_right");
+  ranges.option("--most", of_ranges->most, "the largest size that is tried").range(1, 1e5);
+  of_ranges->outputs.add_to(ranges);
+  ranges.runs([of_ranges](const Context& context) {
+    const AttentionOptions& x = *of_ranges;
+    AttentionProblem problem;
+    problem.batch = x.batch, problem.heads = x.heads,
+    problem.kv_heads = x.kv_heads == 0 ? x.heads : x.kv_heads;
+    problem.queries = x.queries, problem.keys = x.keys, problem.depth = x.depth;
+    problem.causal = causal_of(x.causal);
+    problem.type = format_of("--type", corpus::Tensor{}, x.type.empty() ? "f16" : x.type);
+    try_outputs(x.outputs.files(), {});
+    return x.outputs.publish(attention_invariance(x.like, problem, x.most), context);
+  });
+
+  auto of_families = std::make_shared<AttentionOptions>();
+  Command families = group.command("families", "Kernels that have a plan, recipes, and the evidence",
+                                   {"mmaudit attention families"});
+  of_families->outputs.add_to(families);
+  families.runs([of_families](const Context& context) {
+    try_outputs(of_families->outputs.files(), {});
+    return of_families->outputs.publish(attention_families_report(), context);
+  });
+}
+
+}  // namespace mmaudit::cli
