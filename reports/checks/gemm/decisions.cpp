@@ -56,11 +56,13 @@ std::optional<GemmProblem> layer_problem(const corpus::NetworkLayer& layer, cons
   out.transposed_b = layer.transposed;
   out.bias = interface.bias;
   out.fast_accum = interface.fast_accum;
+  out.workspace = interface.workspace;
   return at_one(out);
 }
 
-const GemmInterface& usual_interface(const corpus::NetworkLayer& layer) {
-  return kGemmInterfaces[layer.bias ? 1 : 0];
+const GemmInterface& interface_of(const corpus::NetworkLayer& layer, Format type, bool fast_accum) {
+  const auto& [mm, addmm, scaled, fast] = kGemmInterfaces;
+  return is_fp8(type) ? fast_accum ? fast : scaled : layer.bias ? addmm : mm;
 }
 
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks) {
@@ -70,7 +72,7 @@ std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork
     DecisionPass pass{std::string(interface.name) + " " + std::string(name_of(type)), interface.api, {}};
     for (std::size_t i = 0; i < std::min(first, networks.size()); ++i)
       for (const corpus::NetworkLayer& layer : networks[i].layers) {
-        if (usual_alone && &usual_interface(layer) != &interface) continue;
+        if (usual_alone && &interface_of(layer, type, false) != &interface) continue;
         const auto problem = layer_problem(layer, interface, type);
         if (problem && seen.insert(name_of(*problem)).second) pass.layers.push_back(*problem);
       }

@@ -180,8 +180,7 @@ RecordedInvariant recorded_network(const corpus::DecisionFile& file,
   for (const corpus::NetworkLayer& layer : layers) {
     const bool part = std::find(std::begin(kParts), std::end(kParts), layer.name) != std::end(kParts);
     if (fused ? part : layer.fused) continue;
-    const GemmInterface& interface =
-        is_fp8(type) ? kGemmInterfaces[fast_accum ? 3 : 2] : usual_interface(layer);
+    const GemmInterface& interface = interface_of(layer, type, fast_accum);
     const auto problem = layer_problem(layer, interface, type);
     if (!problem) {
       RecordedLayer none;

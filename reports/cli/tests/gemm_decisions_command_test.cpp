@@ -102,7 +102,7 @@ TEST_F(DecisionsCommand, ANetworkIsAskedAsAWhole) {
   const Outcome layer = run({"gemm", "invariant", "--type", "f16", "--n", "8", "--k", "8", "--like",
                              path("gpu.jsonl"), "--pin", "2"});
   EXPECT_EQ(layer.code, kBadInput);
-  EXPECT_NE(layer.err.find("--pin, --m: found with --like, allowed: without"), std::string::npos)
+  EXPECT_NE(layer.err.find("--pin, --m, --workspace: found with --like, allowed: without"), std::string::npos)
       << layer.err;
 }
 
