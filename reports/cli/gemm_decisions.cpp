@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "budget.hpp"
@@ -34,6 +35,12 @@ class Clock {
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+std::vector<corpus::KnownNetwork> networks_of(const DecisionOptions& options) {
+  const std::string file =
+      options.networks.empty() ? (corpus_part("networks") / "configs.jsonl").string() : options.networks;
+  return corpus::read_known_networks(corpus::text_of_file(file), file);
+}
 
 /// Opens the file for more lines, after its last whole one; with the header where it is new.
 std::ofstream continued(const std::string& path, corpus::DecisionFile& file) {
@@ -100,7 +107,8 @@ int record(const DecisionOptions& options, const Context& context) {
     table.rows.push_back({{pass.name, std::to_string(pass.layers.size()), std::to_string(added),
                            fmt::format("{:.1f}", clock.seconds() - before)}});
   }
-  lacking = all - std::min(all, file.layers.size());
+  for (const checks::DecisionPass& pass : passes)
+    lacking += pass.layers.size() - checks::recorded_of(file, pass.layers);
   if (!out) throw EnvironmentError(options.record + ": cannot write");
   found.headline =
       fmt::format("{}: {} of {} layers for M = {} to {}, {} choices; {} are left", options.record,
@@ -108,6 +116,30 @@ int record(const DecisionOptions& options, const Context& context) {
   found.sections.push_back(section_of(std::move(table)));
   const int code = options.outputs.publish(std::move(found), context);
   return Interruptible::stopped() ? kInterrupted : code;
+}
+
+/// What was recorded of the known layers, and what was not, card by card.
+int list(const DecisionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {});
+  const auto passes = checks::decision_passes(networks_of(options));
+  report::Report found{.title = "Recorded decisions"};
+  report::Table table{.title = "Layers of known networks", .columns = {"interface", {"layers", true}}};
+  std::map<std::string, std::vector<GemmProblem>> interfaces;
+  for (const checks::DecisionPass& pass : passes)
+    interfaces[pass.name].insert(interfaces[pass.name].end(), pass.layers.begin(), pass.layers.end());
+  for (const auto& [name, layers] : interfaces) table.rows.push_back({name, std::to_string(layers.size())});
+  for (const auto& [name, path] : recorded_decisions()) {
+    const corpus::DecisionFile file = corpus::read_decisions(corpus::text_of_file(path), path.string());
+    found.lead.push_back(fmt::format("{}: {}, cuBLAS {}, M = {} to {}, {} layers, {} choices", name, file.gpu,
+                                     file.library, file.first_m, file.last_m, file.layers.size(),
+                                     file.choices.size()));
+    table.columns.emplace_back("recorded in " + name, true);
+    std::size_t row = 0;
+    for (const auto& [interface, layers] : interfaces)
+      table.rows[row++].push_back(std::to_string(checks::recorded_of(file, layers)));
+  }
+  found.sections.push_back(section_of(std::move(table)));
+  return options.outputs.publish(std::move(found), context);
 }
 
 int check(const DecisionOptions& options, const Context& context) {
@@ -168,9 +200,9 @@ void add_gemm_decisions(Command& gemm) {
   command.section("Output");
   options->outputs.add_to(command);
   command.runs([options](const Context& context) {
-    if (options->record.empty() == options->check.empty())
-      refuse("--record, --check: found {}, allowed: one of them",
-             options->record.empty() ? "neither" : "both");
+    if (options->record.empty() && options->check.empty()) return list(*options, context);
+    if (!options->record.empty() && !options->check.empty())
+      refuse("--record, --check: found both, allowed: one of them");
     return options->record.empty() ? check(*options, context) : record(*options, context);
   });
 }

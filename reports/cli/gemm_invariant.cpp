@@ -94,7 +94,7 @@ int invariant(const LayerOptions& options, const Context& context) {
   if (!options.like.empty()) return recorded(options, context);
   if (!options.model.empty() || options.bias || options.fused)
     refuse("--model, --bias, --fused: found one on this GPU, allowed: with --like, one of {}",
-           recorded_decisions());
+           recorded_names());
   try_outputs(options.outputs.files(), {});
   const GemmProblem layer = layer_of(options);
   InvariantOptions how;

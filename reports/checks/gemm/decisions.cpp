@@ -27,6 +27,11 @@ GemmProblem at_one(GemmProblem layer) {
   return layer;
 }
 
+bool has_layer(const corpus::DecisionFile& file, const GemmProblem& layer) {
+  return std::any_of(file.layers.begin(), file.layers.end(),
+                     [&](const auto& have) { return at_one(have.layer) == at_one(layer); });
+}
+
 /// A choice's place in the file, where it is added if it is new, with its line.
 std::size_t place_of(corpus::DecisionFile& file, const LibraryCall& choice, std::string& lines) {
   const auto found = std::find(file.choices.begin(), file.choices.end(), choice);
@@ -95,13 +100,16 @@ std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork
   return out;
 }
 
+std::size_t recorded_of(const corpus::DecisionFile& file, const std::vector<GemmProblem>& layers) {
+  return static_cast<std::size_t>(std::count_if(
+      layers.begin(), layers.end(), [&](const GemmProblem& each) { return has_layer(file, each); }));
+}
+
 std::size_t record_decisions(corpus::DecisionFile& file, const std::vector<GemmProblem>& layers,
                              const RecordDecisions& run) {
   std::vector<GemmProblem> lacking;
   for (const GemmProblem& each : layers)
-    if (std::none_of(file.layers.begin(), file.layers.end(),
-                     [&](const auto& have) { return at_one(have.layer) == at_one(each); }))
-      lacking.push_back(each);
+    if (!has_layer(file, each)) lacking.push_back(each);
   std::mutex mutex;
   std::size_t added = 0;
   const auto record = [&](const Decide& decide, const GemmProblem& layer) {

@@ -45,6 +45,9 @@ struct DecisionPass {
 /// first networks, then of all; f16; the other interface.
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks);
 
+/// How many of these layers a file has.
+std::size_t recorded_of(const corpus::DecisionFile& file, const std::vector<GemmProblem>& layers);
+
 /// What a library would do; called by one thread.
 using Decide = std::function<LibraryCall(const GemmProblem&)>;
 struct RecordDecisions {

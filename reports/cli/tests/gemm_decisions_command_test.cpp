@@ -113,7 +113,8 @@ TEST_F(DecisionsCommand, WhatIsLackingIsOneLine) {
            {{"gemm", "invariant"}, "--n and --k, --model: found neither, allowed: one of them"},
            {{"gemm", "invariant", "--model", path("x"), "--n", "8"}, "--n and --k, --model: found both"},
            {{"gemm", "invariant", "--model", path("x")}, "allowed: with --like"},
-           {{"gemm", "decisions"}, "--record, --check: found neither, allowed: one of them"},
+           {{"gemm", "decisions", "--check", path("x"), "--record", path("y")},
+            "--record, --check: found both, allowed: one of them"},
            {{"gemm", "decisions", "--check", path("gpu.jsonl"), "--budget", "soon"},
             "--budget: found soon, allowed: a time"}}) {
     const Outcome found = run(arguments);
