@@ -1,7 +1,6 @@
 #include "gemm/recorded_invariant.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -50,7 +49,7 @@ std::string pin_text(const RecordedLayer& layer, const RecordedInvariant& result
   if (layer.ranges.size() == 1 && layer.ranges.front().known) return "none needed";
   const RecordedPin pin = pin_of(layer);
   if (pin.plan.empty()) return "no known plan";
-  return fmt::format("of M = {}; its plan have {} of {} M", pin.m, pin.held,
+  return fmt::format("of M = {}; {} of {} M have its plan", pin.m, pin.held,
                      result.last_m - result.first_m + 1);
 }
 
@@ -81,19 +80,14 @@ Table changes_table(const RecordedInvariant& result) {
   Table out{.title = "Where a row changes its bits",
             .remark = "The first M of a plan, and the layers that take it from there on.",
             .columns = {{"M", true}, "layers", "plan"}};
-  std::vector<std::uint64_t> starts = changes_of(result);
-  starts.insert(starts.begin(), result.first_m);
-  for (const std::uint64_t m : starts) {
-    std::vector<std::string> names, plans;
-    for (const RecordedLayer& layer : result.layers)
-      for (const RecordedRange& each : layer.ranges)
-        if (each.first == m) {
-          names.push_back(layer.name);
-          if (std::find(plans.begin(), plans.end(), each.plan) == plans.end()) plans.push_back(each.plan);
-        }
-    out.rows.push_back({std::to_string(m), fmt::format("{}", fmt::join(names, ", ")),
-                        fmt::format("{}", fmt::join(plans, " | "))});
-  }
+  std::map<std::pair<std::uint64_t, std::string>, std::string> starts;
+  for (const RecordedLayer& layer : result.layers)
+    for (const RecordedRange& each : layer.ranges) {
+      std::string& names = starts[{each.first, each.known ? each.plan : "unknown: " + each.plan}];
+      names += (names.empty() ? "" : ", ") + layer.name;
+    }
+  for (const auto& [start, names] : starts)
+    out.rows.push_back({std::to_string(start.first), names, start.second});
   return out;
 }
 

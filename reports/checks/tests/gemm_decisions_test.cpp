@@ -200,6 +200,20 @@ TEST(RecordedInvariant, TheRangesAreThoseOfTheRule) {
   EXPECT_EQ(pin.held, 66U);  // of 100, 24 + 9 + 1 are split
 }
 
+TEST(RecordedDecisions, AnH200ChangesBitsWhereItsProductsDid) {
+  // docs/results/gemm.md, "Batch invariance": every M ran there, and rows of D were compared.
+  const std::string path = MMAUDIT_TEST_DECISIONS "/h200-cublas-13.1.jsonl.zst";
+  const corpus::DecisionFile file = corpus::read_decisions(corpus::text_of_file(path), path);
+  RecordedInvariant result;
+  result.layers = {recorded_layer(file, layer(4096, 4096))};
+  EXPECT_EQ(result.layers.front().source, "recorded");
+  EXPECT_EQ(changes_of(result), (std::vector<std::uint64_t>{25, 32, 41, 48, 49}));
+  for (const corpus::LayerDecisions& each : file.layers)
+    if (each.layer.api == GemmApi::cublas)
+      for (const RecordedRange& range : recorded_layer(file, each.layer).ranges)
+        EXPECT_TRUE(range.known) << name_of(each.layer) << " " << range.first << " " << range.plan;
+}
+
 TEST(NetworkLayers, AreThoseOfTheirPapers) {
   const std::string file = MMAUDIT_TEST_NETWORKS "/configs.jsonl";
   const auto networks = corpus::read_known_networks(corpus::text_of_file(file), file);
