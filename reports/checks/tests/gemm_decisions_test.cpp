@@ -163,6 +163,17 @@ TEST(Decisions, ALayerThatWasNotRecordedIsGuessedFromTheNearest) {
   EXPECT_EQ(why, "M = 101 was not recorded, M = 1 to 100 were");
 }
 
+TEST(Decisions, ScalesOfFp8MakeNoOtherLayer) {
+  GemmProblem x = layer(64, 128, GemmApi::cublaslt);
+  x.type = Format::e4m3;
+  const corpus::DecisionFile file = corpus::read_decisions(recorded({x}), "x");
+  x.scale_a = 0.5F, x.scale_b = 3;
+  ASSERT_TRUE(corpus::decided(file, x));
+  EXPECT_TRUE(corpus::decided(file, x)->recorded);
+  x.alpha = 2;
+  EXPECT_FALSE(corpus::decided(file, x));
+}
+
 TEST(Decisions, FilesThatSayNonsenseAreRefused) {
   const std::string text = recorded({layer(64, 128)});
   const auto with = [&](const std::string& from, const std::string& to) {
