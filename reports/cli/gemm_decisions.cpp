@@ -60,13 +60,17 @@ std::ofstream continued(const std::string& path, corpus::DecisionFile& file) {
   return out;
 }
 
+/// cuBLAS 13.1.0.3 crashed where several threads asked while it logs, as cublasGemmEx has to.
+unsigned threads_for(GemmApi api, const DecisionOptions& options) {
+  return api == GemmApi::cublas ? 1 : static_cast<unsigned>(options.threads);
+}
+
 /// Sessions of threads over operands that are large enough for `layers`.
 checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmProblem> layers,
-                               std::uint64_t last_m, std::uint64_t threads) {
+                               std::uint64_t last_m) {
   for (GemmProblem& each : layers) each.m = last_m;
   const auto memory = device::decision_memory(gpu, layers);
   checks::RecordDecisions out;
-  out.threads = static_cast<unsigned>(threads);
   out.begin = [gpu, memory] {
     auto session = std::make_shared<device::DecisionSession>(gpu, memory);
     return [session](const GemmProblem& x) { return session->decide(x); };
@@ -77,10 +81,7 @@ checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmPr
 int record(const DecisionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
   const double budget = seconds_of("--budget", options.budget);
-  const std::string known =
-      options.networks.empty() ? (corpus_part("networks") / "configs.jsonl").string() : options.networks;
-  const auto passes =
-      checks::decision_passes(corpus::read_known_networks(corpus::text_of_file(known), known));
+  const auto passes = checks::decision_passes(networks_of(options));
   const device::DeviceInfo gpu = require_device();
   corpus::DecisionFile file;
   file.gpu = gpu.name;
@@ -97,7 +98,8 @@ int record(const DecisionOptions& options, const Context& context) {
     const double before = clock.seconds();
     std::size_t added = 0;
     if (before < budget && !Interruptible::stopped() && !pass.layers.empty()) {
-      checks::RecordDecisions run = asking(gpu, pass.layers, file.last_m, options.threads);
+      checks::RecordDecisions run = asking(gpu, pass.layers, file.last_m);
+      run.threads = threads_for(pass.api, options);
       run.stopped = [&] { return Interruptible::stopped() || clock.seconds() >= budget; };
       run.keep = [&](const std::string& lines) { out << lines << std::flush; };
       const device::AlgorithmsLogged algorithms(pass.api);
@@ -155,12 +157,13 @@ int check(const DecisionOptions& options, const Context& context) {
     of_blas += each.layer.api == GemmApi::cublas ? 1 : 0;
   }
   const Clock clock;
-  checks::RecordDecisions run = asking(gpu, layers, file.last_m, options.threads);
+  checks::RecordDecisions run = asking(gpu, layers, file.last_m);
   run.stopped = [&] { return clock.seconds() >= budget; };
   checks::DecisionCheck sum;
   for (const GemmApi api : {GemmApi::cublas, GemmApi::cublaslt}) {
     const std::uint64_t share = options.count * of_blas / std::max<std::uint64_t>(layers.size(), 1);
     const device::AlgorithmsLogged algorithms(api);
+    run.threads = threads_for(api, options);
     const checks::DecisionCheck one = checks::check_decisions(
         file, api, api == GemmApi::cublas ? share : options.count - share, options.seed, run);
     sum.asked += one.asked;
@@ -195,7 +198,8 @@ void add_gemm_decisions(Command& gemm) {
                  "networks whose layers are recorded, as corpus/networks/configs.jsonl has them");
   command.option("--budget TIME", options->budget, "no layer is finished later: 60s, 10m, 2h");
   command.option("--count COUNT", options->count, "products of --check").range(1, 1e9);
-  command.option("--threads COUNT", options->threads, "that ask at once; 0: one per core").range(0, 1024);
+  command.option("--threads COUNT", options->threads, "that ask cuBLASLt at once; 0: one per core")
+      .range(0, 1024);
   command.option("--seed", options->seed, "of the products of --check");
   command.section("Output");
   options->outputs.add_to(command);
