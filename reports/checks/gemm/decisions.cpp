@@ -165,18 +165,25 @@ DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std
   return out;
 }
 
+std::optional<GemmPlan> plan_of_choice(const corpus::DecisionFile& file, const GemmProblem& problem,
+                                       const LibraryCall& choice, std::string* why) {
+  if (!choice.kernels.empty()) return plan_of(problem, choice, why, *find_architecture(file.architecture));
+  if (why != nullptr) *why = "the library refuses this product";
+  return std::nullopt;
+}
+
+std::string source_of(const corpus::Decided& decided) {
+  const GemmProblem& layer = decided.layer->layer;
+  return decided.recorded ? "recorded" : fmt::format("nearest, a guess: N {} K {}", layer.n, layer.k);
+}
+
 DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem) {
   DecidedPlan out;
   const auto decided = corpus::decided(file, problem, &out.why);
   if (!decided) return out;
   out.call = decided->call;
-  out.source = decided->recorded ? "recorded"
-                                 : fmt::format("nearest, a guess: N {} K {}", decided->layer->layer.n,
-                                               decided->layer->layer.k);
-  if (out.call.kernels.empty())
-    out.why = "the library refuses this product";
-  else
-    out.plan = plan_of(problem, out.call, &out.why, *find_architecture(file.architecture));
+  out.source = source_of(*decided);
+  out.plan = plan_of_choice(file, problem, out.call, &out.why);
   return out;
 }
 

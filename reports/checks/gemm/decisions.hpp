@@ -70,11 +70,17 @@ struct DecisionCheck {
 DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std::uint64_t count,
                               std::uint64_t seed, const RecordDecisions& run);
 
+/// The plan of a choice on the GPU of the file; nullopt, and in `why` (may be null) what is not known.
+std::optional<GemmPlan> plan_of_choice(const corpus::DecisionFile& file, const GemmProblem& problem,
+                                       const LibraryCall& choice, std::string* why);
+/// "recorded", or "nearest, a guess: N 4096 K 4096".
+std::string source_of(const corpus::Decided& decided);
+
 /// A plan that a file of decisions says, and how it is known.
 struct DecidedPlan {
   std::optional<GemmPlan> plan;
   std::string why;     ///< there is no plan
-  std::string source;  ///< "recorded", or "nearest, a guess: N 4096 K 4096"; empty where nothing is known
+  std::string source;  ///< of source_of(); empty where nothing is known
   LibraryCall call;
 };
 /// The plan of a product on the GPU of the file.

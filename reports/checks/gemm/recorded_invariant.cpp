@@ -148,14 +148,15 @@ RecordedLayer recorded_layer(const corpus::DecisionFile& file, const GemmProblem
   x.m = file.first_m;
   const auto decided = corpus::decided(file, x, &out.why);
   if (!decided) return out;
+  out.source = source_of(*decided);
   for (const corpus::DecisionStart& start : decided->layer->starts) {
     x.m = start.m;
-    const DecidedPlan one = plan_decided(file, x);
-    out.source = one.source;
-    const std::string words = one.plan ? text_of(*one.plan) : one.why;
+    std::string words;
+    const auto plan = plan_of_choice(file, x, file.choices[start.choice], &words);
+    if (plan) words = text_of(*plan);
     if (!out.ranges.empty()) out.ranges.back().last = start.m - 1;
-    if (out.ranges.empty() || !one.plan || out.ranges.back().plan != words)
-      out.ranges.push_back({start.m, start.m, words, one.plan.has_value()});
+    if (out.ranges.empty() || !plan || out.ranges.back().plan != words)
+      out.ranges.push_back({start.m, start.m, words, plan.has_value()});
   }
   out.ranges.back().last = file.last_m;
   return out;
