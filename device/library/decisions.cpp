@@ -46,9 +46,17 @@ AlgorithmsLogged::~AlgorithmsLogged() {
 }
 
 struct DecisionSession::State {
+  /// Outlives the handle that uses it.
+  struct Stream {
+    cudaStream_t stream = nullptr;
+    Stream() { cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream"); }
+    ~Stream() { cudaStreamDestroy(stream); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+  } const owned;
+  cudaStream_t stream = owned.stream;
   std::shared_ptr<const DecisionMemory> memory;
   cublas::Owned lt{cublas::api().lt_destroy}, blas{cublas::api().destroy};
-  cudaStream_t stream = nullptr;
   /// Of `layer`, whose m is 0: kernels by algorithm.
   struct Known {
     cublas::Algo algo;
@@ -57,9 +65,6 @@ struct DecisionSession::State {
   GemmProblem layer;
   std::vector<Known> known;
 
-  ~State() {
-    if (stream != nullptr) cudaStreamDestroy(stream);
-  }
   std::vector<KernelLaunch> kernels_of(const std::function<int()>& start) const;
 };
 
@@ -94,7 +99,6 @@ DecisionSession::DecisionSession(const DeviceInfo& device, std::shared_ptr<const
   state_->memory = std::move(memory);
   require_success(cublas::api().lt_create(state_->lt.put()), "cublasLtCreate");
   require_success(cublas::api().create(state_->blas.put()), "cublasCreate");
-  cuda_check(cudaStreamCreateWithFlags(&state_->stream, cudaStreamNonBlocking), "making a stream");
   require_success(cublas::api().set_stream(state_->blas.get(), state_->stream), "cublasSetStream");
 }
 DecisionSession::~DecisionSession() = default;

@@ -1,10 +1,5 @@
 #include "decisions_like.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-
 #include "mmaudit/corpus/text_file.hpp"
 
 namespace mmaudit::cli {
@@ -16,22 +11,32 @@ std::filesystem::path corpus_part(const std::string& name) {
                                                           : data.parent_path().parent_path() / name;
 }
 
-std::string recorded_decisions() {
-  std::vector<std::string> names;
+std::map<std::string, std::filesystem::path> recorded_decisions() {
+  std::map<std::string, std::filesystem::path> out;
   std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator(corpus_part("decisions"), none))
-    if (each.path().extension() == ".jsonl") names.push_back(each.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return fmt::format("{}", fmt::join(names, ", "));
+  for (const auto& each : std::filesystem::directory_iterator(corpus_part("decisions"), none)) {
+    const std::string file = each.path().filename().string();
+    if (const std::size_t end = file.find(".jsonl"); end != std::string::npos)
+      out[file.substr(0, end)] = each.path();
+  }
+  return out;
+}
+
+std::string recorded_names() {
+  std::string out;
+  for (const auto& [name, path] : recorded_decisions()) out += (out.empty() ? "" : ", ") + name;
+  return out;
 }
 
 corpus::DecisionFile decisions_like(const std::string& name) {
   std::error_code none;
   const bool is_file = name.find('/') != std::string::npos || std::filesystem::is_regular_file(name, none);
-  const std::string path = is_file ? name : (corpus_part("decisions") / (name + ".jsonl")).string();
-  if (!is_file && !std::filesystem::is_regular_file(path, none))
+  const auto known = is_file ? std::map<std::string, std::filesystem::path>{} : recorded_decisions();
+  const auto found = known.find(name);
+  if (!is_file && found == known.end())
     refuse("--like: found {}, allowed: a name of corpus/decisions ({}), or a file of gemm decisions --record",
-           name, recorded_decisions());
+           name, recorded_names());
+  const std::string path = is_file ? name : found->second.string();
   return corpus::read_decisions(corpus::text_of_file(path), path);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Recorded decisions of libraries, by the name of their file.
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "common.hpp"
@@ -10,10 +11,12 @@ namespace mmaudit::cli {
 
 /// The folder of this name beside the recordings, or in their folder: "decisions", "networks".
 std::filesystem::path corpus_part(const std::string& name);
-/// corpus/decisions/NAME.jsonl beside the recordings, or a file. Errors: InputError with the names there are.
-corpus::DecisionFile decisions_like(const std::string& name);
+/// Files of corpus/decisions by name: NAME.jsonl, NAME.jsonl.zst.
+std::map<std::string, std::filesystem::path> recorded_decisions();
 /// "h100-cublas-13.1, h200-cublas-13.1"; empty where there are none.
-std::string recorded_decisions();
+std::string recorded_names();
+/// One of them, or a file. Errors: InputError with the names there are.
+corpus::DecisionFile decisions_like(const std::string& name);
 /// --like NAME, and --compared FILE.
 void add_like(Command& command, std::string& like);
 void add_compared(Command& command, std::string& file);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "budget.hpp"
@@ -35,6 +36,12 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+std::vector<corpus::KnownNetwork> networks_of(const DecisionOptions& options) {
+  const std::string file =
+      options.networks.empty() ? (corpus_part("networks") / "configs.jsonl").string() : options.networks;
+  return corpus::read_known_networks(corpus::text_of_file(file), file);
+}
+
 /// Opens the file for more lines, after its last whole one; with the header where it is new.
 std::ofstream continued(const std::string& path, corpus::DecisionFile& file) {
   std::error_code none;
@@ -53,13 +60,17 @@ std::ofstream continued(const std::string& path, corpus::DecisionFile& file) {
   return out;
 }
 
+/// cuBLAS 13.1.0.3 crashed where several threads asked while it logs, as cublasGemmEx has to.
+unsigned threads_for(GemmApi api, const DecisionOptions& options) {
+  return api == GemmApi::cublas ? 1 : static_cast<unsigned>(options.threads);
+}
+
 /// Sessions of threads over operands that are large enough for `layers`.
 checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmProblem> layers,
-                               std::uint64_t last_m, std::uint64_t threads) {
+                               std::uint64_t last_m) {
   for (GemmProblem& each : layers) each.m = last_m;
   const auto memory = device::decision_memory(gpu, layers);
   checks::RecordDecisions out;
-  out.threads = static_cast<unsigned>(threads);
   out.begin = [gpu, memory] {
     auto session = std::make_shared<device::DecisionSession>(gpu, memory);
     return [session](const GemmProblem& x) { return session->decide(x); };
@@ -70,10 +81,7 @@ checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmPr
 int record(const DecisionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
   const double budget = seconds_of("--budget", options.budget);
-  const std::string known =
-      options.networks.empty() ? (corpus_part("networks") / "configs.jsonl").string() : options.networks;
-  const auto passes =
-      checks::decision_passes(corpus::read_known_networks(corpus::text_of_file(known), known));
+  const auto passes = checks::decision_passes(networks_of(options));
   const device::DeviceInfo gpu = require_device();
   corpus::DecisionFile file;
   file.gpu = gpu.name;
@@ -90,7 +98,8 @@ int record(const DecisionOptions& options, const Context& context) {
     const double before = clock.seconds();
     std::size_t added = 0;
     if (before < budget && !Interruptible::stopped() && !pass.layers.empty()) {
-      checks::RecordDecisions run = asking(gpu, pass.layers, file.last_m, options.threads);
+      checks::RecordDecisions run = asking(gpu, pass.layers, file.last_m);
+      run.threads = threads_for(pass.api, options);
       run.stopped = [&] { return Interruptible::stopped() || clock.seconds() >= budget; };
       run.keep = [&](const std::string& lines) { out << lines << std::flush; };
       const device::AlgorithmsLogged algorithms(pass.api);
@@ -100,7 +109,8 @@ int record(const DecisionOptions& options, const Context& context) {
     table.rows.push_back({{pass.name, std::to_string(pass.layers.size()), std::to_string(added),
                            fmt::format("{:.1f}", clock.seconds() - before)}});
   }
-  lacking = all - std::min(all, file.layers.size());
+  for (const checks::DecisionPass& pass : passes)
+    lacking += pass.layers.size() - checks::recorded_of(file, pass.layers);
   if (!out) throw EnvironmentError(options.record + ": cannot write");
   found.headline =
       fmt::format("{}: {} of {} layers for M = {} to {}, {} choices; {} are left", options.record,
@@ -108,6 +118,30 @@ int record(const DecisionOptions& options, const Context& context) {
   found.sections.push_back(section_of(std::move(table)));
   const int code = options.outputs.publish(std::move(found), context);
   return Interruptible::stopped() ? kInterrupted : code;
+}
+
+/// What was recorded of the known layers, and what was not, card by card.
+int list(const DecisionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {});
+  const auto passes = checks::decision_passes(networks_of(options));
+  report::Report found{.title = "Recorded decisions"};
+  report::Table table{.title = "Layers of known networks", .columns = {"interface", {"layers", true}}};
+  std::map<std::string, std::vector<GemmProblem>> interfaces;
+  for (const checks::DecisionPass& pass : passes)
+    interfaces[pass.name].insert(interfaces[pass.name].end(), pass.layers.begin(), pass.layers.end());
+  for (const auto& [name, layers] : interfaces) table.rows.push_back({name, std::to_string(layers.size())});
+  for (const auto& [name, path] : recorded_decisions()) {
+    const corpus::DecisionFile file = corpus::read_decisions(corpus::text_of_file(path), path.string());
+    found.lead.push_back(fmt::format("{}: {}, cuBLAS {}, M = {} to {}, {} layers, {} choices", name, file.gpu,
+                                     file.library, file.first_m, file.last_m, file.layers.size(),
+                                     file.choices.size()));
+    table.columns.emplace_back("recorded in " + name, true);
+    std::size_t row = 0;
+    for (const auto& [interface, layers] : interfaces)
+      table.rows[row++].push_back(std::to_string(checks::recorded_of(file, layers)));
+  }
+  found.sections.push_back(section_of(std::move(table)));
+  return options.outputs.publish(std::move(found), context);
 }
 
 int check(const DecisionOptions& options, const Context& context) {
@@ -123,12 +157,13 @@ int check(const DecisionOptions& options, const Context& context) {
     of_blas += each.layer.api == GemmApi::cublas ? 1 : 0;
   }
   const Clock clock;
-  checks::RecordDecisions run = asking(gpu, layers, file.last_m, options.threads);
+  checks::RecordDecisions run = asking(gpu, layers, file.last_m);
   run.stopped = [&] { return clock.seconds() >= budget; };
   checks::DecisionCheck sum;
   for (const GemmApi api : {GemmApi::cublas, GemmApi::cublaslt}) {
     const std::uint64_t share = options.count * of_blas / std::max<std::uint64_t>(layers.size(), 1);
     const device::AlgorithmsLogged algorithms(api);
+    run.threads = threads_for(api, options);
     const checks::DecisionCheck one = checks::check_decisions(
         file, api, api == GemmApi::cublas ? share : options.count - share, options.seed, run);
     sum.asked += one.asked;
@@ -163,14 +198,15 @@ void add_gemm_decisions(Command& gemm) {
                  "networks whose layers are recorded, as corpus/networks/configs.jsonl has them");
   command.option("--budget TIME", options->budget, "no layer is finished later: 60s, 10m, 2h");
   command.option("--count COUNT", options->count, "products of --check").range(1, 1e9);
-  command.option("--threads COUNT", options->threads, "that ask at once; 0: one per core").range(0, 1024);
+  command.option("--threads COUNT", options->threads, "that ask cuBLASLt at once; 0: one per core")
+      .range(0, 1024);
   command.option("--seed", options->seed, "of the products of --check");
   command.section("Output");
   options->outputs.add_to(command);
   command.runs([options](const Context& context) {
-    if (options->record.empty() == options->check.empty())
-      refuse("--record, --check: found {}, allowed: one of them",
-             options->record.empty() ? "neither" : "both");
+    if (options->record.empty() && options->check.empty()) return list(*options, context);
+    if (!options->record.empty() && !options->check.empty())
+      refuse("--record, --check: found both, allowed: one of them");
     return options->record.empty() ? check(*options, context) : record(*options, context);
   });
 }

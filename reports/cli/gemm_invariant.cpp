@@ -68,30 +68,22 @@ std::vector<corpus::NetworkLayer> layers_of_model(const std::string& path) {
 /// Without a GPU, from recorded decisions.
 int recorded(const LayerOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--model", options.model}});
-  if (options.pin != 0 || options.sizes != LayerOptions{}.sizes)
-    refuse("--pin, --m: found with --like, allowed: without, for every M that was recorded");
-  const corpus::DecisionFile file = decisions_like(options.like);
-  checks::RecordedInvariant result;
-  if (!options.model.empty()) {
-    const auto type = read_format(options.type);
-    if (!type || (*type != Format::bf16 && *type != Format::f16 && *type != Format::e4m3))
-      refuse("--type: found {} with --model, allowed: bf16, f16, e4m3", options.type);
-    result =
-        checks::recorded_network(file, layers_of_model(options.model), *type, options.fast, options.fused);
-    result.title = printable(options.model, 200) + ", " + options.type;
-  } else {
-    GemmProblem layer = layer_of(options);
-    layer.bias = options.bias;
-    if (!options.bias && !is_fp8(layer.type)) layer.api = GemmApi::cublas;
-    result.layers = {checks::recorded_layer(file, layer)};
-    result.gpu = file.gpu;
-    result.library = file.library;
-    result.first_m = file.first_m;
-    result.last_m = file.last_m;
-    result.title = fmt::format("{} N {} K {}", options.type, options.n, options.k);
-    result.layers.front().name = result.title;
-    result.layers.front().interface = is_fp8(layer.type) ? "scaled_mm" : options.bias ? "addmm" : "mm";
-  }
+  const LayerOptions usual;
+  if (options.pin != 0 || options.sizes != usual.sizes || options.workspace != usual.workspace)
+    refuse("--pin, --m, --workspace: found with --like, allowed: without, as torch asks for every M");
+  const auto type = read_format(options.type);
+  if (!type || (*type != Format::bf16 && *type != Format::f16 && *type != Format::e4m3))
+    refuse("--type: found {} with --like, allowed: bf16, f16, e4m3", options.type);
+  const std::string name =
+      options.model.empty() ? fmt::format("N {} K {}", options.n, options.k) : printable(options.model, 200);
+  std::vector<corpus::NetworkLayer> layers;
+  if (options.model.empty())
+    layers = {{name, options.n, options.k, layer_of(options).transposed_b, options.bias}};
+  else
+    layers = layers_of_model(options.model);
+  checks::RecordedInvariant result =
+      checks::recorded_network(decisions_like(options.like), layers, *type, options.fast, options.fused);
+  result.title = name + ", " + options.type;
   return options.outputs.publish(report_of(result), context);
 }
 
@@ -102,7 +94,7 @@ int invariant(const LayerOptions& options, const Context& context) {
   if (!options.like.empty()) return recorded(options, context);
   if (!options.model.empty() || options.bias || options.fused)
     refuse("--model, --bias, --fused: found one on this GPU, allowed: with --like, one of {}",
-           recorded_decisions());
+           recorded_names());
   try_outputs(options.outputs.files(), {});
   const GemmProblem layer = layer_of(options);
   InvariantOptions how;

@@ -27,6 +27,11 @@ GemmProblem at_one(GemmProblem layer) {
   return layer;
 }
 
+bool has_layer(const corpus::DecisionFile& file, const GemmProblem& layer) {
+  return std::any_of(file.layers.begin(), file.layers.end(),
+                     [&](const auto& have) { return at_one(have.layer) == at_one(layer); });
+}
+
 /// A choice's place in the file, where it is added if it is new, with its line.
 std::size_t place_of(corpus::DecisionFile& file, const LibraryCall& choice, std::string& lines) {
   const auto found = std::find(file.choices.begin(), file.choices.end(), choice);
@@ -56,11 +61,13 @@ std::optional<GemmProblem> layer_problem(const corpus::NetworkLayer& layer, cons
   out.transposed_b = layer.transposed;
   out.bias = interface.bias;
   out.fast_accum = interface.fast_accum;
+  out.workspace = interface.workspace;
   return at_one(out);
 }
 
-const GemmInterface& usual_interface(const corpus::NetworkLayer& layer) {
-  return kGemmInterfaces[layer.bias ? 1 : 0];
+const GemmInterface& interface_of(const corpus::NetworkLayer& layer, Format type, bool fast_accum) {
+  const auto& [mm, addmm, scaled, fast] = kGemmInterfaces;
+  return is_fp8(type) ? fast_accum ? fast : scaled : layer.bias ? addmm : mm;
 }
 
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks) {
@@ -70,7 +77,7 @@ std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork
     DecisionPass pass{std::string(interface.name) + " " + std::string(name_of(type)), interface.api, {}};
     for (std::size_t i = 0; i < std::min(first, networks.size()); ++i)
       for (const corpus::NetworkLayer& layer : networks[i].layers) {
-        if (usual_alone && &usual_interface(layer) != &interface) continue;
+        if (usual_alone && &interface_of(layer, type, false) != &interface) continue;
         const auto problem = layer_problem(layer, interface, type);
         if (problem && seen.insert(name_of(*problem)).second) pass.layers.push_back(*problem);
       }
@@ -93,13 +100,16 @@ std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork
   return out;
 }
 
+std::size_t recorded_of(const corpus::DecisionFile& file, const std::vector<GemmProblem>& layers) {
+  return static_cast<std::size_t>(std::count_if(
+      layers.begin(), layers.end(), [&](const GemmProblem& each) { return has_layer(file, each); }));
+}
+
 std::size_t record_decisions(corpus::DecisionFile& file, const std::vector<GemmProblem>& layers,
                              const RecordDecisions& run) {
   std::vector<GemmProblem> lacking;
   for (const GemmProblem& each : layers)
-    if (std::none_of(file.layers.begin(), file.layers.end(),
-                     [&](const auto& have) { return at_one(have.layer) == at_one(each); }))
-      lacking.push_back(each);
+    if (!has_layer(file, each)) lacking.push_back(each);
   std::mutex mutex;
   std::size_t added = 0;
   const auto record = [&](const Decide& decide, const GemmProblem& layer) {
@@ -155,18 +165,25 @@ DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std
   return out;
 }
 
+std::optional<GemmPlan> plan_of_choice(const corpus::DecisionFile& file, const GemmProblem& problem,
+                                       const LibraryCall& choice, std::string* why) {
+  if (!choice.kernels.empty()) return plan_of(problem, choice, why, *find_architecture(file.architecture));
+  if (why != nullptr) *why = "the library refuses this product";
+  return std::nullopt;
+}
+
+std::string source_of(const corpus::Decided& decided) {
+  const GemmProblem& layer = decided.layer->layer;
+  return decided.recorded ? "recorded" : fmt::format("nearest, a guess: N {} K {}", layer.n, layer.k);
+}
+
 DecidedPlan plan_decided(const corpus::DecisionFile& file, const GemmProblem& problem) {
   DecidedPlan out;
   const auto decided = corpus::decided(file, problem, &out.why);
   if (!decided) return out;
   out.call = decided->call;
-  out.source = decided->recorded ? "recorded"
-                                 : fmt::format("nearest, a guess: N {} K {}", decided->layer->layer.n,
-                                               decided->layer->layer.k);
-  if (out.call.kernels.empty())
-    out.why = "the library refuses this product";
-  else
-    out.plan = plan_of(problem, out.call, &out.why, *find_architecture(file.architecture));
+  out.source = source_of(*decided);
+  out.plan = plan_of_choice(file, problem, out.call, &out.why);
   return out;
 }
 

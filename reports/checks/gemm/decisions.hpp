@@ -16,21 +16,24 @@ namespace mmaudit::checks {
 struct GemmInterface {
   std::string_view name;
   GemmApi api;
+  std::uint64_t workspace;  ///< bytes
   bool bias = false, fast_accum = false, fp8 = false;
 };
-/// Source: PyTorch 2.11 on Hopper: mm: at::cuda::blas::gemm; addmm with a bias of one dimension:
-/// gemm_and_bias; _scaled_mm: scaled_gemm. The workspace is 32 MiB for all: CublasHandlePool.cpp.
-inline constexpr GemmInterface kGemmInterfaces[] = {{"mm", GemmApi::cublas},
-                                                    {"addmm", GemmApi::cublaslt, true},
-                                                    {"scaled_mm", GemmApi::cublaslt, false, false, true},
-                                                    {"scaled_mm-fast", GemmApi::cublaslt, false, true, true}};
+/// Source: the library's log (CUBLASLT_LOG_LEVEL=5) of torch 2.11.0+cu130 on an H200. mm asks cublasGemmEx;
+/// addmm with a bias of one dimension asks cuBLASLt, as _scaled_mm does, with a workspace of its own.
+inline constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+inline constexpr GemmInterface kGemmInterfaces[] = {
+    {"mm", GemmApi::cublas, 32 * kMebibyte},
+    {"addmm", GemmApi::cublaslt, kMebibyte, true},
+    {"scaled_mm", GemmApi::cublaslt, kMebibyte, false, false, true},
+    {"scaled_mm-fast", GemmApi::cublaslt, kMebibyte, false, true, true}};
+/// What torch.nn.functional.linear calls: mm, or addmm where the layer has a bias. Of FP8 torch._scaled_mm.
+const GemmInterface& interface_of(const corpus::NetworkLayer& layer, Format type, bool fast_accum);
 
 /// What: the product of a layer as torch asks for it, without its M. Returns: nullopt where torch does not:
 /// FP8 takes W as (n, k), with multiples of 16.
 std::optional<GemmProblem> layer_problem(const corpus::NetworkLayer& layer, const GemmInterface& interface,
                                          Format type);
-/// What torch.nn.functional.linear calls for it.
-const GemmInterface& usual_interface(const corpus::NetworkLayer& layer);
 
 /// Layers of one api, so that a recorder can set it up.
 struct DecisionPass {
@@ -41,6 +44,9 @@ struct DecisionPass {
 /// What: each layer once, the most used first: bf16 as torch.nn.functional.linear calls it and FP8, of the
 /// first networks, then of all; f16; the other interface.
 std::vector<DecisionPass> decision_passes(const std::vector<corpus::KnownNetwork>& networks);
+
+/// How many of these layers a file has.
+std::size_t recorded_of(const corpus::DecisionFile& file, const std::vector<GemmProblem>& layers);
 
 /// What a library would do; called by one thread.
 using Decide = std::function<LibraryCall(const GemmProblem&)>;
@@ -64,11 +70,17 @@ struct DecisionCheck {
 DecisionCheck check_decisions(const corpus::DecisionFile& file, GemmApi api, std::uint64_t count,
                               std::uint64_t seed, const RecordDecisions& run);
 
+/// The plan of a choice on the GPU of the file; nullopt, and in `why` (may be null) what is not known.
+std::optional<GemmPlan> plan_of_choice(const corpus::DecisionFile& file, const GemmProblem& problem,
+                                       const LibraryCall& choice, std::string* why);
+/// "recorded", or "nearest, a guess: N 4096 K 4096".
+std::string source_of(const corpus::Decided& decided);
+
 /// A plan that a file of decisions says, and how it is known.
 struct DecidedPlan {
   std::optional<GemmPlan> plan;
   std::string why;     ///< there is no plan
-  std::string source;  ///< "recorded", or "nearest, a guess: N 4096 K 4096"; empty where nothing is known
+  std::string source;  ///< of source_of(); empty where nothing is known
   LibraryCall call;
 };
 /// The plan of a product on the GPU of the file.

@@ -1,7 +1,6 @@
 #include "gemm/recorded_invariant.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -50,7 +49,7 @@ std::string pin_text(const RecordedLayer& layer, const RecordedInvariant& result
   if (layer.ranges.size() == 1 && layer.ranges.front().known) return "none needed";
   const RecordedPin pin = pin_of(layer);
   if (pin.plan.empty()) return "no known plan";
-  return fmt::format("of M = {}; its plan have {} of {} M", pin.m, pin.held,
+  return fmt::format("of M = {}; {} of {} M have its plan", pin.m, pin.held,
                      result.last_m - result.first_m + 1);
 }
 
@@ -81,19 +80,14 @@ Table changes_table(const RecordedInvariant& result) {
   Table out{.title = "Where a row changes its bits",
             .remark = "The first M of a plan, and the layers that take it from there on.",
             .columns = {{"M", true}, "layers", "plan"}};
-  std::vector<std::uint64_t> starts = changes_of(result);
-  starts.insert(starts.begin(), result.first_m);
-  for (const std::uint64_t m : starts) {
-    std::vector<std::string> names, plans;
-    for (const RecordedLayer& layer : result.layers)
-      for (const RecordedRange& each : layer.ranges)
-        if (each.first == m) {
-          names.push_back(layer.name);
-          if (std::find(plans.begin(), plans.end(), each.plan) == plans.end()) plans.push_back(each.plan);
-        }
-    out.rows.push_back({std::to_string(m), fmt::format("{}", fmt::join(names, ", ")),
-                        fmt::format("{}", fmt::join(plans, " | "))});
-  }
+  std::map<std::pair<std::uint64_t, std::string>, std::string> starts;
+  for (const RecordedLayer& layer : result.layers)
+    for (const RecordedRange& each : layer.ranges) {
+      std::string& names = starts[{each.first, each.known ? each.plan : "unknown: " + each.plan}];
+      names += (names.empty() ? "" : ", ") + layer.name;
+    }
+  for (const auto& [start, names] : starts)
+    out.rows.push_back({std::to_string(start.first), names, start.second});
   return out;
 }
 
@@ -154,14 +148,15 @@ RecordedLayer recorded_layer(const corpus::DecisionFile& file, const GemmProblem
   x.m = file.first_m;
   const auto decided = corpus::decided(file, x, &out.why);
   if (!decided) return out;
+  out.source = source_of(*decided);
   for (const corpus::DecisionStart& start : decided->layer->starts) {
     x.m = start.m;
-    const DecidedPlan one = plan_decided(file, x);
-    out.source = one.source;
-    const std::string words = one.plan ? text_of(*one.plan) : one.why;
+    std::string words;
+    const auto plan = plan_of_choice(file, x, file.choices[start.choice], &words);
+    if (plan) words = text_of(*plan);
     if (!out.ranges.empty()) out.ranges.back().last = start.m - 1;
-    if (out.ranges.empty() || !one.plan || out.ranges.back().plan != words)
-      out.ranges.push_back({start.m, start.m, words, one.plan.has_value()});
+    if (out.ranges.empty() || !plan || out.ranges.back().plan != words)
+      out.ranges.push_back({start.m, start.m, words, plan.has_value()});
   }
   out.ranges.back().last = file.last_m;
   return out;
@@ -180,8 +175,7 @@ RecordedInvariant recorded_network(const corpus::DecisionFile& file,
   for (const corpus::NetworkLayer& layer : layers) {
     const bool part = std::find(std::begin(kParts), std::end(kParts), layer.name) != std::end(kParts);
     if (fused ? part : layer.fused) continue;
-    const GemmInterface& interface =
-        is_fp8(type) ? kGemmInterfaces[fast_accum ? 3 : 2] : usual_interface(layer);
+    const GemmInterface& interface = interface_of(layer, type, fast_accum);
     const auto problem = layer_problem(layer, interface, type);
     if (!problem) {
       RecordedLayer none;

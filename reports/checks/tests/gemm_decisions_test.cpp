@@ -163,6 +163,17 @@ TEST(Decisions, ALayerThatWasNotRecordedIsGuessedFromTheNearest) {
   EXPECT_EQ(why, "M = 101 was not recorded, M = 1 to 100 were");
 }
 
+TEST(Decisions, ScalesOfFp8MakeNoOtherLayer) {
+  GemmProblem x = layer(64, 128, GemmApi::cublaslt);
+  x.type = Format::e4m3;
+  const corpus::DecisionFile file = corpus::read_decisions(recorded({x}), "x");
+  x.scale_a = 0.5F, x.scale_b = 3;
+  ASSERT_TRUE(corpus::decided(file, x));
+  EXPECT_TRUE(corpus::decided(file, x)->recorded);
+  x.alpha = 2;
+  EXPECT_FALSE(corpus::decided(file, x));
+}
+
 TEST(Decisions, FilesThatSayNonsenseAreRefused) {
   const std::string text = recorded({layer(64, 128)});
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -198,6 +209,23 @@ TEST(RecordedInvariant, TheRangesAreThoseOfTheRule) {
   const RecordedPin pin = pin_of(result.layers.front());
   EXPECT_EQ(pin.m, 49U);
   EXPECT_EQ(pin.held, 66U);  // of 100, 24 + 9 + 1 are split
+}
+
+TEST(RecordedDecisions, AnH200ChangesBitsWhereItsProductsDid) {
+  // docs/results/gemm.md, "Batch invariance": every M ran there, and rows of D were compared.
+  const std::string path = MMAUDIT_TEST_DECISIONS "/h200-cublas-13.1.jsonl.zst";
+  const corpus::DecisionFile file = corpus::read_decisions(corpus::text_of_file(path), path);
+  RecordedInvariant result;
+  result.layers = {recorded_layer(file, layer(4096, 4096))};
+  EXPECT_EQ(result.layers.front().source, "recorded");
+  EXPECT_EQ(changes_of(result), (std::vector<std::uint64_t>{25, 32, 41, 48, 49}));
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < file.layers.size(); i += 8)  // seconds: each has a thousand choices
+    for (const RecordedRange& range : recorded_layer(file, file.layers[i].layer).ranges) {
+      EXPECT_TRUE(range.known) << name_of(file.layers[i].layer) << " " << range.first << " " << range.plan;
+      ++known;
+    }
+  EXPECT_GT(known, 100U);
 }
 
 TEST(NetworkLayers, AreThoseOfTheirPapers) {

@@ -102,7 +102,7 @@ TEST_F(DecisionsCommand, ANetworkIsAskedAsAWhole) {
   const Outcome layer = run({"gemm", "invariant", "--type", "f16", "--n", "8", "--k", "8", "--like",
                              path("gpu.jsonl"), "--pin", "2"});
   EXPECT_EQ(layer.code, kBadInput);
-  EXPECT_NE(layer.err.find("--pin, --m: found with --like, allowed: without"), std::string::npos)
+  EXPECT_NE(layer.err.find("--pin, --m, --workspace: found with --like, allowed: without"), std::string::npos)
       << layer.err;
 }
 
@@ -113,7 +113,8 @@ TEST_F(DecisionsCommand, WhatIsLackingIsOneLine) {
            {{"gemm", "invariant"}, "--n and --k, --model: found neither, allowed: one of them"},
            {{"gemm", "invariant", "--model", path("x"), "--n", "8"}, "--n and --k, --model: found both"},
            {{"gemm", "invariant", "--model", path("x")}, "allowed: with --like"},
-           {{"gemm", "decisions"}, "--record, --check: found neither, allowed: one of them"},
+           {{"gemm", "decisions", "--check", path("x"), "--record", path("y")},
+            "--record, --check: found both, allowed: one of them"},
            {{"gemm", "decisions", "--check", path("gpu.jsonl"), "--budget", "soon"},
             "--budget: found soon, allowed: a time"}}) {
     const Outcome found = run(arguments);
