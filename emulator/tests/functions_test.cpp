@@ -200,7 +200,7 @@ TEST(Laws, OddAndEvenFunctions) {
 
 /// Lines in binary64 give what whole numbers give: every row, at operands of every binade and at random ones.
 TEST(Functions, LinesGiveWhatTablesGive) {
-  static const FastUnit kFast{kUnit, folded_lines()};
+  static const FastUnit fast{kUnit, folded_lines()};
   std::uint64_t state = 5;
   for (const Function& one : all())
     for (std::uint32_t i = 0; i < 100000; ++i) {
@@ -209,7 +209,7 @@ TEST(Functions, LinesGiveWhatTablesGive) {
       std::uint32_t x = i < 2048 ? (i / 4) << 23 | (i % 4 < 2 ? i % 2 : 0x7FFFFFU - i % 2)
                                  : static_cast<std::uint32_t>(drawn);
       if (one.bits == 16) x &= 0xFFFFU;
-      ASSERT_EQ(evaluate(one.id, x, y, kFast), evaluate(one.id, x, y, kUnit))
+      ASSERT_EQ(evaluate(one.id, x, y, fast), evaluate(one.id, x, y, kUnit))
           << one.name << std::hex << " " << x;
     }
 }

@@ -295,8 +295,8 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
     refuse("--layers: found {}, which no layer matches, allowed: a glob over {} layers ({})", request.layers,
            checkpoint.layers().size(), "such as " + checkpoint.layers().front().name);
   if (!list) progress.begin("layers", chosen.size());
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const CheckpointLayer& layer = *chosen[i];
+  for (const CheckpointLayer* each : chosen) {
+    const CheckpointLayer& layer = *each;
     ModelLayer& one = out.layers.emplace_back();
     one.name = layer.name, one.meaning = layer.meaning();
     one.experts = layer.experts, one.n = layer.n, one.k = layer.k, one.bytes = layer.bytes;

@@ -11,25 +11,16 @@
 #include <optional>
 #include <utility>
 
+#include "matmul_case.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/matmul.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/slices.hpp"
-#include "tiles.hpp"
 
 namespace mmaudit::cli {
 namespace {
-
-struct MatmulOptions : TilesOptions {
-  std::string output, simd, rounding, scale_layout = "rows", factor_a, factor_b, scheme;
-  double alpha = 1, beta = 0;
-  bool has_alpha = false, has_beta = false;
-  std::uint64_t promote = 0, split_k = 1, memory = 0;
-  unsigned threads = 0;
-  bool tiles = false, plain = false, gpu = false, saturate = false, b_transposed = false;
-};
 
 /// Bytes the system could give to a program now; the largest number where it does not say.
 std::uint64_t available_memory() {
@@ -89,52 +80,6 @@ std::optional<Epilogue> epilogue_of(const MatmulOptions& options) {
     epilogue.output = *format;
   }
   return epilogue;
-}
-
-mmaudit::MatmulOptions how_of(const MatmulOptions& options) {
-  mmaudit::MatmulOptions how;
-  how.threads = options.threads;
-  how.fast = !options.plain;
-  if (options.simd.empty()) return how;
-  how.level = find_simd_level(options.simd);
-  if (!how.level || !has_simd_level(*how.level))
-    refuse("--simd: found {}, allowed: {} (on this machine)", options.simd, simd_levels_here());
-  return how;
-}
-
-struct Timing {
-  double seconds = 0;
-  double multiply_adds = 0;
-};
-
-report::Report report_of(const Instruction& instruction, const std::string& by, const corpus::Tensor& d,
-                         bool fast, const Timing& timing, const std::string& out) {
-  const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
-  report::Report report{.title = fmt::format("{} by the {} model", name_of(instruction), by)};
-  report.headline = fmt::format("{}{} -> {} ({} {})", report.title, fast ? "" : " (plain core)", out,
-                                corpus::safetensors_name(d.dtype), corpus::to_string(d.shape));
-  report.lead = {fmt::format("{:.2f} s, {:.3g} G multiply-adds per second", timing.seconds, rate)};
-  report.json = [=, shape = d.shape, dtype = d.dtype] {
-    return document({{"schema", "mmaudit.matmul/1"},
-                     {"instruction", name_of(instruction)},
-                     {"architecture", by},
-                     {"shape", shape},
-                     {"dtype", corpus::safetensors_name(dtype)},
-                     {"fast", fast},
-                     {"seconds", timing.seconds},
-                     {"out", out}});
-  };
-  return report;
-}
-
-/// B as (batch, K, N).
-corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, const Matmul& problem,
-                       const CastRule* cast) {
-  corpus::MatrixShape wanted{problem.batch, problem.k, 0};
-  if (options.b_transposed) std::swap(wanted.rows, wanted.columns), wanted.packed = true;
-  corpus::Operand b = corpus::load_operand("--b", options.files.b, format, wanted, cast);
-  if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());
-  return b;
 }
 
 int execute(const MatmulOptions& options, const Context& context) {
@@ -226,86 +171,6 @@ int execute(const MatmulOptions& options, const Context& context) {
       report_of(instruction, std::string(architecture.name), d, fast, timing, options.out), context);
 }
 
-/// --scheme: binary32 or binary64 out of products of smaller formats.
-int execute_scheme(const MatmulOptions& options, const Context& context) {
-  std::optional<Slicing> slicing = find_slicing(options.scheme);
-  if (!slicing) refuse("--scheme: found {}, allowed: {}", options.scheme, with_commas(slicing_names()));
-  const std::pair<const char*, bool> others[] = {{"--c", !options.files.c.empty()},
-                                                 {"--scale-a", !options.files.scale_a.empty()},
-                                                 {"--scale-b", !options.files.scale_b.empty()},
-                                                 {"--metadata", !options.files.metadata.empty()},
-                                                 {"--factor-a", !options.factor_a.empty()},
-                                                 {"--factor-b", !options.factor_b.empty()},
-                                                 {"--alpha", options.has_alpha},
-                                                 {"--beta", options.has_beta},
-                                                 {"--d-format", !options.output.empty()},
-                                                 {"--split-k", options.split_k != 1},
-                                                 {"--simd", !options.simd.empty()},
-                                                 {"--memory", options.memory != 0}};
-  for (const auto& [option, given] : others)
-    if (given) refuse("{}: found with --scheme, allowed: without it", option);
-  const Architecture& architecture = require_architecture(context, options.architecture);
-  SlicePath path = slice_path(*slicing->scheme, architecture);
-  if (!options.instruction.empty()) {
-    path.instruction = require_instruction(options.instruction);
-    path.entry = &require_datapath(architecture, path.instruction);
-  } else if (!path.why_not.empty()) {
-    refuse("--arch: found {} ({}), allowed: one with an instruction of {}", architecture.name, path.why_not,
-           slicing->scheme->dtype);
-  }
-  try_outputs(options.outputs.files({{"--out", options.out}}),
-              {{"--a", options.files.a}, {"--b", options.files.b}, {"--model", context.model_file}});
-  corpus::check_tensor_target(options.out);
-  const std::optional<CastRounding> rounding = find_cast_rounding(options.rounding);
-  const CastRule rule{rounding.value_or(CastRounding::nearest_even), options.saturate};
-  const CastRule* cast = rounding ? &rule : nullptr;
-  const FormatSpec number = spec_of(slicing->scheme->input);
-  Matmul problem;
-  const corpus::Operand a = corpus::load_operand("--a", options.files.a, number, {}, cast);
-  problem.batch = a.count();
-  problem.m = a.tensor.shape[1];
-  problem.k = a.tensor.shape[2];
-  const corpus::Operand b = load_b(options, number, problem, cast);
-  problem.n = b.tensor.shape[2];
-  problem.a = a.data(), problem.b = b.data();
-  slicing->round = options.promote;
-  const Datapath& datapath = path.entry->datapath;
-  std::string why = why_no_slices(*slicing, path.instruction, datapath, problem);
-  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(path.instruction, datapath, problem);
-  if (!why.empty()) throw InputError(why);
-  if (slicing->parts == 0) slicing->parts = slices_for(*slicing->scheme, problem);
-  if (slicing->scheme->integer() && slicing->parts > slicing->scheme->most)
-    refuse("--scheme: found {}, for which the data needs {} slices, allowed: up to {}", options.scheme,
-           slicing->parts, slicing->scheme->most);
-  corpus::Tensor d = corpus::result_tensor(number, {problem.batch, problem.m, problem.n}, a, std::nullopt);
-  if (!a.batched) d.shape.erase(d.shape.begin());
-  problem.d = d.data.data();
-  const std::uint64_t total =
-      problem.batch * problem.m * problem.n * problem.k * static_cast<std::uint64_t>(products_of(*slicing));
-  Timing timing{0, static_cast<double>(total)};
-  mmaudit::MatmulOptions how = how_of(options);
-  {
-    Progress progress(context.quiet, "matmul", total);
-    progress.will_write({options.out});
-    how.progress = [&progress](std::uint64_t done) { progress.advance(done); };
-    const auto start = std::chrono::steady_clock::now();
-    sliced_matmul(*slicing, path.instruction, datapath, problem,
-                  [&](const Instruction& inst, const Datapath& by, const Matmul& part) {
-                    if (options.gpu)
-                      device::matmul_on_device(require_device(), inst, by, part);
-                    else
-                      matmul(inst, by, part, how);
-                  });
-    timing.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-  corpus::save_tensor(options.out, d);
-  report::Report report =
-      report_of(path.instruction, std::string(architecture.name), d, true, timing, options.out);
-  report.headline =
-      fmt::format("{} ({} products) by {}", name_of(*slicing), products_of(*slicing), report.headline);
-  return options.outputs.publish(report, context);
-}
-
 /// The groups of options that only one of the two cases has.
 constexpr const char *kOfProducts = "Products of any size", *kHow = "How a product is computed",
                      *kOfTiles = "Tiles of one instruction";
@@ -326,6 +191,46 @@ int execute_case(const MatmulOptions& options, const Command& command, const Con
 }
 
 }  // namespace
+
+mmaudit::MatmulOptions how_of(const MatmulOptions& options) {
+  mmaudit::MatmulOptions how;
+  how.threads = options.threads;
+  how.fast = !options.plain;
+  if (options.simd.empty()) return how;
+  how.level = find_simd_level(options.simd);
+  if (!how.level || !has_simd_level(*how.level))
+    refuse("--simd: found {}, allowed: {} (on this machine)", options.simd, simd_levels_here());
+  return how;
+}
+
+report::Report report_of(const Instruction& instruction, const std::string& by, const corpus::Tensor& d,
+                         bool fast, const Timing& timing, const std::string& out) {
+  const double rate = timing.seconds > 0 ? timing.multiply_adds / timing.seconds / 1e9 : 0;
+  report::Report report{.title = fmt::format("{} by the {} model", name_of(instruction), by)};
+  report.headline = fmt::format("{}{} -> {} ({} {})", report.title, fast ? "" : " (plain core)", out,
+                                corpus::safetensors_name(d.dtype), corpus::to_string(d.shape));
+  report.lead = {fmt::format("{:.2f} s, {:.3g} G multiply-adds per second", timing.seconds, rate)};
+  report.json = [=, shape = d.shape, dtype = d.dtype] {
+    return document({{"schema", "mmaudit.matmul/1"},
+                     {"instruction", name_of(instruction)},
+                     {"architecture", by},
+                     {"shape", shape},
+                     {"dtype", corpus::safetensors_name(dtype)},
+                     {"fast", fast},
+                     {"seconds", timing.seconds},
+                     {"out", out}});
+  };
+  return report;
+}
+
+corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, const Matmul& problem,
+                       const CastRule* cast) {
+  corpus::MatrixShape wanted{problem.batch, problem.k, 0};
+  if (options.b_transposed) std::swap(wanted.rows, wanted.columns), wanted.packed = true;
+  corpus::Operand b = corpus::load_operand("--b", options.files.b, format, wanted, cast);
+  if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());
+  return b;
+}
 
 void add_matmul(Command& app) {
   auto options = std::make_shared<MatmulOptions>();

@@ -106,9 +106,10 @@ std::span<const SliceScheme> slice_schemes() { return kSchemes; }
 std::vector<std::string> slicing_names() {
   std::vector<std::string> out;
   for (const SliceScheme& one : kSchemes) {
-    const std::string name(one.name);
-    const std::string any = one.chooses ? ", " + name + ":auto" : "";
-    out.push_back(one.parts != 0 ? name : name + ":1 to " + name + ":" + std::to_string(one.most) + any);
+    std::string& name = out.emplace_back(one.name);
+    if (one.parts != 0) continue;
+    name.append(":1 to ").append(one.name).append(":").append(std::to_string(one.most));
+    if (one.chooses) name.append(", ").append(one.name).append(":auto");
   }
   return out;
 }

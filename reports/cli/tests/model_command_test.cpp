@@ -153,11 +153,7 @@ TEST_F(ModelCommand, TheSampleOfALayerDependsOnItsNameAndTheSeed) {
     std::vector<std::string> words = {"model", folder_ + "quantized", "--sample", "16", "--json", "-"};
     words.insert(words.end(), more.begin(), more.end());
     const Json products = parse_json(test::run(words).out).at("audit").at("products");
-    return products.at(products.size() - 1)
-        .at("rows")
-        .at(std::size_t{0})
-        .at("total")
-        .get<double>();
+    return products.at(products.size() - 1).at("rows").at(std::size_t{0}).at("total").get<double>();
   };
   EXPECT_EQ(error({}), error({"--layers", "*.2.*"}));
   EXPECT_NE(error({}), error({"--seed", "2"}));
