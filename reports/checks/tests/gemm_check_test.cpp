@@ -52,8 +52,8 @@ GemmCheck checked(std::vector<GemmProblem> problems, std::optional<device::Launc
     return next == problems.size() ? std::nullopt : std::optional(problems[next++]);
   };
   run.stopped = [] { return false; };
-  const ExactRunner one = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
-                              const device::ExactAsk& ask) {
+  ExactRunner one = [&](const GemmProblem& x, const exact::Product& product, const exact::Words& words,
+                        const device::ExactAsk& ask) {
     if (ask.launch == refused) throw EnvironmentError("can't be started so");
     GemmProblem taken = x;
     if (ask.launch == wrong)

@@ -254,7 +254,9 @@ TEST(NetworkLayers, AreThoseOfTheirPapers) {
     EXPECT_FALSE(network.source.empty());
     const auto wanted = expected.find(network.model);
     if (wanted == expected.end()) continue;
-    for (const auto& [name, shape] : wanted->second) {
+    for (const auto& each_wanted : wanted->second) {
+      const std::string& name = each_wanted.first;
+      const auto& shape = each_wanted.second;
       const auto found = std::find_if(network.layers.begin(), network.layers.end(),
                                       [&](const corpus::NetworkLayer& each) { return each.name == name; });
       ASSERT_NE(found, network.layers.end()) << network.model << " " << name;

@@ -87,8 +87,8 @@ TEST_F(CheckpointOperands, OneScalePer128x128) {
 }
 
 TEST_F(CheckpointOperands, TwoCodesPerByteWhereTheNameSaysSo) {
-  ones("A.npy", {1, 64}, 2);         // e2m1 1
-  const Bytes packed(2 * 32, 0x42);  // 1, then 2
+  ones("A.npy", {1, 64}, 2);     // e2m1 1
+  const Bytes packed(64, 0x42);  // 1, then 2
   const auto named = [&](const std::string& name) {
     corpus::save_tensor(
         path("P.safetensors"),
