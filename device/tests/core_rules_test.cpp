@@ -50,8 +50,10 @@ TEST(CoreRules, TakeScaledAndSparseOperands) {
   EXPECT_FALSE(core_rules(scaled));
 }
 
-TEST(CoreRules, LeaveSumsOfTwoStagesToThePlainCore) {
-  EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8f16")));
+TEST(CoreRules, TakeSumsOfTwoStagesWhereNoProductOverflows) {
+  const auto rules = core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8f16"));
+  ASSERT_TRUE(rules);
+  EXPECT_TRUE(rules->two_stages);
   EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8bf16_1k")));  // products overflow
 }
 

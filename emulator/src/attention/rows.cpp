@@ -61,7 +61,7 @@ void RowSoftmax::sum_block(const float* p, std::uint64_t count, float rescale, b
       float lanes[4] = {};
       const std::uint64_t end = std::min(count, warp + kWarpColumns);
       for (std::uint64_t i = warp; i < end; i += 8)
-        for (int t = 0; t < 4; ++t) {
+        for (std::size_t t = 0; t < 4; ++t) {
           lanes[t] += p[i + 2 * t];
           lanes[t] += p[i + 2 * t + 1];
         }
@@ -81,10 +81,11 @@ void RowSoftmax::sum_block(const float* p, std::uint64_t count, float rescale, b
   }
   const bool fresh = plan.row_sum != RowSum::lanes;
   float sums[4];
-  for (int t = 0; t < 4; ++t) sums[t] = first || fresh ? p[2 * t] : std::fma(lanes_[t], rescale, p[2 * t]);
-  for (int t = 0; t < 4; ++t) sums[t] += p[2 * t + 1];
+  for (std::size_t t = 0; t < 4; ++t)
+    sums[t] = first || fresh ? p[2 * t] : std::fma(lanes_[t], rescale, p[2 * t]);
+  for (std::size_t t = 0; t < 4; ++t) sums[t] += p[2 * t + 1];
   for (std::uint64_t i = 8; i < count; i += 8)
-    for (int t = 0; t < 4; ++t) {
+    for (std::size_t t = 0; t < 4; ++t) {
       sums[t] += p[i + 2 * t];
       sums[t] += p[i + 2 * t + 1];
     }

@@ -166,7 +166,8 @@ class Head {
     std::vector<double> p(keys);
     for (std::uint64_t turn = 0; turn < std::min(rows, n); ++turn) {
       const std::uint64_t i = turn * n / std::min(rows, n);
-      const auto [first, last] = keys_of_row(problem_, i);
+      const auto seen = keys_of_row(problem_, i);
+      const std::uint64_t first = seen.first, last = seen.second;
       if (first >= last) continue;
       std::array<std::vector<double>, kParts + 1> steps;
       const auto soft = [&](const auto& score) {

@@ -89,8 +89,8 @@ class Differ {
     constexpr std::size_t kMostCells = std::size_t{1} << 24;  // a module that runs thousands: n-th with n-th
     if (of_a.size() * of_b.size() > kMostCells) {
       std::map<std::string, std::vector<std::size_t>> names;
-      for (auto each = of_b.rbegin(); each != of_b.rend(); ++each)
-        names[plain(b_.operations[*each].name)].push_back(*each);
+      for (const std::size_t each : of_b) names[plain(b_.operations[each].name)].push_back(each);
+      for (auto& [name, places] : names) std::reverse(places.begin(), places.end());
       for (const std::size_t each : of_a)
         if (auto& left = names[plain(a_.operations[each].name)]; !left.empty()) {
           out.emplace_back(each, left.back());

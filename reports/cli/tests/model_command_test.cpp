@@ -149,15 +149,15 @@ TEST_F(ModelCommand, AConfigThatContradictsTheTensorsFails) {
 }
 
 TEST_F(ModelCommand, TheSampleOfALayerDependsOnItsNameAndTheSeed) {
-  const auto error = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"model", folder_ + "quantized", "--sample", "16", "--json", "-"};
+  const auto error = [&](const std::vector<std::string>& more, const std::string& rows = "16") {
+    std::vector<std::string> words = {"model", folder_ + "quantized", "--sample", rows, "--json", "-"};
     words.insert(words.end(), more.begin(), more.end());
     const Json products = parse_json(test::run(words).out).at("audit").at("products");
     return products.at(products.size() - 1).at("rows").at(std::size_t{0}).at("total").get<double>();
   };
   EXPECT_EQ(error({}), error({"--layers", "*.2.*"}));
   EXPECT_NE(error({}), error({"--seed", "2"}));
-  EXPECT_NE(error({}), error({"--sample", "64"}));
+  EXPECT_NE(error({}), error({}, "64"));
 }
 
 TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
@@ -169,10 +169,10 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
       parse_json(plan.out).at("layers").at("model.layers.0.mlp.up_proj").at("dtype").get<std::string>();
   EXPECT_TRUE(dtype == "e4m3" || dtype == "mxf8") << dtype;
   const test::Outcome said = test::run({"model", folder_ + "original.safetensors", "--max-rel-fro", "6%"});
-  EXPECT_NE(said.out.find("Of layers without scales 3 may go to " +
-                          std::string(dtype == "e4m3" ? "fp8-tensor." : "mxfp8-ceil.")),
+  EXPECT_NE(said.out.find(" may go to " + std::string(dtype == "e4m3" ? "fp8-tensor" : "mxfp8-ceil")),
             std::string::npos)
       << said.out;
+  EXPECT_NE(said.out.find("3 of 3 products are within the limit."), std::string::npos) << said.out;
   for (const std::vector<std::string>& bad :
        std::vector<std::vector<std::string>>{{"model", folder_ + "none"},
                                              {"model", folder_ + "quantized", "--layers", "x*"},
@@ -198,7 +198,9 @@ TEST_F(ModelCommand, WhatCantBeAuditedSaysWhy) {
   EXPECT_NE((odd.out + odd.err).find("a was not audited: K: found 524296, allowed: at most 524288"),
             std::string::npos)
       << odd.out << odd.err;
-  EXPECT_NE((odd.out + odd.err).find("b can't be judged: "), std::string::npos) << odd.out << odd.err;
+  EXPECT_NE((odd.out + odd.err).find("impossible numbers: some weights are infinite or NaN"),
+            std::string::npos)
+      << odd.out << odd.err;
   file.tensors = {
       corpus::make_tensor<std::uint16_t>("a", DType::bf16, {64}, std::span<const std::uint16_t>(nan))};
   write_safetensors(folder_ + "odd.safetensors", file);
