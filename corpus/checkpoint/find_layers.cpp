@@ -335,7 +335,8 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
         if (heads == nullptr && (key || std::string_view(count).ends_with("_count")))
           heads = config.find(std::string(of) + count);
     if (gguf && (key || layer.name.ends_with(".q_proj")) && heads != nullptr && heads->is_number_unsigned())
-      if (const auto count = heads->get<std::uint64_t>(); count != 0 && layer.n % (2 * count) == 0)
+      if (const auto count = heads->get<std::uint64_t>();
+          count != 0 && count <= layer.n && layer.n % count == 0 && layer.n / count % 2 == 0)
         layer.head_rows = layer.n / count;
     layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = !is_embedding(layer.name);
     take(layer);

@@ -1,4 +1,5 @@
 // mmaudit model: a checkpoint from a folder to an answer.
+#include <filesystem>
 #include <memory>
 
 #include "common.hpp"
@@ -16,6 +17,23 @@ struct Options {
   bool list = false;
 };
 
+/// The files of a checkpoint, which no output may replace: PATH, what lies in its folder, configs beside it.
+void add_files(const char* name, const std::string& path, std::vector<NamedFile>& out) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  out.push_back({name, path});
+  std::error_code none;
+  const bool whole = fs::is_directory(path, none) || path.ends_with(".json");
+  const fs::path folder =
+      fs::is_directory(path, none) ? fs::path(path) : fs::absolute(path, none).parent_path();
+  for (fs::directory_iterator each(folder, none), end; !none && each != end; each.increment(none)) {
+    const std::string file = each->path().filename().string();
+    const bool weights = file.ends_with(".safetensors") || file.ends_with(".gguf"),
+               config = file.ends_with("config.json") || file.ends_with(".index.json");
+    if (config || (weights && whole)) out.push_back({name, each->path().string()});
+  }
+}
+
 int model(const Options& options, const Outputs& outputs, const Context& context) {
   const report::ModelRequest& request = options.request;
   if (request.limit >= 1)
@@ -24,7 +42,10 @@ int model(const Options& options, const Outputs& outputs, const Context& context
     refuse("--list: found with --original, --max-rel-fro or --plan, allowed: without them");
   std::vector<NamedFile> written = outputs.files();
   written.push_back({"--plan", options.recipes_file});
-  try_outputs(written, {{"PATH FILE", request.path}, {"--original", request.original}});
+  std::vector<NamedFile> read;
+  add_files("PATH", request.path, read);
+  add_files("--original", request.original, read);
+  try_outputs(written, read);
   Progress progress(context.quiet);
   progress.will_write(outputs.names());
   report::ModelAudit audit = report::audit_model(

@@ -226,7 +226,7 @@ TEST(GemmAudit, NothingFiniteIsNotJudged) {
   const GemmAudit audit = audit_gemm(fixture.request);
   EXPECT_EQ(audit.count(GemmVerdict::not_judged), 2);
   EXPECT_FALSE(audit.passes());
-  EXPECT_NE(to_console(audit).find("be judged."), std::string::npos);  // "can't" may end the line before
+  EXPECT_NE(to_console(audit).find("judged."), std::string::npos) << to_console(audit);
   const auto row = nlohmann::json::parse(to_json(audit)).at("rows").at(0);
   EXPECT_TRUE(row.at("bias").is_null());
   EXPECT_EQ(row.at("verdict"), "NOT JUDGED");

@@ -321,7 +321,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
       {{"time", "--warps", "4", "--warps", "8"}, "--warps: found 2 values, allowed: 1"},
       {{"list", "--inst", "x", "--json"}, "--inst: found with --json, allowed: one of them"},
       {{"matmul", "--factor-a"}, "--factor-a: found nothing, allowed: a value"},
-      {{"matmul"}, "--inst: found nothing, allowed: a value"},
+      {{"matmul"}, "--a: found nothing, allowed: a value"},
       {{"convert", "--json=x"}, "--json: found x, allowed: no value"},
       {{"sweep", "gate"}, "SWEEP: found nothing, allowed: a value (see `mmaudit sweep gate --help`)"}};
   for (const auto& [arguments, text] : refused) {

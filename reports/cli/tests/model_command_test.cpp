@@ -185,6 +185,26 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   }
 }
 
+TEST_F(ModelCommand, NoOutputReplacesAFileOfACheckpoint) {
+  const std::string quantized = folder_ + "quantized";
+  std::string weights;
+  for (const auto& each : std::filesystem::directory_iterator(quantized))
+    if (each.path().extension() == ".safetensors") weights = each.path().string();
+  ASSERT_NE(weights, "");
+  const auto size = std::filesystem::file_size(weights);
+  for (const char* option : {"--json", "--html", "--plan"}) {
+    const test::Outcome refused = test::run({"model", quantized, option, weights});
+    EXPECT_EQ(refused.code, 2) << refused.out;
+    EXPECT_NE(refused.err.find(std::string(option) + ": found the file of PATH"), std::string::npos)
+        << refused.err;
+  }
+  const test::Outcome original =
+      test::run({"model", quantized, "--original", folder_ + "original.safetensors", "--json",
+                 folder_ + "original.safetensors"});
+  EXPECT_EQ(original.code, 2) << original.out;
+  EXPECT_EQ(std::filesystem::file_size(weights), size);
+}
+
 TEST_F(ModelCommand, WhatCantBeAuditedSaysWhy) {
   constexpr std::size_t kWide = (std::size_t{1} << 19) + 8;
   const std::vector<std::uint16_t> wide(kWide, 0x3F80), nan(64, 0x7FC0);
