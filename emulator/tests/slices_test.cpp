@@ -338,6 +338,25 @@ TEST(Slices, WithoutFiniteNumbersTheLibraryTakesItsOwnProduct) {
   EXPECT_EQ(d[3], std::fma(1.0 / 7, 1.0 / 7, 1.0 / 3 * (1.0 / 3)));
 }
 
+TEST(Slices, SumsOfDigitsFitInInt32) {
+  for (const auto& [name, most] : {std::pair{"ozaki1:3", std::uint64_t{1} << 17},
+                                   std::pair{"cublas-f64:3", (std::uint64_t{1} << 17) - 1}}) {
+    const Slicing slicing = *find_slicing(name);
+    const SlicePath path = slice_path(*slicing.scheme, *find_architecture("hopper"));
+    // 99.5 / 128: second digits of -128, the least there is.
+    const std::vector<double> number(most + 1, 25472.0 / 32768);
+    double d = 0;
+    Matmul problem = problem_of(number.data(), number.data(), &d, 1, 1, most);
+    EXPECT_EQ(why_no_slices(slicing, path.instruction, path.entry->datapath, problem), "");
+    sliced_matmul(slicing, path.instruction, path.entry->datapath, problem, kOnHost);
+    EXPECT_EQ(d, static_cast<double>(most) * number[0] * number[0]) << name;  // all exact
+    ++problem.k;
+    EXPECT_EQ(why_no_slices(slicing, path.instruction, path.entry->datapath, problem).substr(0, 9),
+              "k: found ")
+        << name;
+  }
+}
+
 TEST(Slices, NamesOfSchemes) {
   for (const char* name : {"tf32x3", "bf16x3", "bf16x6", "bf16x9", "3xtf32", "ozaki1:1", "ozaki1:18",
                            "ozaki1:auto", "cublas-f64:7", "cublas-f64:auto"}) {

@@ -4,73 +4,43 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "file_matrix.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/splitmix64.hpp"
 #include "mmaudit/whole_number.hpp"
+#include "slices_exact.hpp"
 
 namespace mmaudit::report {
 namespace {
 
-/// An element as it is: high + low within 2^-100 of `size`, the sum of all |a b|; what IEEE 754 says where it
-/// is not finite.
-struct ExactElement {
-  double high = 0, low = 0, size = 0;
-  double chain = 0;  ///< fma after fma in the numbers' format
-};
-
-/// Sum2 of Ogita, Rump and Oishi 2005, with the low parts summed to the same precision.
-template <typename Number>
-std::vector<ExactElement> exact_of(const Number* a, const Number* b, std::uint64_t m, std::uint64_t n,
-                                   std::uint64_t k) {
-  std::vector<ExactElement> out(m * n);
-  std::vector<Number> chain(n);
-  for (std::uint64_t i = 0; i < m; ++i) {
-    ExactElement* const row = &out[i * n];
-    std::fill(chain.begin(), chain.end(), Number{0});
-    for (std::uint64_t l = 0; l < k; ++l) {
-      const double x = static_cast<double>(a[i * k + l]);
-      for (std::uint64_t j = 0; j < n; ++j) {
-        const double y = static_cast<double>(b[l * n + j]), product = x * y, rest = std::fma(x, y, -product);
-        const double sum = row[j].high + product, part = sum - row[j].high;
-        row[j].low += (row[j].high - (sum - part)) + (product - part) + rest;
-        row[j].high = sum;
-        row[j].size += std::abs(product);
-        chain[j] = std::fma(a[i * k + l], b[l * n + j], chain[j]);
-      }
-    }
-    for (std::uint64_t j = 0; j < n; ++j) row[j].chain = static_cast<double>(chain[j]);
-  }
-  return out;
-}
-
-bool measured(const ExactElement& x) {
-  constexpr double kLeast = 0x1p-900;  // below it a product's low part may be lost
-  return std::isfinite(x.high) && (x.size == 0 || x.size > kLeast);
-}
-
 template <typename Of>
-SliceErrors errors_of(const std::vector<ExactElement>& exact, const Of& result) {
+SliceErrors errors_of(const std::vector<ExactElement>& exact, Format number, const Of& result) {
+  using Wide = long double;  // for its exponents: squares of 2^-2150
+  static_assert(std::numeric_limits<Wide>::max_exponent > 8192);
+  const Wide unavoidable = number == Format::f64 ? 0x1p-1075L : 0x1p-150L;  // half the least subnormal number
   SliceErrors out;
-  double scale = 0, off = 0, whole = 0;
-  for (const ExactElement& x : exact)
-    if (measured(x)) scale = std::max(scale, x.size);
+  Wide off = 0, whole = 0;
   for (std::uint64_t e = 0; e < exact.size(); ++e) {
     const ExactElement& x = exact[e];
     const double d = result(e);
-    if (!std::isfinite(x.high) || !std::isfinite(d)) {
-      out.lost += std::isnan(x.high) ? !std::isnan(d) : x.high != d;
+    const double value = x.infinite ? std::copysign(HUGE_VAL, x.high) : x.high;
+    if (!std::isfinite(value) || !std::isfinite(d)) {
+      out.lost += std::isnan(value) ? !std::isnan(d) : value != d;
       continue;
     }
-    if (!measured(x) || x.size == 0) continue;
-    const double error = (d - x.high) - x.low;
-    out.element = std::max(out.element, std::abs(error) / x.size);
-    off += error / scale * (error / scale);
-    whole += x.high / scale * (x.high / scale);
+    const Wide error = std::ldexp((std::ldexp(Wide{d}, -x.scale) - x.high) - x.low, x.scale);
+    const Wide here = std::ldexp(Wide{x.high} + x.low, x.scale);
+    off += error * error;
+    whole += here * here;
+    if (x.size == 0 || std::abs(error) <= unavoidable) continue;
+    const Wide relative = (std::abs(error) - unavoidable) / std::ldexp(Wide{x.size}, x.scale);
+    out.element = std::max(out.element, static_cast<double>(relative));
   }
-  out.norm = whole > 0 ? std::sqrt(off / whole) : off > 0 ? HUGE_VAL : 0;
+  out.norm = whole > 0 ? static_cast<double>(std::sqrt(off / whole)) : off > 0 ? HUGE_VAL : 0;
   return out;
 }
 
@@ -96,20 +66,30 @@ SliceFacts facts_of(const Number* from, std::uint64_t lanes, std::uint64_t k, st
   return out;
 }
 
-bool within(const SliceAudit& audit, const SliceErrors& errors) {
-  const bool asked = audit.limit > 0 || audit.element_limit > 0;
-  if (asked)
+bool within(const SliceAudit& audit, const SliceRow& row) {
+  const SliceErrors& errors = row.errors;
+  if (errors.lost > audit.native.lost || row.falls_back) return false;
+  if (audit.limit > 0 || audit.element_limit > 0)
     return (audit.limit <= 0 || errors.norm <= audit.limit) &&
-           (audit.element_limit <= 0 || errors.element <= audit.element_limit) &&
-           errors.lost <= audit.native.lost;
-  return errors.norm <= audit.native.norm && errors.element <= audit.native.element &&
-         errors.lost <= audit.native.lost;
+           (audit.element_limit <= 0 || errors.element <= audit.element_limit);
+  return errors.norm <= audit.native.norm && errors.element <= audit.native.element;
+}
+
+/// Within, and on a sample without a limit with one slice fewer too.
+bool passes(const SliceAudit& audit, std::size_t at) {
+  const SliceRow& row = audit.rows[at];
+  if (!within(audit, row)) return false;
+  if (!audit.one_more() || !row.slicing.scheme->integer()) return true;
+  return at > 0 && audit.rows[at - 1].slicing.scheme == row.slicing.scheme &&
+         within(audit, audit.rows[at - 1]);
 }
 
 template <typename Number>
 SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem,
-                 const Architecture& architecture, unsigned threads, double limit, double element_limit) {
+                 const Architecture& architecture, unsigned threads, double limit, double element_limit,
+                 bool sampled) {
   SliceAudit out;
+  out.sampled = sampled;
   out.number = number;
   out.m = problem.m, out.n = problem.n, out.k = problem.k;
   out.limit = limit, out.element_limit = element_limit;
@@ -118,8 +98,11 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
   out.b = facts_of(b, problem.n, problem.k, 1, problem.n);
   const std::vector<ExactElement> exact = exact_of(a, b, problem.m, problem.n, problem.k);
   out.compared = exact.size();
-  for (const ExactElement& x : exact) out.unmeasured += measured(x) ? 0 : 1;
-  out.native = errors_of(exact, [&](std::uint64_t e) { return exact[e].chain; });
+  for (const ExactElement& x : exact) {
+    out.not_finite += std::isfinite(x.high) ? 0 : 1;
+    out.beyond += x.infinite ? 1 : 0;
+  }
+  out.native = errors_of(exact, number, [&](std::uint64_t e) { return exact[e].chain; });
   std::vector<Number> d(exact.size());
   problem.a = a, problem.b = b, problem.d = d.data();
   MatmulOptions how;
@@ -130,37 +113,48 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
   for (const SliceScheme& scheme : slice_schemes()) {
     if (scheme.input != number) continue;
     const SlicePath path = slice_path(scheme, architecture);
-    if (!path.why_not.empty()) continue;
+    if (!path.why_not.empty()) {
+      out.refused.push_back(
+          fmt::format("--arch: found {} ({}), allowed: one with an instruction of {} for {}",
+                      architecture.name, path.why_not, scheme.dtype, scheme.name));
+      continue;
+    }
+    const bool falls_back = scheme.fma_where_not_finite && out.a.not_finite + out.b.not_finite > 0;
     const auto add = [&](int parts, const SliceErrors& errors) {
       SliceRow row{.slicing = {&scheme, parts},
                    .name = {},
                    .instruction = name_of(path.instruction),
                    .evidence = std::string(scheme.evidence),
                    .products = 0,
-                   .errors = errors};
+                   .errors = errors,
+                   .falls_back = falls_back};
       row.name = name_of(row.slicing);
       row.products = products_of(row.slicing);
       out.rows.push_back(std::move(row));
     };
     Slicing all{&scheme, scheme.integer() ? scheme.most : scheme.parts};
     if (const std::string why = why_no_slices(all, path.instruction, path.entry->datapath, problem);
-        !why.empty())
-      throw InputError(why);
-    if (!scheme.integer()) {
-      sliced_matmul(all, path.instruction, path.entry->datapath, problem, product);
-      add(all.parts, errors_of(exact, [&](std::uint64_t e) { return static_cast<double>(d[e]); }));
+        !why.empty()) {
+      out.refused.push_back(why);
       continue;
     }
+    if (!scheme.integer()) {
+      sliced_matmul(all, path.instruction, path.entry->datapath, problem, product);
+      add(all.parts, errors_of(exact, number, [&](std::uint64_t e) { return static_cast<double>(d[e]); }));
+      continue;
+    }
+    bool found = false;
     int idle = 0;  // numbers of slices in a row that helped neither error
     SliceErrors best{HUGE_VAL, HUGE_VAL};
     const auto helps_still = [&](int sum, const double* of) {
-      const SliceErrors errors = errors_of(exact, [&](std::uint64_t e) { return of[e]; });
+      const SliceErrors errors = errors_of(exact, number, [&](std::uint64_t e) { return of[e]; });
       add(sum + 1, errors);
+      found = found || passes(out, out.rows.size() - 1);
       constexpr double kHelps = 0.9;
       const bool helps = errors.norm < kHelps * best.norm || errors.element < kHelps * best.element;
       idle = helps ? 0 : idle + 1;
       best.norm = std::min(best.norm, errors.norm), best.element = std::min(best.element, errors.element);
-      return idle < 2 || !(errors.element < 0x1p-40);
+      return !falls_back && (idle < 2 || !found);
     };
     if (!scheme.balanced) {  // fewer slices are the first bands
       sliced_matmul(all, path.instruction, path.entry->datapath, problem, product, helps_still);
@@ -173,8 +167,10 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
     }
   }
   for (std::size_t i = 0; i < out.rows.size(); ++i)
-    if (within(out, out.rows[i].errors) && (!out.use || out.rows[i].products < out.rows[*out.use].products))
+    if (out.not_finite < out.compared && out.beyond == 0 && passes(out, i) &&
+        (!out.use || out.rows[i].products < out.rows[*out.use].products))
       out.use = i;
+  if (out.rows.empty()) throw InputError(out.refused.front());
   return out;
 }
 
@@ -194,14 +190,14 @@ std::vector<std::uint64_t> drawn(std::uint64_t all, std::uint64_t count, std::ui
 
 SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64_t m, std::uint64_t n,
                         std::uint64_t k, const Architecture& architecture, unsigned threads, double limit,
-                        double element_limit) {
+                        double element_limit, bool sampled) {
   Matmul problem;
   problem.m = m, problem.n = n, problem.k = k;
   if (number == Format::f64)
     return study(number, static_cast<const double*>(a), static_cast<const double*>(b), problem, architecture,
-                 threads, limit, element_limit);
+                 threads, limit, element_limit, sampled);
   return study(number, static_cast<const float*>(a), static_cast<const float*>(b), problem, architecture,
-               threads, limit, element_limit);
+               threads, limit, element_limit, sampled);
 }
 
 SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit) {
@@ -242,7 +238,7 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
   SliceAudit out;
   if (number == Format::f64) {
     out = study_slices(number, of_a.data(), of_b.data(), m, n, depth.size(), architecture, request.threads,
-                       limit, of_element);
+                       limit, of_element, sampled);
   } else {
     const std::vector<float> single_a(of_a.begin(), of_a.end()), single_b(of_b.begin(), of_b.end());
     for (std::size_t i = 0; i < of_a.size(); ++i)
@@ -252,10 +248,9 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
       if (std::isfinite(of_b[i]) && static_cast<double>(single_b[i]) != of_b[i])
         refuse("--b: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64");
     out = study_slices(number, single_a.data(), single_b.data(), m, n, depth.size(), architecture,
-                       request.threads, limit, of_element);
+                       request.threads, limit, of_element, sampled);
   }
   out.a.tensor = a.facts(), out.b.tensor = b.facts();
-  out.sampled = sampled;
   out.limit = request.limit, out.element_limit = element_limit;
   out.m = a.rows(), out.n = b.columns();
   out.provenance.backend = "model";

@@ -42,7 +42,7 @@ Table schemes_of(const SliceAudit& audit) {
     const SliceRow& row = audit.rows[i];
     const bool used = audit.use == i;
     add(row.name, row.instruction, std::to_string(row.products), row.errors,
-        used ? Cell("use", Tone::good) : Cell(""));
+        used ? Cell("use", Tone::good) : Cell(row.falls_back ? "binary64 itself" : ""));
   }
   add(fmt::format("{} itself", name_of(audit.number)), "a chain of fma", "1", audit.native, "");
   return table;
@@ -58,8 +58,9 @@ Table speeds_of(const SliceAudit& audit) {
   if (!wide) table.columns.pop_back();
   std::vector<const SliceRow*> shown;
   for (std::size_t i = 0; i < audit.rows.size(); ++i)
-    if (!wide || audit.use == i || (!audit.use && i + 1 == audit.rows.size()))
-      shown.push_back(&audit.rows[i]);
+    if (!audit.rows[i].falls_back && (!wide || audit.use == i)) shown.push_back(&audit.rows[i]);
+  for (auto row = audit.rows.rbegin(); shown.empty() && row != audit.rows.rend(); ++row)
+    if (!row->falls_back) shown.push_back(&*row);
   for (const SliceRow* row : shown) table.columns.emplace_back(row->name, true);
   for (const TensorCores& cores : kTensorCores) {
     const Architecture* const architecture = find_architecture(cores.architecture);
@@ -117,8 +118,9 @@ std::vector<std::string> breaks_of(const SliceAudit& audit) {
                                std::clamp(55 - facts.widest, 0, 53), std::clamp(69 - facts.widest, 0, 53))
                  : ""));
     if (facts.not_finite > 0)
-      add(fmt::format("an infinity or a NaN in {} {}{}{}", facts.not_finite, lane,
-                      facts.not_finite == 1 ? "" : "s", digits ? ": every element there is NaN" : ""));
+      add(fmt::format(
+          "an infinity or a NaN in {} {}{}{}", facts.not_finite, lane, facts.not_finite == 1 ? "" : "s",
+          digits ? ": ozaki1 makes every element there NaN, cublas-f64 computes all of D in binary64" : ""));
     if (facts.subnormal > 0) add(fmt::format("numbers that are subnormal: {}", facts.subnormal));
     if (facts.negative_zero > 0)
       add(fmt::format("negative zeros: {}; sums start from +0, so that an element of zeros is +0",
@@ -126,11 +128,42 @@ std::vector<std::string> breaks_of(const SliceAudit& audit) {
   };
   say(audit.a, "row");
   say(audit.b, "column");
-  if (audit.unmeasured > 0)
-    out.push_back(
-        fmt::format("{} of {} elements are in no error: not finite, or so small that products lose bits",
-                    audit.unmeasured, audit.compared));
+  if (audit.not_finite > 0)
+    out.push_back(fmt::format("{} of {} elements of A B are not finite and in no error", audit.not_finite,
+                              audit.compared));
+  if (audit.beyond > 0)
+    out.push_back(fmt::format("{} of {} elements of A B are above the largest number of {} and in no error",
+                              audit.beyond, audit.compared, name_of(audit.number)));
+  out.insert(out.end(), audit.refused.begin(), audit.refused.end());
   return out;
+}
+
+std::string headline_of(const SliceAudit& audit) {
+  const std::uint64_t others = audit.not_finite + audit.beyond;
+  if (audit.use) {
+    const SliceRow& row = audit.rows[*audit.use];
+    return fmt::format(
+        "Use {}: {} products, error {} (element {}){}.", row.name, row.products, error_text(row.errors.norm),
+        error_text(row.errors.element),
+        others == 0 ? ""
+                    : fmt::format(", without {} of {} elements that are not finite", others, audit.compared));
+  }
+  if (audit.beyond > 0 || audit.not_finite == audit.compared)
+    return fmt::format("No advice: {} of {} elements can't be measured.", others, audit.compared);
+  const bool lost = std::all_of(audit.rows.begin(), audit.rows.end(), [&](const SliceRow& row) {
+    return row.falls_back || row.errors.lost > audit.native.lost;
+  });
+  return fmt::format("No scheme of {} is within the limits{}.", name_of(audit.number),
+                     lost ? ": infinities and NaNs come out otherwise" : "");
+}
+
+/// What a sample says of the rest.
+std::string extent_of(const SliceAudit& audit) {
+  if (!audit.sampled) return fmt::format("all {} elements", audit.compared);
+  const std::string margin = !audit.one_more() ? fmt::format("{} times below the limits", kSampleMargin)
+                             : audit.number == Format::f64 ? std::string("one slice more than it needs")
+                                                           : std::string("without a margin");
+  return fmt::format("a sample of {} elements, {}: others may need more", audit.compared, margin);
 }
 
 Json json_errors(const SliceErrors& errors) {
@@ -145,13 +178,19 @@ std::string json_of(const SliceAudit& audit) {
                     {"evidence", row.evidence},
                     {"source", row.slicing.scheme->source},
                     {"products", row.products},
+                    {"falls_back", row.falls_back},
                     {"errors", json_errors(row.errors)}});
   return document({{"schema", "mmaudit.audit.slices/1"},
                    {"architecture", audit.architecture},
                    {"format", name_of(audit.number)},
                    {"shape", {audit.m, audit.n, audit.k}},
                    {"elements", audit.compared},
-                   {"unmeasured", audit.unmeasured},
+                   {"unmeasured", audit.not_finite + audit.beyond},
+                   {"not_finite", audit.not_finite},
+                   {"beyond", audit.beyond},
+                   {"refused", audit.refused},
+                   {"headline", headline_of(audit)},
+                   {"sampled", audit.sampled},
                    {"limits", {{"norm", audit.limit}, {"element", audit.element_limit}}},
                    {"native", json_errors(audit.native)},
                    {"use", audit.use ? audit.rows[*audit.use].name : ""},
@@ -163,33 +202,21 @@ std::string json_of(const SliceAudit& audit) {
 Report report_of(const SliceAudit& audit) {
   Report out{.title = fmt::format("Slices for {}", name_of(audit.number))};
   out.tone = audit.use ? Tone::good : Tone::bad;
-  if (audit.use) {
-    const SliceRow& row = audit.rows[*audit.use];
-    out.headline = fmt::format("Use {}: {} products, error {} (element {}).", row.name, row.products,
-                               error_text(row.errors.norm), error_text(row.errors.element));
-  } else {
-    const bool lost = std::all_of(audit.rows.begin(), audit.rows.end(),
-                                  [&](const SliceRow& row) { return row.errors.lost > audit.native.lost; });
-    out.headline = fmt::format("No scheme of {} is within the limits{}.", name_of(audit.number),
-                               lost ? ": infinities and NaNs come out otherwise" : "");
-  }
-  out.lead = {fmt::format(
-      "D ({} x {}) = A B, K = {}, {}; wanted: {}; {}", audit.m, audit.n, audit.k, name_of(audit.number),
-      wanted(audit),
-      audit.sampled ? fmt::format("a sample of {} elements, {} times below the limits: others may need more",
-                                  audit.compared, kSampleMargin)
-                    : fmt::format("all {} elements", audit.compared))};
+  out.headline = headline_of(audit);
+  out.lead = {fmt::format("D ({} x {}) = A B, K = {}, {}; wanted: {}; {}", audit.m, audit.n, audit.k,
+                          name_of(audit.number), wanted(audit), extent_of(audit))};
   Section& errors = out.sections.emplace_back(Section{.title = "Errors"});
   errors.plots = {curve_of(audit)};
   errors.tables = {schemes_of(audit)};
   errors.notes = {
-      "norm: Frobenius, of D - exact over exact. element: largest |D - exact| over the sum of all |a b|. "
+      "norm: Frobenius, of D - exact over exact. element: largest |D - exact| over the sum of all |a b|, "
+      "without half the least subnormal number. "
       "lost: "
       "elements that are NaN or infinite where A B is not, or the other way round."};
   if (std::vector<std::string> breaks = breaks_of(audit); !breaks.empty())
     out.sections.emplace_back(Section{.title = "Where it breaks", .lines = std::move(breaks)});
-  Table speeds = speeds_of(audit);
-  out.sections.push_back(section_of(speeds));
+  if (std::any_of(audit.rows.begin(), audit.rows.end(), [](const SliceRow& row) { return !row.falls_back; }))
+    out.sections.push_back(section_of(speeds_of(audit)));
   out.json = [audit] { return json_of(audit); };
   out.records = schemes_of(audit);
   out.provenance = audit.provenance;

@@ -106,3 +106,29 @@ class Audit(_report.Drawn, Dict[str, Any]):
     def _error(one: Dict[str, Any], part: str) -> str:
         value = (one["relative_frobenius"] or {}).get(part)
         return "-" if value is None else f"{value:.2e}"
+
+
+class SliceAudit(Audit):
+    """What audit() of f64 or f32 gives. A row per scheme: scheme, instruction, evidence, source, products, errors."""
+
+    @property
+    def passes(self) -> bool:
+        """Some scheme is within the limits; "use" names the one with the fewest products."""
+        return bool(self["use"])
+
+    def report(self) -> Dict[str, Any]:
+        head = ("Scheme", "Instruction", "Products", "Norm", "Element", "Lost", "Verdict")
+        rows = [[one["scheme"], one["instruction"], str(one["products"]), *self._errors(one["errors"]),
+                 _report.cell("use", "good") if one["scheme"] == self["use"]
+                 else "binary64 itself" if one["falls_back"] else ""] for one in self.rows]
+        rows.append([f"{self['format']} itself", "a chain of fma", "1", *self._errors(self["native"]), ""])
+        m, n, k = self["shape"]
+        return {
+            "title": f"Slices for {self['format']}", "headline": self["headline"], "tone": "good" if self.passes else "bad",
+            "sections": [{"title": f"D ({m} x {n}) = A B, K = {k}: {self['elements']} elements",
+                          "tables": [_report.table(head, rows, head[2:6])], "lines": list(self["refused"])}],
+            "provenance": {"date": str(self.get("provenance", {}).get("date", "")), "command": ["mmaudit.audit"]}}
+
+    @staticmethod
+    def _errors(one: Dict[str, Any]) -> List[str]:
+        return [*("inf" if one[name] is None else f"{one[name]:.2e}" for name in ("norm", "element")), str(one["lost"])]

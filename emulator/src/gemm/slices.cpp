@@ -167,9 +167,10 @@ std::string why_no_slices(const Slicing& slicing, const Instruction& instruction
     return refusal("promote: found {}, allowed: 0 with {}", slicing.round, scheme.name);
   if (const std::uint64_t round = slicing.round != 0 ? slicing.round : scheme.round; round % step != 0)
     return refusal("promote: found {}, allowed: a multiple of k = {} of the instruction", round, step);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 17;  // 127 * 127 * 2^17 < 2^31
-  if (scheme.integer() && problem.k > kMost)
-    return refusal("k: found {}, allowed: up to {} with {}", problem.k, kMost, scheme.name);
+  // 127 * 127 * 2^17 < 2^31; balanced digits go down to -128, and 128 * 128 * 2^17 is 2^31.
+  const std::uint64_t most = (std::uint64_t{1} << 17) - (scheme.balanced ? 1 : 0);
+  if (scheme.integer() && problem.k > most)
+    return refusal("k: found {}, allowed: up to {} with {}", problem.k, most, scheme.name);
   return why_no_matmul(instruction, datapath, problem);
 }
 

@@ -10,10 +10,11 @@
 
 namespace mmaudit::report {
 
-/// Of elements whose exact value is finite and whose sum of all |a b| is a normal number with room below it.
+/// Of elements whose exact value is finite and not above the largest number of the format.
 struct SliceErrors {
   double norm = 0;         ///< Frobenius, of D - exact over exact
-  double element = 0;      ///< largest |D - exact| over the sum of all |a b|
+  double element = 0;      ///< largest |D - exact| over the sum of all |a b|; without half the least
+                           ///< subnormal number, by which the nearest number can be off
   std::uint64_t lost = 0;  ///< elements that are NaN or infinite where A B is not, or not the same of both
 };
 
@@ -22,6 +23,7 @@ struct SliceRow {
   std::string name, instruction, evidence;
   int products = 0;
   SliceErrors errors;
+  bool falls_back = false;  ///< it is a chain of fma instead: a number is not finite
 };
 
 /// What one operand does to slices.
@@ -34,13 +36,16 @@ struct SliceFacts {
 };
 
 /// A scheme passes on a sample of D only where its errors are so many times below the limits: elements
-/// outside of it may be worse. docs/results/slices.md has how often that is enough.
+/// outside of it may be worse. Without a limit it has one slice more than needed. docs/results/slices.md has
+/// how often that is enough.
 inline constexpr double kSampleMargin = 4;
 
 struct SliceAudit {
   Origin provenance;
   Format number = Format::f64;
-  std::uint64_t m = 0, n = 0, k = 0, compared = 0, unmeasured = 0;
+  std::uint64_t m = 0, n = 0, k = 0, compared = 0;
+  std::uint64_t not_finite = 0;  ///< elements of A B, for a NaN or an infinity in A or B
+  std::uint64_t beyond = 0;      ///< elements above the format's largest number; no scheme is advised then
   bool sampled = false;
   SliceFacts a, b;
   std::vector<SliceRow> rows;
@@ -48,13 +53,19 @@ struct SliceAudit {
   double limit = 0, element_limit = 0;  ///< 0: that the native chain is no better
   std::optional<std::size_t> use;       ///< the row within the limits with the fewest products
   std::string architecture;
+  std::vector<std::string> refused;  ///< why there is no row of a scheme
+
+  /// On a sample without a limit a scheme of digits has one slice more than it needs there.
+  [[nodiscard]] bool one_more() const { return sampled && limit <= 0 && element_limit <= 0; }
 };
 
 /// Errors of these two over a product in memory, A (m, k) and B (k, n) in `number`: what audit_slices() does
-/// behind its files. Rows: of binary64 ascending numbers of slices, up to the last that still helps.
+/// behind its files. Rows: of binary64 ascending numbers of slices, up to the last that still helps; all
+/// where none passes. `sampled`: A and B are some rows and columns. Errors: InputError where no scheme can be
+/// studied.
 SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64_t m, std::uint64_t n,
                         std::uint64_t k, const Architecture& architecture, unsigned threads, double limit,
-                        double element_limit);
+                        double element_limit, bool sampled = false);
 
 /// What: reads the files and studies D, or a sample of it. `dtype`: f64 or f32. Errors: InputError that names
 /// the option, what was found and what is allowed.
