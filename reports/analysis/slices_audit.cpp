@@ -84,6 +84,14 @@ bool passes(const SliceAudit& audit, std::size_t at) {
          within(audit, audit.rows[at - 1]);
 }
 
+void advise(SliceAudit& audit) {
+  audit.use.reset();
+  if (audit.not_finite == audit.compared || audit.beyond > 0) return;
+  for (std::size_t i = 0; i < audit.rows.size(); ++i)
+    if (passes(audit, i) && (!audit.use || audit.rows[i].products < audit.rows[*audit.use].products))
+      audit.use = i;
+}
+
 template <typename Number>
 SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem,
                  const Architecture& architecture, unsigned threads, double limit, double element_limit,
@@ -166,10 +174,7 @@ SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem
       if (!helps_still(parts - 1, of.data())) break;
     }
   }
-  for (std::size_t i = 0; i < out.rows.size(); ++i)
-    if (out.not_finite < out.compared && out.beyond == 0 && passes(out, i) &&
-        (!out.use || out.rows[i].products < out.rows[*out.use].products))
-      out.use = i;
+  advise(out);
   if (out.rows.empty()) throw InputError(out.refused.front());
   return out;
 }
@@ -251,6 +256,11 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
                        request.threads, limit, of_element, sampled);
   }
   out.a.tensor = a.facts(), out.b.tensor = b.facts();
+  const TensorFacts& whole_a = out.a.tensor;
+  const TensorFacts& whole_b = out.b.tensor;
+  if (whole_a.nan + whole_a.infinite + whole_b.nan + whole_b.infinite > 0)  // in the sample or not
+    for (SliceRow& row : out.rows) row.falls_back = row.slicing.scheme->fma_where_not_finite;
+  advise(out);
   out.limit = request.limit, out.element_limit = element_limit;
   out.m = a.rows(), out.n = b.columns();
   out.provenance.backend = "model";

@@ -122,8 +122,13 @@ class SlicesAudit(WithTool):
             falls = [row["scheme"] for row in found.rows if row["falls_back"]]
             self.assertEqual(falls, ["cublas-f64:1"])
             self.assertNotIn(found["use"], falls)
+        a, b, _ = normal(7, 200)  # in no sample of one row or of a few
+        a[3, 4] = np.inf
+        found = self.audit(a, b, max_rel_fro=1e-3, sample=8)
+        self.assertEqual(found["not_finite"], 0)
+        self.assertTrue(found["use"].startswith("ozaki1:"), found["use"])
         a[:] = np.nan
-        self.assertEqual(self.audit(a, b)["headline"], "No advice: 96 of 96 elements can't be measured.")
+        self.assertEqual(self.audit(a, b)["headline"], "No advice: 1600 of 1600 elements can't be measured.")
 
     def test_it_is_shown(self):
         a, b, _ = normal(8)
