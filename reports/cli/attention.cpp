@@ -194,7 +194,8 @@ void add_attention(Command& app) {
   auto of_predict = std::make_shared<AttentionOptions>();
   Command predict = group.command(
       "predict", "O by the plan of a library's kernel, without a GPU",
-      {"mmaudit attention predict --q q.npy --k k.npy --v v.npy --like torch-flash --out o.npy"});
+      {"mmaudit attention predict --q q.npy --k k.npy --v v.npy --like torch-flash --out o.npy",
+       "mmaudit attention predict --q q.npy --k k.npy --v v.npy --causal bottom_right --out o.npy"});
   add_operands(predict, *of_predict);
   add_plan_options(predict, *of_predict);
   predict.option("--mask FILE", of_predict->mask,
@@ -204,8 +205,10 @@ void add_attention(Command& app) {
   predict.runs([of_predict](const Context& context) { return predict_attention(*of_predict, context); });
 
   auto of_explain = std::make_shared<AttentionOptions>();
-  Command explain = group.command("explain", "One element of O: maxima, P and sums, block of keys by block",
-                                  {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3"});
+  Command explain = group.command(
+      "explain", "One element of O: maxima, P and sums, block of keys by block",
+      {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3",
+       "mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 2,0,0 --causal bottom_right"});
   add_operands(explain, *of_explain);
   add_plan_options(explain, *of_explain);
   explain.option("--at HEAD,QUERY,COLUMN", of_explain->at, "which element, counted from 0");
@@ -215,7 +218,8 @@ void add_attention(Command& app) {
   auto of_audit = std::make_shared<AttentionOptions>();
   Command audit = group.command(
       "audit", "The error of each recipe on your Q, K, V, by cause",
-      {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05"});
+      {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05",
+       "mmaudit attention audit --q q.npy --k k.npy --v v.npy --html attention.html"});
   add_operands(audit, *of_audit);
   audit.option("--recipe NAMES", of_audit->recipes, "recipes of `mmaudit attention families`")
       .comma_separated();
@@ -227,8 +231,10 @@ void add_attention(Command& app) {
   audit.runs([of_audit](const Context& context) { return audit_file(*of_audit, context); });
 
   auto of_ranges = std::make_shared<AttentionOptions>();
-  Command ranges = group.command("invariant", "Over which sizes a row keeps its bits, by the plans",
-                                 {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128"});
+  Command ranges =
+      group.command("invariant", "Over which sizes a row keeps its bits, by the plans",
+                    {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128",
+                     "mmaudit attention invariant --like torch-efficient --heads 8 --keys 1024 --depth 64"});
   ranges.option("--like NAME", of_ranges->like, "whose kernel");
   ranges.option("--type NAME", of_ranges->type, "f16, bf16, e4m3, e5m2");
   ranges.option("--batch", of_ranges->batch, "sizes").range(1, 1e6);
@@ -253,8 +259,9 @@ void add_attention(Command& app) {
   });
 
   auto of_families = std::make_shared<AttentionOptions>();
-  Command families = group.command("families", "Kernels that have a plan, recipes, and the evidence",
-                                   {"mmaudit attention families"});
+  Command families =
+      group.command("families", "Kernels that have a plan, recipes, and the evidence",
+                    {"mmaudit attention families", "mmaudit attention families --json families.json"});
   of_families->outputs.add_to(families);
   families.runs([of_families](const Context& context) {
     try_outputs(of_families->outputs.files(), {});

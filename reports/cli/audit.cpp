@@ -285,9 +285,7 @@ void add_audit(Command& app) {
       "errors of that product",
       {"mmaudit audit",
        "mmaudit audit --a x.npy --b w.npy --arch b200 --dtype mxf8,nvf4 --max-rel-fro 5% --html audit.html",
-       "mmaudit audit --a x.npy --b w.npy --dtype f64 --max-rel-fro 1e-14 --html slices.html",
-       "mmaudit audit --capture net.safetensors --arch h200,b200 --dtype e4m3,nvf4 --allow-missing "
-       "--max-rel-fro 5%"});
+       "mmaudit audit --a x.npy --b w.npy --dtype f64 --max-rel-fro 1e-14 --html slices.html"});
   command
       .option("--arch ARCH", tensors->architectures, "architecture to report on (with --a and --b several)")
       .comma_separated()

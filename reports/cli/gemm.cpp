@@ -262,7 +262,7 @@ void add_gemm(Command& app) {
   auto of_plans = std::make_shared<ProblemOptions>();
   Command plans =
       group.command("plans", "The plan that each product takes on this GPU, and which are unknown",
-                    {"mmaudit gemm plans --problems layers.jsonl", "mmaudit gemm plans --random 5",
+                    {"mmaudit gemm plans --problems layers.jsonl",
                      "mmaudit gemm plans --problems layers.jsonl --like h200-cublas-13.1",
                      "mmaudit gemm plans --families"});
   add_problem_options(plans, *of_plans);

@@ -238,8 +238,7 @@ void add_matmul(Command& app) {
   Command command = app.command(
       "matmul",
       "D = A * B + C of any sizes, by the model: a chain of one instruction over K; or tiles, on the GPU too",
-      {"mmaudit matmul --inst mma.m16n8k16.f32.f16.f16.f32 --a a.npy --b b.npy --out d.npy",
-       "mmaudit matmul --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a x.npy --b w.npy --round rn --saturate "
+      {"mmaudit matmul --inst wgmma.m64n64k32.f32.e4m3.e4m3 --a x.npy --b w.npy --round rn --saturate "
        "--promote 128 --out d.npy",
        "mmaudit matmul --scheme bf16x9 --arch blackwell --a a.npy --b b.npy --out d.npy",
        "mmaudit matmul --on both --inst HMMA.16816.F32 --arch ampere --a t.safetensors:a --b "

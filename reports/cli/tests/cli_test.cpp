@@ -310,7 +310,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
        "`mmaudit list --functions`), an instruction of `mmaudit list`"},
       {{"explain", "--inst", "log1p", "--x", "1"}, "allowed: log1pf, "},
       {{"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f33"}, "allowed: mma.m16n8k16.f32.f16.f16.f32"},
-      {{"frobnicate"}, ", ... (12 more) (see `mmaudit --help`)"},
+      {{"frobnicate"}, ", ... (14 more) (see `mmaudit --help`)"},
       {{"lawz"}, "(did you mean verify laws?)"},
       {{"baseline", "recrod"}, "allowed: record, diff, corpus (did you mean record?)"},
       {{"audits"}, "(did you mean audit?) (see `mmaudit --help`)"},
