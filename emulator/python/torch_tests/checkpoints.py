@@ -168,7 +168,9 @@ def _schemes(name, scheme):
 
 
 def _modelopt(name, kind):
-    quantization = {"quant_algo": kind, "exclude_modules": ["lm_head"], **({"group_size": 32 if kind.endswith("FP8") else 16} if "NVFP4" in kind else {})}
+    quantization = {"quant_algo": kind, "exclude_modules": ["lm_head"]}
+    if "NVFP4" in kind:
+        quantization["group_size"] = 32 if kind.endswith("FP8") else 16
     return name, (lambda weight: modelopt(kind, weight), lambda: {"quant_method": "modelopt", **quantization})
 
 

@@ -4,13 +4,13 @@ import os
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 from torch.nn import functional as F
 
 import mmaudit.torch as mt
-import torch
 from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._trace_kernels import kernels_of
-from torch import nn
 
 TOOL = os.environ.get("MMAUDIT_TOOL")
 needs_tool = pytest.mark.skipif(not TOOL, reason="MMAUDIT_TOOL names no mmaudit")
