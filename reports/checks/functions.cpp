@@ -176,6 +176,9 @@ std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& fold
         found.first.push_back({one.x[i], y, one.result[i], model});
     }
   }
+  if (out.empty() && !names.empty())
+    refuse("--corpus: found {}, which has no recording of {}, allowed: a folder of recordings",
+           folder.string(), names);
   return out;
 }
 
