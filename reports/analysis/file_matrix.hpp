@@ -31,8 +31,8 @@ class FileMatrix {
   TensorFacts facts_;
 };
 
-/// Refuses a square B whose side nobody named: it fits either way round, and the wrong way gives the error of
-/// another product.
+/// Refuses a square B whose side was not named: it fits either way round, and the wrong way gives the error
+/// of another product.
 void require_known_side(const TensorAuditRequest& request, const FileMatrix& b);
 
 }  // namespace mmaudit::report

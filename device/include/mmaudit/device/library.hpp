@@ -45,7 +45,7 @@ struct LibraryRun {
   const void* bias = nullptr;  ///< (n) in bias_type_of(problem); read where the problem has one
   int repeats = 0;             ///< runs of which `seconds` is the mean; 0: not timed
   std::uint64_t rows = 0;      ///< the first rows of D come back; 0: all
-  /// Operands that lie on the GPU; those of the host are not read then. D stays there, and run() returns
+  /// Operands that lie on the GPU; the ones on the host are not read then. D stays there, and run() returns
   /// before it is there: work on the default stream comes after it.
   const LibraryMemory* memory = nullptr;
   LaunchKind launch = LaunchKind::plain;  ///< other ones: of operands on the GPU
