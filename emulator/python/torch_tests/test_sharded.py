@@ -130,8 +130,10 @@ def work(rank, world, folder, what):
         mesh = dist.device_mesh.init_device_mesh("cpu", (world,))
         for one in what:
             one(mesh, world)
+        dist.barrier()  # none leaves while another still connects to it
     finally:
         dist.destroy_process_group()
+    os._exit(0)  # threads of torch that outlive the interpreter end a process with SIGABRT now and then
 
 
 @pytest.mark.skipif(not dist.is_available(), reason="a torch without torch.distributed")
