@@ -111,10 +111,10 @@ LibraryCall DecisionSession::decide(const GemmProblem& problem) {
   Request request(x);
   request.finish(x, memory.bias.data(), memory.scales.data<float>());
   const Operands operands{memory.a.data<char>(), memory.b.data<char>(), memory.d.data<char>(),
-                          memory.workspace.data<char>()};
+                          memory.workspace.data(), state.stream};
   cublas::HeuristicResult chosen{};
   const auto start = [&] {
-    return multiply(state.lt.get(), state.blas.get(), x, request, chosen, operands, state.stream);
+    return multiply(state.lt.get(), state.blas.get(), x, request, chosen, operands);
   };
   if (problem.api == GemmApi::cublas) {
     const AlgorithmLog logged;

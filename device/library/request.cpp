@@ -156,7 +156,7 @@ std::vector<std::pair<std::string, std::int64_t>> attributes_of(const cublas::He
 }
 
 int multiply(cublas::Handle lt, cublas::Handle blas, const GemmProblem& x, const Request& request,
-             const cublas::HeuristicResult& chosen, const Operands& operands, void* stream) {
+             const cublas::HeuristicResult& chosen, const Operands& operands) {
   const Compute compute = compute_of(x);
   const Factor of_sum(x.alpha, compute.scale), of_c(x.beta, compute.scale);
   const void *const alpha = of_sum.get(), *const beta = of_c.get();
@@ -165,8 +165,8 @@ int multiply(cublas::Handle lt, cublas::Handle blas, const GemmProblem& x, const
     return api.lt_matmul(lt, request.desc.get(), alpha, operands.b, request.first.get(), operands.a,
                          request.second.get(), beta, request.c_is_d ? operands.d : operands.workspace,
                          request.c.get(), operands.d, request.d.get(), &chosen.algo, operands.workspace,
-                         x.workspace, stream);
-  require_success(api.set_stream(blas, stream), "cublasSetStream");
+                         x.workspace, operands.stream);
+  require_success(api.set_stream(blas, operands.stream), "cublasSetStream");
   require_success(api.set_workspace(blas, operands.workspace, x.workspace), "cublasSetWorkspace");
   require_success(api.set_math_mode(blas, math_mode_of(x)), "cublasSetMathMode");
   const auto whole = [](std::uint64_t value) { return static_cast<int>(value); };

@@ -55,14 +55,15 @@ int math_mode_of(const GemmProblem& x);
 
 std::vector<std::pair<std::string, std::int64_t>> attributes_of(const cublas::HeuristicResult& chosen);
 
-/// Device addresses of a product's operands, each its first element, and of the workspace.
+/// Device addresses of a product's operands, each its first element, of the workspace, and the stream.
 struct Operands {
-  const char *a, *b;
-  char *d, *workspace;
+  const char *a = nullptr, *b = nullptr;
+  char* d = nullptr;
+  void *workspace = nullptr, *stream = nullptr;
 };
-/// What: starts the product on a stream, by `chosen` where the api is cuBLASLt's. Returns: cuBLAS' status.
+/// What: starts the product, by `chosen` where the api is cuBLASLt's. Returns: cuBLAS' status.
 int multiply(cublas::Handle lt, cublas::Handle blas, const GemmProblem& x, const Request& request,
-             const cublas::HeuristicResult& chosen, const Operands& operands, void* stream);
+             const cublas::HeuristicResult& chosen, const Operands& operands);
 
 /// Makes the library tell this thread's AlgorithmLog; once per process.
 void listen_to_log();

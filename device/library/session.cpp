@@ -106,30 +106,22 @@ struct LibrarySession::State {
     }
     return scales.data<float>();
   }
-  /// A product on a stream, whose workspace is `space`.
-  struct Place {
-    const char *a, *b;
-    char* d;
-    cudaStream_t stream = nullptr;
-    void* space = nullptr;
-  };
   int multiply(const GemmProblem& x, const Request& request, const cublas::HeuristicResult& chosen,
-               const Place& place) const {
-    return device::multiply(lt.get(), blas.get(), x, request, chosen,
-                            {place.a, place.b, place.d, static_cast<char*>(place.space)}, place.stream);
+               const Operands& place) const {
+    return device::multiply(lt.get(), blas.get(), x, request, chosen, place);
   }
   /// The same with what the library did, which is noted once.
   LibraryCall noted(const GemmProblem& x, Asked& from, const cublas::HeuristicResult& chosen,
-                    const Place& place) const;
-  void beside(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
-  void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Place place);
-  void grouped(const GemmProblem& x, const Asked& from, const Place& place);
+                    const Operands& place) const;
+  void beside(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Operands place);
+  void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Operands place);
+  void grouped(const GemmProblem& x, const Asked& from, const Operands& place);
   void time(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen,
-            const Place& place, int repeats, LibraryAnswer& answer);
+            const Operands& place, int repeats, LibraryAnswer& answer);
 };
 
 LibraryCall LibrarySession::State::noted(const GemmProblem& x, Asked& from,
-                                         const cublas::HeuristicResult& chosen, const Place& place) const {
+                                         const cublas::HeuristicResult& chosen, const Operands& place) const {
   const bool lt_asked = x.api == GemmApi::cublaslt;
   const char* const what = lt_asked ? "cublasLtMatmul" : "cublasGemmEx";
   if (const auto known = from.calls.find(x.algorithm); known != from.calls.end() && !pinned) {
@@ -150,13 +142,13 @@ LibraryCall LibrarySession::State::noted(const GemmProblem& x, Asked& from,
 }
 
 void LibrarySession::State::beside(const GemmProblem& x, const Asked& from,
-                                   const cublas::HeuristicResult& chosen, Place place) {
+                                   const cublas::HeuristicResult& chosen, Operands place) {
   const std::uint64_t d_bytes =
       extents_of(x).value_or(GemmExtents{}).d * spec_of(output_of(x)).storage_bytes();
-  Place second = place;
+  Operands second = place;
   second.d =
       static_cast<char*>(beside_d.at_least(d_bytes)) + x.offset_d * spec_of(output_of(x)).storage_bytes();
-  second.space = beside_workspace.at_least(x.workspace);
+  second.workspace = beside_workspace.at_least(x.workspace);
   second.stream = other.get();
   place.stream = own.get();
   ready.record();
@@ -173,7 +165,7 @@ void LibrarySession::State::beside(const GemmProblem& x, const Asked& from,
 }
 
 void LibrarySession::State::in_graph(const GemmProblem& x, const Asked& from,
-                                     const cublas::HeuristicResult& chosen, Place place) {
+                                     const cublas::HeuristicResult& chosen, Operands place) {
   place.stream = own.get();
   ready.record();
   cuda_check(cudaStreamBeginCapture(own.get(), cudaStreamCaptureModeThreadLocal), "capturing a graph");
@@ -200,7 +192,7 @@ void LibrarySession::State::in_graph(const GemmProblem& x, const Asked& from,
   cuda_check(error, "launching a graph");
 }
 
-void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, const Place& place) {
+void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, const Operands& place) {
   const cublas::Api& api = cublas::api();
   const GemmStrides strides = strides_of(x);
   // Of a grouped call cuBLAS wants every matrix aligned, else its kernels read misaligned addresses.
@@ -239,7 +231,7 @@ void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, con
     beta.insert(beta.end(), b, b + of_scale);
   }
   require_success(api.set_stream(blas.get(), nullptr), "cublasSetStream");
-  require_success(api.set_workspace(blas.get(), place.space, x.workspace), "cublasSetWorkspace");
+  require_success(api.set_workspace(blas.get(), place.workspace, x.workspace), "cublasSetWorkspace");
   require_success(api.set_math_mode(blas.get(), math_mode_of(x)), "cublasSetMathMode");
   begin.record();
   const int status = api.gemm_grouped(
@@ -254,7 +246,7 @@ void LibrarySession::State::grouped(const GemmProblem& x, const Asked& from, con
 }
 
 void LibrarySession::State::time(const GemmProblem& x, const Asked& from,
-                                 const cublas::HeuristicResult& chosen, const Place& place, int repeats,
+                                 const cublas::HeuristicResult& chosen, const Operands& place, int repeats,
                                  LibraryAnswer& answer) {
   if (repeats == 0) return;
   const Event first, last;
@@ -313,7 +305,7 @@ LibraryAnswer LibrarySession::run(const GemmProblem& problem, const void* a, con
   const std::size_t element = spec_of(output_of(problem)).storage_bytes(),
                     of_a = spec_of(problem.type).storage_bytes(),
                     of_b = spec_of(b_type_of(problem)).storage_bytes();
-  State::Place place{nullptr, nullptr, nullptr, nullptr, state_->workspace.at_least(problem.workspace)};
+  Operands place{.workspace = state_->workspace.at_least(problem.workspace)};
   LibraryAnswer answer;
   if (!given) {
     place.a = static_cast<const char*>(how.memory->a) + problem.offset_a * of_a;

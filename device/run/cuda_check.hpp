@@ -15,7 +15,7 @@ namespace mmaudit::device {
 
 inline void cuda_check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  throw EnvironmentError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+  throw GpuError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
 }
 
 /// Blocks of so many threads, one thread per element, up to a limit over which the kernel strides.

@@ -38,7 +38,7 @@ const Driver& driver() {
 
 void require_success(int status, const char* what, const std::string& log = {}) {
   if (status == 0) return;
-  throw EnvironmentError(std::string("CUDA: ") + what + ": error " + std::to_string(status) +
+  throw GpuError(std::string("CUDA: ") + what + ": error " + std::to_string(status) +
                          (log.empty() ? "" : ": " + log.substr(0, log.find('\n'))));
 }
 

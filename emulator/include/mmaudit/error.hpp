@@ -16,6 +16,11 @@ struct EnvironmentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A call to the GPU failed: what runs there after it may fail, too.
+struct GpuError : EnvironmentError {
+  using EnvironmentError::EnvironmentError;
+};
+
 /// Throws InputError(refusal(text, values...)).
 template <class... Values>
 [[noreturn]] void refuse(std::type_identity_t<RefusalText<Values...>> text, const Values&... values) {

@@ -108,8 +108,10 @@ class Launches {
     device::ExactAnswer answer;
     try {
       answer = run_(x, product, words, {.launch = kind});
-    } catch (const EnvironmentError&) {
+    } catch (const EnvironmentError& error) {
       if (kind == LaunchKind::plain) throw;
+      auto& [times, why] = totals_.not_started[static_cast<std::size_t>(kind)];
+      if (times++ == 0) why = error.what();
       kind = LaunchKind::plain;  // a library need not be able to be captured
       answer = run_(x, product, words, {});
     }
@@ -228,9 +230,10 @@ std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunne
     } catch (const device::NoAlgorithm& error) {
       if (x.algorithm == first) ++count.refused, out.why_refused = error.what();
       break;
+    } catch (const GpuError& error) {
+      throw GpuError(name_of(x) + ": " + error.what());
     } catch (const EnvironmentError& error) {
       out.why_refused = name_of(x) + ": " + error.what();
-      if (std::string_view(error.what()).substr(0, 5) == "CUDA:") throw EnvironmentError(out.why_refused);
       ++(x.algorithm == first ? count.refused : count.refused_calls);
     }
   }
@@ -275,7 +278,11 @@ void add(GemmCheck& out, GemmCheck part) {
           &GemmTypeCount::refused_calls, &GemmTypeCount::elements})
       to.*field += from.*field;
   }
-  for (std::size_t i = 0; i < std::size(out.launches); ++i) out.launches[i] += part.launches[i];
+  for (std::size_t i = 0; i < std::size(out.launches); ++i) {
+    out.launches[i] += part.launches[i];
+    if (out.not_started[i].first == 0) out.not_started[i].second = std::move(part.not_started[i].second);
+    out.not_started[i].first += part.not_started[i].first;
+  }
   out.product_seconds += part.product_seconds;
   if (out.why_refused.empty()) out.why_refused = std::move(part.why_refused);
 }

@@ -102,9 +102,13 @@ std::string json_of(const GemmCheck& check) {
                    {"calls", x.calls},       {"wrong_calls", x.wrong_calls},
                    {"runs", x.runs},         {"elements", x.elements},
                    {"refused", x.refused},   {"refused_calls", x.refused_calls}};
-  Json launches = Json::object();
-  for (std::size_t i = 0; i < std::size(check.launches); ++i)
-    launches[std::string(device::names::kLaunchKind[i])] = check.launches[i];
+  Json launches = Json::object(), not_started = Json::object();
+  for (std::size_t i = 0; i < std::size(check.launches); ++i) {
+    const std::string kind(device::names::kLaunchKind[i]);
+    launches[kind] = check.launches[i];
+    if (const auto& [times, why] = check.not_started[i]; times != 0)
+      not_started[kind] = {{"products", times}, {"why", why}};
+  }
   return document({{"schema", "mmaudit.gemm.check/1"},
                    {"library", check.library},
                    {"gpu", check.gpu},
@@ -113,6 +117,7 @@ std::string json_of(const GemmCheck& check) {
                    {"seconds", check.seconds},
                    {"product_seconds", check.product_seconds},
                    {"launches", std::move(launches)},
+                   {"not_started", std::move(not_started)},
                    {"types", std::move(types)},
                    {"faults", std::move(faults)}},
                   1);
@@ -165,6 +170,10 @@ report::Report report_of(const GemmCheck& check) {
   if (!started.empty())
     out.lead.push_back(
         fmt::format("Started {}; the products took {:.2f} s on the GPU.", started, check.product_seconds));
+  for (std::size_t i = 0; i < std::size(check.not_started); ++i)
+    if (const auto& [times, why] = check.not_started[i]; times != 0)
+      out.lead.push_back(fmt::format("{} could not be started {} and ran alone: {}", times,
+                                     device::names::kLaunchKind[i], printable(why, 200)));
   out.json = [&check] { return json_of(check); };
   out.records = faults_of(check.faults, check.faults.size());
   constexpr std::size_t kOnScreen = 20;

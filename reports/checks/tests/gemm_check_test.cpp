@@ -109,6 +109,27 @@ TEST(GemmCheck, a_product_that_is_wrong_in_a_graph_alone_says_so) {
   EXPECT_TRUE(none.faults.empty());
   EXPECT_EQ(none.launches[2], 0U);  // what was not done is not counted
   EXPECT_NE(none.launches[1], 0U);
+  const auto& [times, why] = none.not_started[2];
+  EXPECT_NE(times, 0U);
+  EXPECT_EQ(why, "can't be started so");
+  EXPECT_EQ(none.not_started[1].first, 0U);
+  const report::Report told = report_of(none);
+  EXPECT_TRUE(std::any_of(told.lead.begin(), told.lead.end(), [](const std::string& line) {
+    return line.ends_with("could not be started in a CUDA graph and ran alone: can't be started so");
+  }));
+}
+
+TEST(GemmCheck, a_gpu_that_fails_ends_the_check) {
+  GemmCheckRun run;
+  run.next = [] { return std::optional(problem(200)); };
+  run.stopped = [] { return false; };
+  run.runners = {[] {
+    return [](const GemmProblem&, const exact::Product&, const exact::Words&,
+              const device::ExactAsk&) -> device::ExactAnswer {
+      throw GpuError("CUDA: the product: an ECC error");
+    };
+  }};
+  EXPECT_THROW(check_gemms(run), GpuError);
 }
 
 TEST(GemmCheck, several_gpus_find_what_one_finds) {
