@@ -123,6 +123,87 @@ std::vector<Lane> digits_of(const SliceScheme& scheme, const double* from, std::
   return out;
 }
 
+/// What the Chinese remainder theorem multiplies residues by, in two binary64: the weights are multiples of
+/// the product over their modulus. The first parts of all of them end at one power of two, so that their sums
+/// are exact. With up to 7 moduli one binary64 is taken.
+struct Remainders {
+  std::vector<double> high, low;
+  double product = 1, product_low = 0;
+  bool two = false;
+
+  explicit Remainders(std::span<const std::uint16_t> moduli) : two(moduli.size() > 7) {
+    __extension__ using Wide = unsigned __int128;  // of numbers up to 2^156 the low bits
+    __extension__ using Signed = __int128;
+    Wide whole = 1;
+    unsigned halves = 0;
+    for (const std::uint16_t by : moduli) {  // the product and what it lacks
+      const double next = product * by, rest = std::fma(product, by, -next) + product_low * by;
+      product = next + rest;
+      product_low = rest - (product - next);
+      whole *= by, halves += by / 2U;
+    }
+    const int width = std::ilogb(product) + 1, unit = two ? width - 53 + std::bit_width(halves - 1) : 0;
+    const int below = std::max(width - 53, 0);
+    const auto top = static_cast<Wide>(std::ldexp(product, -below)) << below;
+    product_low = static_cast<double>(static_cast<Signed>(whole - top));
+    for (const std::uint16_t own : moduli) {
+      Wide others = 1;
+      unsigned residue = 1, inverse = 1;
+      for (const std::uint16_t by : moduli)
+        if (by != own) others *= by, residue = residue * by % own;
+      while (residue * inverse % own != 1) ++inverse;
+      others *= inverse;
+      low.push_back(two ? static_cast<double>(others & ((Wide{1} << unit) - 1)) : 0);
+      const double near = product / own * inverse;  // right to 2^-50, its first part has up to 46 bits
+      high.push_back(two ? std::ldexp(std::nearbyint(std::ldexp(near - low.back(), -unit)), unit)
+                         : static_cast<double>(others));
+    }
+  }
+  /// Sums of weights times residues, less the multiple of the product that is nearest.
+  [[nodiscard]] double number(double sum, double sum_low) const {
+    const double times = std::nearbyint(1 / product * sum), near = std::fma(-product, times, sum);
+    return two ? std::fma(-product_low, times, near + sum_low) : near;
+  }
+};
+
+double least_residue(double whole, int modulus) {
+  const double rest = std::fmod(whole, modulus);
+  return rest > (modulus - 1) / 2 ? rest - modulus : rest < -(modulus / 2) ? rest + modulus : rest;
+}
+
+/// The residues of lanes as digits_of() has them. The power of two leaves room for sums as large as the norms
+/// of row and column allow, and is taken twice where numbers are above 2.
+std::vector<Lane> residues_of(std::span<const std::uint16_t> moduli, const double* from, std::uint64_t lanes,
+                              std::uint64_t k, std::uint64_t lane_stride, std::uint64_t k_stride,
+                              std::vector<std::vector<std::int8_t>>& residues) {
+  double room = 0;
+  for (const std::uint16_t by : moduli) room += std::log2(by) / 2;
+  std::vector<Lane> out(lanes);
+  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
+    const auto at = [&](std::uint64_t i) { return lane * lane_stride + i * k_stride; };
+    double most = 0, squares = 0;
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double x = std::abs(from[at(i)]);
+      if (!std::isfinite(x)) out[lane].finite = false;
+      most = std::max(most, x);
+    }
+    if (!out[lane].finite || most == 0) continue;
+    const int top = std::ilogb(most);
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double x = std::ldexp(from[at(i)], -top);
+      squares = std::fma(x, x, squares);
+    }
+    const double norm = top + std::log2(squares) / 2;
+    out[lane].exponent = top - static_cast<int>(std::floor(room - 2 - std::max(1.0, norm)));
+    for (std::uint64_t i = 0; i < k; ++i) {
+      const double whole = std::trunc(std::ldexp(from[at(i)], -out[lane].exponent));
+      for (std::size_t p = 0; p < moduli.size(); ++p)
+        residues[p][at(i)] = static_cast<std::int8_t>(least_residue(whole, moduli[p]));
+    }
+  }
+  return out;
+}
+
 bool all_finite(const double* from, std::uint64_t count) {
   return std::all_of(from, from + count, [](double x) { return std::isfinite(x); });
 }
@@ -136,7 +217,9 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
   using Digits = std::vector<std::vector<std::int8_t>>;
   std::vector<std::int32_t> sums(of_d);
   std::vector<std::int64_t> together(of_d);
-  std::vector<double> totals(of_d), scaled(of_d);
+  std::vector<double> totals(of_d), scaled(of_d), lows(of_d);
+  const auto moduli =
+      scheme.moduli.first(std::min<std::size_t>(scheme.moduli.size(), static_cast<std::size_t>(parts)));
   for (std::uint64_t matrix = 0; matrix < problem.batch; ++matrix) {
     const auto* const from_a = static_cast<const double*>(problem.a) + matrix * of_a;
     const auto* const from_b = static_cast<const double*>(problem.b) + matrix * of_b;
@@ -152,8 +235,16 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
     }
     Digits a(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_a)),
         b(static_cast<std::size_t>(parts), std::vector<std::int8_t>(of_b));
-    const auto rows = digits_of(scheme, from_a, problem.m, problem.k, problem.k, 1, a);
-    const auto columns = digits_of(scheme, from_b, problem.n, problem.k, 1, problem.n, b);
+    const auto rows = moduli.empty() ? digits_of(scheme, from_a, problem.m, problem.k, problem.k, 1, a)
+                                     : residues_of(moduli, from_a, problem.m, problem.k, problem.k, 1, a);
+    const auto columns = moduli.empty() ? digits_of(scheme, from_b, problem.n, problem.k, 1, problem.n, b)
+                                        : residues_of(moduli, from_b, problem.n, problem.k, 1, problem.n, b);
+    const auto multiply = [&](std::size_t of_row, std::size_t of_column) {
+      Matmul part = problem;
+      part.batch = 1;
+      part.a = a[of_row].data(), part.b = b[of_column].data(), part.d = sums.data();
+      product(inst, datapath, part);
+    };
     const auto finish = [&] {
       for (std::uint64_t i = 0, e = 0; i < problem.m; ++i)
         for (std::uint64_t j = 0; j < problem.n; ++j, ++e)
@@ -162,16 +253,24 @@ void from_digits(const Slicing& slicing, const Instruction& inst, const Datapath
                           : std::bit_cast<double>(SumsOf<double>::kNan);
     };
     std::fill(totals.begin(), totals.end(), 0.0);
-    for (int sum = 0; sum < parts; ++sum) {
+    if (!moduli.empty()) {
+      const Remainders remainders(moduli);
+      std::fill(lows.begin(), lows.end(), 0.0);
+      for (std::size_t p = 0; p < moduli.size(); ++p) {
+        multiply(p, p);
+        for (std::uint64_t e = 0; e < of_d; ++e) {
+          const double residue = least_residue(sums[e], moduli[p]);
+          totals[e] = std::fma(remainders.high[p], residue, totals[e]);
+          lows[e] = std::fma(remainders.low[p], residue, lows[e]);
+        }
+      }
+      for (std::uint64_t e = 0; e < of_d; ++e) totals[e] = remainders.number(totals[e], lows[e]);
+    }
+    for (int sum = 0; moduli.empty() && sum < parts; ++sum) {
       const double unit = std::ldexp(1.0, -2 * scheme.first_bits - scheme.digit_bits * sum);
       std::fill(together.begin(), together.end(), 0);
       for (int of_row = 0; of_row <= sum; ++of_row) {
-        Matmul part = problem;
-        part.batch = 1;
-        part.a = a[static_cast<std::size_t>(of_row)].data();
-        part.b = b[static_cast<std::size_t>(sum - of_row)].data();
-        part.d = sums.data();
-        product(inst, datapath, part);
+        multiply(static_cast<std::size_t>(of_row), static_cast<std::size_t>(sum - of_row));
         const bool now = !scheme.by_band || of_row == sum;
         for (std::uint64_t e = 0; e < of_d; ++e) {
           together[e] += sums[e];
