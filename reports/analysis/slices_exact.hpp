@@ -18,23 +18,6 @@ struct ExactElement {
   bool infinite = false;  ///< finite, and an infinity in the numbers' format
 };
 
-/// Significands in [0.5, 1) and exponents.
-struct Split {
-  std::vector<double> fractions;
-  std::vector<int> exponents;
-
-  template <typename Number>
-  Split(const Number* from, std::uint64_t count) : fractions(count), exponents(count) {
-    for (std::uint64_t i = 0; i < count; ++i)
-      fractions[i] = std::frexp(static_cast<double>(from[i]), &exponents[i]);
-  }
-};
-
-/// Row i of A, or column j of B, among elements `stride` apart.
-struct LaneOf {
-  std::uint64_t first = 0, stride = 1;
-};
-
 /// a + b as a rounded sum, and what it lacks.
 inline double two_sum(double a, double b, double& rest) {
   const double sum = a + b, part = sum - a;
@@ -44,34 +27,39 @@ inline double two_sum(double a, double b, double& rest) {
 
 /// Without an error: all products over the power of two of the largest, in a sum of numbers that don't
 /// overlap. What is below 2^-1000 of the largest product may be lost.
-inline ExactElement exact_element(const Split& a, const Split& b, LaneOf row, LaneOf column,
-                                  std::uint64_t k) {
+template <typename Number>
+ExactElement exact_element(const Number* row, const Number* column, std::uint64_t stride, std::uint64_t k) {
   ExactElement out;
+  const auto factors = [&](std::uint64_t l, double& x, double& y) {  // in [0.5, 1); their exponent
+    int of_x = 0, of_y = 0;
+    x = std::frexp(static_cast<double>(row[l]), &of_x);
+    y = std::frexp(static_cast<double>(column[l * stride]), &of_y);
+    return of_x + of_y;
+  };
+  double x = 0, y = 0;
   std::optional<int> most;
   for (std::uint64_t l = 0; l < k; ++l) {
-    const std::uint64_t i = row.first + l * row.stride, j = column.first + l * column.stride;
-    if (a.fractions[i] * b.fractions[j] != 0)
-      most = std::max(most.value_or(std::numeric_limits<int>::min()), a.exponents[i] + b.exponents[j]);
+    const int exponent = factors(l, x, y);
+    if (x * y != 0) most = std::max(most.value_or(exponent), exponent);
   }
   out.scale = most.value_or(0);
   std::vector<double> parts;  // ascending
-  const auto add = [&parts](double x) {
+  const auto add = [&parts](double next) {
     std::size_t kept = 0;
     for (const double part : parts) {
       double rest = 0;
-      x = two_sum(x, part, rest);
+      next = two_sum(next, part, rest);
       if (rest != 0) parts[kept++] = rest;
     }
     parts.resize(kept);
-    parts.push_back(x);
+    parts.push_back(next);
   };
   double special = 0;
   for (std::uint64_t l = 0; l < k; ++l) {
-    const std::uint64_t i = row.first + l * row.stride, j = column.first + l * column.stride;
-    const double x = a.fractions[i], y = b.fractions[j], product = x * y;
+    const int shift = factors(l, x, y) - out.scale;
+    const double product = x * y;
     if (!std::isfinite(product)) special += product;
     if (!std::isfinite(product) || product == 0) continue;
-    const int shift = a.exponents[i] + b.exponents[j] - out.scale;
     add(std::ldexp(std::fma(x, y, -product), shift));
     add(std::ldexp(product, shift));
     out.size += std::ldexp(std::abs(product), shift);
@@ -122,7 +110,6 @@ std::vector<ExactElement> exact_of(const Number* a, const Number* b, std::uint64
   constexpr double kLeast = 0x1p-900;  // below it a product's low part may be lost
   constexpr double kCancels = 0x1p-30;
   const Scaled of_a = scaled(a, m, k, k, 1), of_b = scaled(b, n, k, 1, n);
-  const Split split_a(a, m * k), split_b(b, k * n);
   std::vector<ExactElement> out(m * n);
   std::vector<Number> chain(n);
   for (std::uint64_t i = 0; i < m; ++i) {
@@ -144,7 +131,7 @@ std::vector<ExactElement> exact_of(const Number* a, const Number* b, std::uint64
       x.scale = of_a.exponents[i] + of_b.exponents[j];
       if (!of_a.finite[i] || !of_b.finite[j] || !(x.size > kLeast) ||
           !(std::abs(x.high + x.low) > kCancels * x.size))
-        x = exact_element(split_a, split_b, {i * k, 1}, {j, n}, k);
+        x = exact_element(a + i * k, b + j, n, k);
       x.chain = static_cast<double>(chain[j]);
       x.infinite =
           std::isfinite(x.high) && !std::isfinite(static_cast<Number>(std::ldexp(x.high + x.low, x.scale)));

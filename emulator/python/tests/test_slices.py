@@ -44,6 +44,14 @@ class Slices(unittest.TestCase):
                     d, expected = mmaudit.matmul(a, b, scheme=f"ozaki1:{slices}"), exact.ozaki(a, b, slices)
                     self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), (slices, kind, seed))
 
+    def test_residues_of_binary64(self):
+        for count in (2, 7, 8, 15, 20):
+            for kind in exact.KINDS:
+                a = exact.operand(kind, 12, 30, count, False, np.float64)
+                b = exact.operand(kind, 30, 10, count + 1, True, np.float64)
+                d, expected = mmaudit.matmul(a, b, scheme=f"ozaki2:{count}"), exact.residues(a, b, count)
+                self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), (count, kind))
+
     def test_other_rounds_give_other_bits_and_other_units_the_same(self):
         a, b = exact.operand("uniform", 32, 64, 1, False), exact.operand("uniform", 64, 32, 2, True)
         usual = mmaudit.matmul(a, b, scheme="bf16x3")
@@ -75,6 +83,7 @@ class Slices(unittest.TestCase):
             ({"scheme": "ozaki1"}, "scheme: found ozaki1, allowed: .*ozaki1:1 to ozaki1:18, ozaki1:auto"),
             ({"scheme": "ozaki1:19"}, "scheme: found ozaki1:19"),
             ({"scheme": "cublas-f64:11"}, "scheme: found cublas-f64:11"),
+            ({"scheme": "ozaki2:1"}, "scheme: found ozaki2:1, allowed: .*ozaki2:2 to ozaki2:20"),
             ({"scheme": "ozaki1:4"}, "a: found 2048 bytes, allowed: 4096 bytes"),
             ({"scheme": "bf16x3", "promote": 24}, "promote: found 24, allowed: a multiple of k = 16"),
             ({"scheme": "3xtf32", "promote": 32}, "promote: found 32, allowed: 0 with 3xtf32"),
