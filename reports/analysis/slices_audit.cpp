@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -85,40 +86,29 @@ struct Tile {
   SliceErrors native;
 };
 
-/// A matrix of a file whose rows (columns of B) come in a random order.
+/// Some rows of A, or columns of B.
 template <typename Number>
-class Drawn {
- public:
-  Drawn(const char* option, const FileMatrix& of, bool by_rows, std::uint64_t seed)
-      : option_(option),
-        of_(of),
-        by_rows_(by_rows),
-        lanes_(by_rows ? of.rows() : of.columns()),
-        depth_(by_rows ? of.columns() : of.rows()) {
-    std::iota(lanes_.begin(), lanes_.end(), 0);
-    std::iota(depth_.begin(), depth_.end(), 0);
-    for (std::uint64_t i = 0; i < lanes_.size(); ++i)
-      std::swap(lanes_[i], lanes_[i + splitmix64(seed) % (lanes_.size() - i)]);
-  }
-  [[nodiscard]] std::vector<Number> lanes(std::uint64_t first, std::uint64_t count) const {
-    std::vector<std::uint64_t> some(lanes_.begin() + static_cast<std::ptrdiff_t>(first),
-                                    lanes_.begin() + static_cast<std::ptrdiff_t>(first + count));
-    std::sort(some.begin(), some.end());
-    const std::vector<double> numbers = by_rows_ ? of_.part(some, depth_) : of_.part(depth_, some);
-    std::vector<Number> out(numbers.begin(), numbers.end());
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (std::isfinite(numbers[i]) && static_cast<double>(out[i]) != numbers[i])
-        refuse("{}: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64",
-               option_);
-    return out;
-  }
+std::vector<Number> lanes_of(const char* option, const FileMatrix& of, bool rows,
+                             std::span<const std::uint64_t> lanes) {
+  std::vector<std::uint64_t> some(lanes.begin(), lanes.end()), depth(rows ? of.columns() : of.rows());
+  std::sort(some.begin(), some.end());
+  std::iota(depth.begin(), depth.end(), 0);
+  const std::vector<double> numbers = rows ? of.part(some, depth) : of.part(depth, some);
+  std::vector<Number> out(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (std::isfinite(numbers[i]) && static_cast<double>(out[i]) != numbers[i])
+      refuse("{}: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64",
+             option);
+  return out;
+}
 
- private:
-  const char* option_;
-  const FileMatrix& of_;
-  bool by_rows_;
-  std::vector<std::uint64_t> lanes_, depth_;
-};
+/// 0 to all - 1 in a random order.
+std::vector<std::uint64_t> drawn(std::uint64_t all, std::uint64_t seed) {
+  std::vector<std::uint64_t> out(all);
+  std::iota(out.begin(), out.end(), 0);
+  for (std::uint64_t i = 0; i < all; ++i) std::swap(out[i], out[i + splitmix64(seed) % (all - i)]);
+  return out;
+}
 
 template <typename Number>
 SliceAudit study(const TensorAuditRequest& request, Format number, const FileMatrix& a, const FileMatrix& b,
@@ -149,11 +139,13 @@ SliceAudit study(const TensorAuditRequest& request, Format number, const FileMat
   const std::uint64_t down = detail::quotient_up(out.m, m), across = detail::quotient_up(out.n, n),
                       tiles = std::min(down * across, 1 + kMore);
   out.sampled = down * across > 1, out.whole = tiles == down * across;
-  const Drawn<Number> rows("--a", a, true, request.seed), columns("--b", b, false, request.seed + 1);
+  const std::vector<std::uint64_t> rows = drawn(out.m, request.seed),
+                                   columns = drawn(out.n, request.seed + 1);
   const auto tile = [&](std::uint64_t at) {
     const std::uint64_t i = at % down * m, j = (at % down + at / down) % across * n;
     Tile<Number> made{std::min(m, out.m - i), std::min(n, out.n - j), {}, {}, {}, {}};
-    made.a = rows.lanes(i, made.m), made.b = columns.lanes(j, made.n);
+    made.a = lanes_of<Number>("--a", a, true, std::span(rows).subspan(i, made.m));
+    made.b = lanes_of<Number>("--b", b, false, std::span(columns).subspan(j, made.n));
     made.exact = exact_of(made.a.data(), made.b.data(), made.m, made.n, out.k);
     made.native = errors_of(made.exact, number, [&](std::uint64_t e) { return made.exact[e].chain; });
     return made;

@@ -119,7 +119,9 @@ std::vector<std::string> breaks_of(const SliceAudit& audit) {
     if (facts.not_finite > 0)
       add(fmt::format(
           "an infinity or a NaN in {} {}{}{}", facts.not_finite, lane, facts.not_finite == 1 ? "" : "s",
-          digits ? ": ozaki1 makes every element there NaN, cublas-f64 computes all of D in binary64" : ""));
+          digits
+              ? ": ozaki1 and ozaki2 make every element there NaN, cublas-f64 computes all of D in binary64"
+              : ""));
     if (facts.subnormal > 0) add(fmt::format("numbers that are subnormal: {}", facts.subnormal));
     if (facts.negative_zero > 0)
       add(fmt::format("negative zeros: {}; sums start from +0, so that an element of zeros is +0",

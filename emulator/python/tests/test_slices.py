@@ -95,6 +95,21 @@ class Slices(unittest.TestCase):
         ]:
             with self.assertRaisesRegex(ValueError, message):
                 mmaudit.matmul(a, a.T.copy(), **words)
+        for dtype in (np.float16, object, int, complex, ">f8"):
+            with self.assertRaisesRegex(ValueError, "a dtype: found .*, allowed: float32 or float64, as the scheme has it"):
+                mmaudit.matmul(a.astype(dtype), a.T.copy(), scheme="ozaki1:4")
+
+    def test_shapes_and_layouts(self):
+        for scheme in ("tf32x3", "3xtf32", "ozaki1:4", "ozaki1:auto", "cublas-f64:4", "cublas-f64:auto", "ozaki2:12"):
+            number = np.float64 if ":" in scheme else np.float32
+            a, b = exact.operand("uniform", 5, 21, 1, False, number), exact.operand("uniform", 21, 4, 2, True, number)
+            d = mmaudit.matmul(a, b, scheme=scheme)
+            for other in (np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2], a[:, ::-1][:, ::-1]):
+                self.assertTrue(np.array_equal(mmaudit.matmul(other, b, scheme=scheme), d), scheme)
+            for rows, depth, columns in ((0, 21, 4), (5, 0, 4), (5, 21, 0), (1, 1, 1)):
+                small = mmaudit.matmul(a[:rows, :depth], b[:depth, :columns], scheme=scheme)
+                self.assertEqual((small.shape, small.dtype), ((rows, columns), number))
+                self.assertTrue(depth or not small.any())
 
 
 if __name__ == "__main__":

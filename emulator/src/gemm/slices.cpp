@@ -31,33 +31,24 @@ constexpr std::string_view kTriton =
     "recorded on an "
     "H200, docs/results/slices.md";
 
+/// The last part keeps all bits unless it is rounded too.
+constexpr SliceScheme triton(std::string_view name, std::string_view dtype, int parts, CastRounding rounding,
+                             std::optional<CastRounding> last, std::span<const PartPair> products) {
+  return {.name = name,
+          .dtype = dtype,
+          .parts = parts,
+          .rounding = rounding,
+          .last_rounding = last,
+          .products = products,
+          .round = kTritonTile,
+          .evidence = kRecorded,
+          .source = kTriton};
+}
+
 constexpr SliceScheme kSchemes[] = {
-    {.name = "tf32x3",
-     .dtype = "tf32",
-     .parts = 2,
-     .rounding = kAway,
-     .products = kTwoTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
-    {.name = "bf16x3",
-     .dtype = "bf16",
-     .parts = 2,
-     .rounding = kEven,
-     .last_rounding = kEven,
-     .products = kTwoTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
-    {.name = "bf16x6",
-     .dtype = "bf16",
-     .parts = 3,
-     .rounding = kEven,
-     .last_rounding = kEven,
-     .products = kThreeTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
+    triton("tf32x3", "tf32", 2, kAway, {}, kTwoTriton),
+    triton("bf16x3", "bf16", 2, kEven, kEven, kTwoTriton),
+    triton("bf16x6", "bf16", 3, kEven, kEven, kThreeTriton),
     {.name = "bf16x9",
      .dtype = "bf16",
      .parts = 3,
