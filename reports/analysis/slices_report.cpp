@@ -175,9 +175,9 @@ std::string extent_of(const SliceAudit& audit) {
   if (!audit.sampled) return fmt::format("all {} elements", audit.compared);
   const std::string sample = fmt::format("a sample of {} elements", audit.compared);
   if (!audit.use) return sample;
-  return sample + (audit.whole ? fmt::format("; the advice holds on all {}", audit.m * audit.n)
-                               : fmt::format("; the advice holds on {}, {} times below: others may need more",
-                                             audit.checked, kSampleMargin));
+  if (audit.whole) return fmt::format("{}; the advice holds on all {}", sample, audit.m * audit.n);
+  return fmt::format("{}; the advice holds on {}{}: others may need more", sample, audit.checked,
+                     audit.limited() ? fmt::format(", {} times below", kSampleMargin) : "");
 }
 
 Json json_errors(const SliceErrors& errors) {

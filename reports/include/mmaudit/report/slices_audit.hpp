@@ -59,7 +59,7 @@ struct SliceAudit {
   std::vector<std::string> refused;  ///< why there is no row of a scheme
 
   [[nodiscard]] bool limited() const { return limit > 0 || element_limit > 0; }
-  [[nodiscard]] double margin() const { return whole ? 1 : kSampleMargin; }
+  [[nodiscard]] double margin() const { return whole || !limited() ? 1 : kSampleMargin; }
   [[nodiscard]] bool measures() const { return limited() || native.norm < kNoDigit; }
 };
 
