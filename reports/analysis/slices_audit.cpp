@@ -19,13 +19,16 @@
 namespace mmaudit::report {
 namespace {
 
+double norm_of(long double off, long double whole) {
+  return whole > 0 ? static_cast<double>(std::sqrt(off / whole)) : off > 0 ? HUGE_VAL : 0;
+}
+
 template <typename Of>
 SliceErrors errors_of(const std::vector<ExactElement>& exact, Format number, const Of& result) {
   using Wide = long double;  // for its exponents: squares of 2^-2150
   static_assert(std::numeric_limits<Wide>::max_exponent > 8192);
   const Wide unavoidable = number == Format::f64 ? 0x1p-1075L : 0x1p-150L;  // half the least subnormal number
   SliceErrors out;
-  Wide off = 0, whole = 0;
   for (std::uint64_t e = 0; e < exact.size(); ++e) {
     const ExactElement& x = exact[e];
     const double d = result(e);
@@ -36,13 +39,13 @@ SliceErrors errors_of(const std::vector<ExactElement>& exact, Format number, con
     }
     const Wide error = std::ldexp((std::ldexp(Wide{d}, -x.scale) - x.high) - x.low, x.scale);
     const Wide here = std::ldexp(Wide{x.high} + x.low, x.scale);
-    off += error * error;
-    whole += here * here;
+    out.off += error * error;
+    out.whole += here * here;
     if (x.size == 0 || std::abs(error) <= unavoidable) continue;
     const Wide relative = (std::abs(error) - unavoidable) / std::ldexp(Wide{x.size}, x.scale);
     out.element = std::max(out.element, static_cast<double>(relative));
   }
-  out.norm = whole > 0 ? static_cast<double>(std::sqrt(off / whole)) : off > 0 ? HUGE_VAL : 0;
+  out.norm = norm_of(out.off, out.whole);
   return out;
 }
 
@@ -102,11 +105,28 @@ std::vector<Number> lanes_of(const char* option, const FileMatrix& of, bool rows
   return out;
 }
 
-/// 0 to all - 1 in a random order.
-std::vector<std::uint64_t> drawn(std::uint64_t all, std::uint64_t seed) {
-  std::vector<std::uint64_t> out(all);
+/// All rows of A, or columns of B, in a random order; behind the first `tile` come as many others whose
+/// largest number is the furthest above their norm: digits lose most there.
+std::vector<std::uint64_t> drawn(const FileMatrix& of, bool rows, std::uint64_t tile, std::uint64_t seed) {
+  std::vector<std::uint64_t> out(rows ? of.rows() : of.columns());
   std::iota(out.begin(), out.end(), 0);
-  for (std::uint64_t i = 0; i < all; ++i) std::swap(out[i], out[i + splitmix64(seed) % (all - i)]);
+  for (auto at = out.begin(); at != out.end(); ++at)
+    std::iter_swap(
+        at, at + static_cast<std::ptrdiff_t>(splitmix64(seed) % static_cast<std::uint64_t>(out.end() - at)));
+  if (out.size() <= 2 * tile) return out;
+  std::vector<double> peaks(out.size());
+  for (std::uint64_t lane = 0; lane < out.size(); ++lane) {
+    double most = 0, squares = 0;
+    const std::vector<double> numbers = lanes_of<double>("", of, rows, std::span(&lane, 1));
+    for (const double x : numbers)
+      if (std::isfinite(x)) most = std::max(most, std::abs(x));
+    for (const double x : numbers)
+      if (most > 0 && std::isfinite(x)) squares += std::pow(x / most, 2);
+    peaks[lane] = squares > 0 ? 1 / squares : 0;
+  }
+  const auto next = out.begin() + static_cast<std::ptrdiff_t>(tile);
+  std::partial_sort(next, next + static_cast<std::ptrdiff_t>(tile), out.end(),
+                    [&](std::uint64_t x, std::uint64_t y) { return peaks[x] > peaks[y]; });
   return out;
 }
 
@@ -139,8 +159,8 @@ SliceAudit study(const TensorAuditRequest& request, Format number, const FileMat
   const std::uint64_t down = detail::quotient_up(out.m, m), across = detail::quotient_up(out.n, n),
                       tiles = std::min(down * across, 1 + kMore);
   out.sampled = down * across > 1, out.whole = tiles == down * across;
-  const std::vector<std::uint64_t> rows = drawn(out.m, request.seed),
-                                   columns = drawn(out.n, request.seed + 1);
+  const std::vector<std::uint64_t> rows = drawn(a, true, m, request.seed),
+                                   columns = drawn(b, false, n, request.seed + 1);
   const auto tile = [&](std::uint64_t at) {
     const std::uint64_t i = at % down * m, j = (at % down + at / down) % across * n;
     Tile<Number> made{std::min(m, out.m - i), std::min(n, out.n - j), {}, {}, {}, {}};
@@ -226,19 +246,18 @@ SliceAudit study(const TensorAuditRequest& request, Format number, const FileMat
                    [&](std::size_t x, std::size_t y) { return out.rows[x].products < out.rows[y].products; });
   std::vector<Tile<Number>> more;
   const auto holds = [&](SliceRow& row) {
-    SliceErrors worst = row.errors;
-    if (row.falls_back || !within(out, worst, first.native)) return false;
+    SliceErrors all = row.errors, native = first.native;
+    if (row.falls_back || !within(out, all, native)) return false;
     for (std::uint64_t at = 1; at < tiles; ++at) {
       if (more.size() < at) {
         more.push_back(tile(at));
         out.checked += more.back().exact.size();
       }
-      const SliceErrors errors =
-          multiply(row.slicing, slice_path(*row.slicing.scheme, architecture), more[at - 1], {});
-      if (!within(out, errors, more[at - 1].native)) return false;
-      worst.norm = std::max(worst.norm, errors.norm), worst.element = std::max(worst.element, errors.element);
+      all.add(multiply(row.slicing, slice_path(*row.slicing.scheme, architecture), more[at - 1], {}));
+      native.add(more[at - 1].native);
     }
-    row.errors = worst;
+    if (!within(out, all, native)) return false;
+    row.errors = all;
     return true;
   };
   const auto use =
@@ -248,6 +267,12 @@ SliceAudit study(const TensorAuditRequest& request, Format number, const FileMat
 }
 
 }  // namespace
+
+void SliceErrors::add(const SliceErrors& other) {
+  off += other.off, whole += other.whole, lost += other.lost;
+  norm = norm_of(off, whole);
+  element = std::max(element, other.element);
+}
 
 SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit) {
   const bool transposed = request.b_transposed.value_or(false);

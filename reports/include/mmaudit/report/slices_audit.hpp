@@ -16,6 +16,9 @@ struct SliceErrors {
   double element = 0;      ///< largest |D - exact| over the sum of all |a b|; without half the least
                            ///< subnormal number, by which the nearest number can be off
   std::uint64_t lost = 0;  ///< elements that are NaN or infinite where A B is not, or not the same of both
+  long double off = 0, whole = 0;  ///< squares of D - exact and of exact
+
+  void add(const SliceErrors& other);  ///< other elements of the same product
 };
 
 struct SliceRow {
