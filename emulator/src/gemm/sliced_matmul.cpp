@@ -188,7 +188,8 @@ struct Remainders {
 
 double least_residue(double whole, int modulus) {
   const double rest = std::fmod(whole, modulus);
-  return rest > (modulus - 1) / 2 ? rest - modulus : rest < -(modulus / 2) ? rest + modulus : rest;
+  const int most = (modulus - 1) / 2, least = -(modulus / 2);
+  return rest > most ? rest - modulus : rest < least ? rest + modulus : rest;
 }
 
 /// The power of two leaves room for sums as large as the norms of row and column allow. Numbers above 2 are
