@@ -273,7 +273,7 @@ double digits_product(const SliceScheme& scheme, int parts, const std::vector<st
 TEST(Slices, DigitsOfBinary64AreWhatIntegersSay) {
   std::mt19937_64 random(2);
   for (const SliceScheme& scheme : slice_schemes()) {
-    if (!scheme.integer()) continue;
+    if (scheme.digit_bits == 0) continue;
     const SlicePath path = slice_path(scheme, *find_architecture("hopper"));
     std::uint64_t done = 0, wrong = 0;
     for (int kind = 0; done < elements(); kind = (kind + 1) % kKinds) {
@@ -359,13 +359,14 @@ TEST(Slices, SumsOfDigitsFitInInt32) {
 
 TEST(Slices, NamesOfSchemes) {
   for (const char* name : {"tf32x3", "bf16x3", "bf16x6", "bf16x9", "3xtf32", "ozaki1:1", "ozaki1:18",
-                           "ozaki1:auto", "cublas-f64:7", "cublas-f64:auto"}) {
+                           "ozaki1:auto", "cublas-f64:7", "cublas-f64:auto", "ozaki2:2", "ozaki2:20"}) {
     const auto found = find_slicing(name);
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(name_of(*found), name);
   }
-  for (const char* name : {"", "bf16x4", "bf16x9:2", "ozaki1", "ozaki1:", "ozaki1:0", "ozaki1:19",
-                           "ozaki1:-1", "ozaki1:8x", "cublas-f64:0", "cublas-f64:11"})
+  for (const char* name :
+       {"", "bf16x4", "bf16x9:2", "ozaki1", "ozaki1:", "ozaki1:0", "ozaki1:19", "ozaki1:-1", "ozaki1:8x",
+        "cublas-f64:0", "cublas-f64:11", "ozaki2:1", "ozaki2:21", "ozaki2:auto"})
     EXPECT_FALSE(find_slicing(name)) << name;
   EXPECT_EQ(products_of(*find_slicing("ozaki1:8")), 36);
   EXPECT_EQ(products_of(*find_slicing("bf16x9")), 9);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "file_matrix.hpp"
+#include "mmaudit/detail/quotient_up.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
@@ -17,13 +19,16 @@
 namespace mmaudit::report {
 namespace {
 
+double norm_of(long double off, long double whole) {
+  return whole > 0 ? static_cast<double>(std::sqrt(off / whole)) : off > 0 ? HUGE_VAL : 0;
+}
+
 template <typename Of>
 SliceErrors errors_of(const std::vector<ExactElement>& exact, Format number, const Of& result) {
   using Wide = long double;  // for its exponents: squares of 2^-2150
   static_assert(std::numeric_limits<Wide>::max_exponent > 8192);
   const Wide unavoidable = number == Format::f64 ? 0x1p-1075L : 0x1p-150L;  // half the least subnormal number
   SliceErrors out;
-  Wide off = 0, whole = 0;
   for (std::uint64_t e = 0; e < exact.size(); ++e) {
     const ExactElement& x = exact[e];
     const double d = result(e);
@@ -34,13 +39,13 @@ SliceErrors errors_of(const std::vector<ExactElement>& exact, Format number, con
     }
     const Wide error = std::ldexp((std::ldexp(Wide{d}, -x.scale) - x.high) - x.low, x.scale);
     const Wide here = std::ldexp(Wide{x.high} + x.low, x.scale);
-    off += error * error;
-    whole += here * here;
+    out.off += error * error;
+    out.whole += here * here;
     if (x.size == 0 || std::abs(error) <= unavoidable) continue;
     const Wide relative = (std::abs(error) - unavoidable) / std::ldexp(Wide{x.size}, x.scale);
     out.element = std::max(out.element, static_cast<double>(relative));
   }
-  out.norm = whole > 0 ? static_cast<double>(std::sqrt(off / whole)) : off > 0 ? HUGE_VAL : 0;
+  out.norm = norm_of(out.off, out.whole);
   return out;
 }
 
@@ -66,157 +71,69 @@ SliceFacts facts_of(const Number* from, std::uint64_t lanes, std::uint64_t k, st
   return out;
 }
 
-bool within(const SliceAudit& audit, const SliceRow& row) {
-  const SliceErrors& errors = row.errors;
-  if (errors.lost > audit.native.lost || row.falls_back) return false;
-  if (audit.limit > 0 || audit.element_limit > 0)
-    return (audit.limit <= 0 || errors.norm <= audit.limit) &&
-           (audit.element_limit <= 0 || errors.element <= audit.element_limit);
-  return errors.norm <= audit.native.norm && errors.element <= audit.native.element;
+bool within(const SliceAudit& audit, const SliceErrors& errors, const SliceErrors& native) {
+  if (errors.lost > native.lost) return false;
+  const double margin = audit.margin();
+  if (audit.limited())
+    return (audit.limit <= 0 || errors.norm * margin <= audit.limit) &&
+           (audit.element_limit <= 0 || errors.element * margin <= audit.element_limit);
+  return errors.norm * margin <= native.norm && errors.element * margin <= native.element;
 }
 
-/// Within, and on a sample without a limit with one slice fewer too.
-bool passes(const SliceAudit& audit, std::size_t at) {
-  const SliceRow& row = audit.rows[at];
-  if (!within(audit, row)) return false;
-  if (!audit.one_more() || !row.slicing.scheme->integer()) return true;
-  return at > 0 && audit.rows[at - 1].slicing.scheme == row.slicing.scheme &&
-         within(audit, audit.rows[at - 1]);
+/// Rows of A, columns of B, and what their product is.
+template <typename Number>
+struct Tile {
+  std::uint64_t m = 0, n = 0;
+  std::vector<Number> a, b;
+  std::vector<ExactElement> exact;
+  SliceErrors native;
+};
+
+/// Some rows of A, or columns of B.
+template <typename Number>
+std::vector<Number> lanes_of(const char* option, const FileMatrix& of, bool rows,
+                             std::span<const std::uint64_t> lanes) {
+  std::vector<std::uint64_t> some(lanes.begin(), lanes.end()), depth(rows ? of.columns() : of.rows());
+  std::sort(some.begin(), some.end());
+  std::iota(depth.begin(), depth.end(), 0);
+  const std::vector<double> numbers = rows ? of.part(some, depth) : of.part(depth, some);
+  std::vector<Number> out(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (std::isfinite(numbers[i]) && static_cast<double>(out[i]) != numbers[i])
+      refuse("{}: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64",
+             option);
+  return out;
 }
 
-void advise(SliceAudit& audit) {
-  audit.use.reset();
-  if (audit.not_finite == audit.compared || audit.beyond > 0) return;
-  for (std::size_t i = 0; i < audit.rows.size(); ++i)
-    if (passes(audit, i) && (!audit.use || audit.rows[i].products < audit.rows[*audit.use].products))
-      audit.use = i;
+/// All rows of A, or columns of B, in a random order; behind the first `tile` come as many others whose
+/// largest number is the furthest above their norm: digits lose most there.
+std::vector<std::uint64_t> drawn(const FileMatrix& of, bool rows, std::uint64_t tile, std::uint64_t seed) {
+  std::vector<std::uint64_t> out(rows ? of.rows() : of.columns());
+  std::iota(out.begin(), out.end(), 0);
+  for (auto at = out.begin(); at != out.end(); ++at)
+    std::iter_swap(
+        at, at + static_cast<std::ptrdiff_t>(splitmix64(seed) % static_cast<std::uint64_t>(out.end() - at)));
+  if (out.size() <= 2 * tile) return out;
+  std::vector<double> peaks(out.size());
+  for (std::uint64_t lane = 0; lane < out.size(); ++lane) {
+    double most = 0, squares = 0;
+    const std::vector<double> numbers = lanes_of<double>("", of, rows, std::span(&lane, 1));
+    for (const double x : numbers)
+      if (std::isfinite(x)) most = std::max(most, std::abs(x));
+    for (const double x : numbers)
+      if (most > 0 && std::isfinite(x)) squares += std::pow(x / most, 2);
+    peaks[lane] = squares > 0 ? 1 / squares : 0;
+  }
+  const auto next = out.begin() + static_cast<std::ptrdiff_t>(tile);
+  std::partial_sort(next, next + static_cast<std::ptrdiff_t>(tile), out.end(),
+                    [&](std::uint64_t x, std::uint64_t y) { return peaks[x] > peaks[y]; });
+  return out;
 }
 
 template <typename Number>
-SliceAudit study(Format number, const Number* a, const Number* b, Matmul problem,
-                 const Architecture& architecture, unsigned threads, double limit, double element_limit,
-                 bool sampled) {
-  SliceAudit out;
-  out.sampled = sampled;
-  out.number = number;
-  out.m = problem.m, out.n = problem.n, out.k = problem.k;
-  out.limit = limit, out.element_limit = element_limit;
-  out.architecture = architecture.name;
-  out.a = facts_of(a, problem.m, problem.k, problem.k, 1);
-  out.b = facts_of(b, problem.n, problem.k, 1, problem.n);
-  const std::vector<ExactElement> exact = exact_of(a, b, problem.m, problem.n, problem.k);
-  out.compared = exact.size();
-  for (const ExactElement& x : exact) {
-    out.not_finite += std::isfinite(x.high) ? 0 : 1;
-    out.beyond += x.infinite ? 1 : 0;
-  }
-  out.native = errors_of(exact, number, [&](std::uint64_t e) { return exact[e].chain; });
-  std::vector<Number> d(exact.size());
-  problem.a = a, problem.b = b, problem.d = d.data();
-  MatmulOptions how;
-  how.threads = threads;
-  const Product product = [&](const Instruction& inst, const Datapath& by, const Matmul& part) {
-    matmul(inst, by, part, how);
-  };
-  for (const SliceScheme& scheme : slice_schemes()) {
-    if (scheme.input != number) continue;
-    const SlicePath path = slice_path(scheme, architecture);
-    if (!path.why_not.empty()) {
-      out.refused.push_back(
-          fmt::format("--arch: found {} ({}), allowed: one with an instruction of {} for {}",
-                      architecture.name, path.why_not, scheme.dtype, scheme.name));
-      continue;
-    }
-    const bool falls_back = scheme.fma_where_not_finite && out.a.not_finite + out.b.not_finite > 0;
-    const auto add = [&](int parts, const SliceErrors& errors) {
-      SliceRow row{.slicing = {&scheme, parts},
-                   .name = {},
-                   .instruction = name_of(path.instruction),
-                   .evidence = std::string(scheme.evidence),
-                   .products = 0,
-                   .errors = errors,
-                   .falls_back = falls_back};
-      row.name = name_of(row.slicing);
-      row.products = products_of(row.slicing);
-      out.rows.push_back(std::move(row));
-    };
-    Slicing all{&scheme, scheme.integer() ? scheme.most : scheme.parts};
-    if (const std::string why = why_no_slices(all, path.instruction, path.entry->datapath, problem);
-        !why.empty()) {
-      out.refused.push_back(why);
-      continue;
-    }
-    if (!scheme.integer()) {
-      sliced_matmul(all, path.instruction, path.entry->datapath, problem, product);
-      add(all.parts, errors_of(exact, number, [&](std::uint64_t e) { return static_cast<double>(d[e]); }));
-      continue;
-    }
-    bool found = false;
-    int idle = 0;  // numbers of slices in a row that helped neither error
-    SliceErrors best{HUGE_VAL, HUGE_VAL};
-    const auto helps_still = [&](int sum, const double* of) {
-      const SliceErrors errors = errors_of(exact, number, [&](std::uint64_t e) { return of[e]; });
-      add(sum + 1, errors);
-      found = found || passes(out, out.rows.size() - 1);
-      constexpr double kHelps = 0.9;
-      const bool helps = errors.norm < kHelps * best.norm || errors.element < kHelps * best.element;
-      idle = helps ? 0 : idle + 1;
-      best.norm = std::min(best.norm, errors.norm), best.element = std::min(best.element, errors.element);
-      return !falls_back && (idle < 2 || !found);
-    };
-    if (!scheme.balanced) {  // fewer slices are the first bands
-      sliced_matmul(all, path.instruction, path.entry->datapath, problem, product, helps_still);
-      continue;
-    }
-    for (int parts = 1; parts <= scheme.most; ++parts) {
-      sliced_matmul({&scheme, parts}, path.instruction, path.entry->datapath, problem, product);
-      const std::vector<double> of(d.begin(), d.end());
-      if (!helps_still(parts - 1, of.data())) break;
-    }
-  }
-  advise(out);
-  if (out.rows.empty()) throw InputError(out.refused.front());
-  return out;
-}
-
-/// The rows or columns of a sample, ascending: all where `count` has them, else drawn.
-std::vector<std::uint64_t> drawn(std::uint64_t all, std::uint64_t count, std::uint64_t seed) {
-  std::vector<std::uint64_t> out(all);
-  std::iota(out.begin(), out.end(), 0);
-  std::uint64_t state = seed;
-  for (std::uint64_t i = 0; i < std::min(count, all); ++i)
-    std::swap(out[i], out[i + splitmix64(state) % (all - i)]);
-  out.resize(std::min(count, all));
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-}  // namespace
-
-SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64_t m, std::uint64_t n,
-                        std::uint64_t k, const Architecture& architecture, unsigned threads, double limit,
-                        double element_limit, bool sampled) {
-  Matmul problem;
-  problem.m = m, problem.n = n, problem.k = k;
-  if (number == Format::f64)
-    return study(number, static_cast<const double*>(a), static_cast<const double*>(b), problem, architecture,
-                 threads, limit, element_limit, sampled);
-  return study(number, static_cast<const float*>(a), static_cast<const float*>(b), problem, architecture,
-               threads, limit, element_limit, sampled);
-}
-
-SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit) {
-  const bool transposed = request.b_transposed.value_or(false);
-  const FileMatrix a("--a", request.a, "A", false), b("--b", request.b, "B", transposed);
-  require_known_side(request, b);
-  if (a.columns() != b.rows() && !request.b_transposed && a.columns() == b.columns())
-    refuse("--b: found ({}, {}), allowed: (K = {}, N); --b-transposed for a file of (N, K)", b.rows(),
-           b.columns(), a.columns());
-  if (a.columns() != b.rows())
-    refuse("--b: found ({}, {}), allowed: (K = {}, N)", b.rows(), b.columns(), a.columns());
-  if (a.rows() == 0 || a.columns() == 0 || b.columns() == 0)
-    refuse("--a, --b: found no element of D, allowed: some");
-  constexpr std::uint64_t kElements = 65536, kProducts = std::uint64_t{1} << 28;
+SliceAudit study(const TensorAuditRequest& request, Format number, const FileMatrix& a, const FileMatrix& b,
+                 double element_limit) {
+  constexpr std::uint64_t kElements = 65536, kProducts = std::uint64_t{1} << 28, kMore = 8;
   std::uint64_t most =
       request.sample == "all" ? a.rows() * b.columns() : std::min(kElements, kProducts / a.columns());
   if (request.sample != "all" && request.sample != "auto") {
@@ -232,39 +149,146 @@ SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double
         1, std::min(m, std::max(side, most / std::max<std::uint64_t>(1, std::min(n, side)))));
     n = std::max<std::uint64_t>(1, std::min(n, most / m));
   }
-  std::vector<std::uint64_t> depth(a.columns());
-  std::iota(depth.begin(), depth.end(), 0);
-  const std::vector<double> of_a = a.part(drawn(a.rows(), m, request.seed), depth),
-                            of_b = b.part(depth, drawn(b.columns(), n, request.seed + 1));
   const Architecture& architecture = *request.architectures.front();
-  const bool sampled = m < a.rows() || n < b.columns();
-  const double margin = sampled ? kSampleMargin : 1, limit = request.limit / margin,
-               of_element = element_limit / margin;
   SliceAudit out;
-  if (number == Format::f64) {
-    out = study_slices(number, of_a.data(), of_b.data(), m, n, depth.size(), architecture, request.threads,
-                       limit, of_element, sampled);
-  } else {
-    const std::vector<float> single_a(of_a.begin(), of_a.end()), single_b(of_b.begin(), of_b.end());
-    for (std::size_t i = 0; i < of_a.size(); ++i)
-      if (std::isfinite(of_a[i]) && static_cast<double>(single_a[i]) != of_a[i])
-        refuse("--a: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64");
-    for (std::size_t i = 0; i < of_b.size(); ++i)
-      if (std::isfinite(of_b[i]) && static_cast<double>(single_b[i]) != of_b[i])
-        refuse("--b: found a number that binary32 has not, allowed: numbers of binary32, or --dtype f64");
-    out = study_slices(number, single_a.data(), single_b.data(), m, n, depth.size(), architecture,
-                       request.threads, limit, of_element, sampled);
-  }
-  out.a.tensor = a.facts(), out.b.tensor = b.facts();
-  const TensorFacts& whole_a = out.a.tensor;
-  const TensorFacts& whole_b = out.b.tensor;
-  if (whole_a.nan + whole_a.infinite + whole_b.nan + whole_b.infinite > 0)  // in the sample or not
-    for (SliceRow& row : out.rows) row.falls_back = row.slicing.scheme->fma_where_not_finite;
-  advise(out);
+  out.number = number, out.architecture = architecture.name;
+  out.m = a.rows(), out.n = b.columns(), out.k = a.columns();
   out.limit = request.limit, out.element_limit = element_limit;
-  out.m = a.rows(), out.n = b.columns();
+  // D in tiles of m x n, whose rows and columns are drawn; the first has all schemes, some others the
+  // advised.
+  const std::uint64_t down = detail::quotient_up(out.m, m), across = detail::quotient_up(out.n, n),
+                      tiles = std::min(down * across, 1 + kMore);
+  out.sampled = down * across > 1, out.whole = tiles == down * across;
+  const std::vector<std::uint64_t> rows = drawn(a, true, m, request.seed),
+                                   columns = drawn(b, false, n, request.seed + 1);
+  const auto tile = [&](std::uint64_t at) {
+    const std::uint64_t i = at % down * m, j = (at % down + at / down) % across * n;
+    Tile<Number> made{std::min(m, out.m - i), std::min(n, out.n - j), {}, {}, {}, {}};
+    made.a = lanes_of<Number>("--a", a, true, std::span(rows).subspan(i, made.m));
+    made.b = lanes_of<Number>("--b", b, false, std::span(columns).subspan(j, made.n));
+    made.exact = exact_of(made.a.data(), made.b.data(), made.m, made.n, out.k);
+    made.native = errors_of(made.exact, number, [&](std::uint64_t e) { return made.exact[e].chain; });
+    return made;
+  };
+  MatmulOptions how;
+  how.threads = request.threads;
+  std::vector<Number> d;
+  const auto multiply = [&](const Slicing& slicing, const SlicePath& path, const Tile<Number>& of,
+                            const OnBand& on_band) {
+    d.resize(of.exact.size());
+    Matmul problem;
+    problem.m = of.m, problem.n = of.n, problem.k = out.k;
+    problem.a = of.a.data(), problem.b = of.b.data(), problem.d = d.data();
+    sliced_matmul(
+        slicing, path.instruction, path.entry->datapath, problem,
+        [&](const Instruction& inst, const Datapath& by, const Matmul& part) { matmul(inst, by, part, how); },
+        on_band);
+    return errors_of(of.exact, number, [&](std::uint64_t e) { return static_cast<double>(d[e]); });
+  };
+  const Tile<Number> first = tile(0);
+  out.a = facts_of(first.a.data(), first.m, out.k, out.k, 1);
+  out.b = facts_of(first.b.data(), first.n, out.k, 1, first.n);
+  out.a.tensor = a.facts(), out.b.tensor = b.facts();
+  out.compared = out.checked = first.exact.size();
+  out.native = first.native;
+  for (const ExactElement& x : first.exact) {
+    out.not_finite += std::isfinite(x.high) ? 0 : 1;
+    out.beyond += x.infinite ? 1 : 0;
+  }
+  const bool finite = a.facts().nan + a.facts().infinite + b.facts().nan + b.facts().infinite == 0;
+  for (const SliceScheme& scheme : slice_schemes()) {
+    if (scheme.input != number) continue;
+    const SlicePath path = slice_path(scheme, architecture);
+    if (!path.why_not.empty()) {
+      out.refused.push_back(
+          fmt::format("--arch: found {} ({}), allowed: one with an instruction of {} for {}",
+                      architecture.name, path.why_not, scheme.dtype, scheme.name));
+      continue;
+    }
+    const bool falls_back = scheme.fma_where_not_finite && !finite;
+    const Slicing all{&scheme, scheme.integer() ? scheme.most : scheme.parts};
+    Matmul problem;
+    problem.m = first.m, problem.n = first.n, problem.k = out.k;
+    if (const std::string why = why_no_slices(all, path.instruction, path.entry->datapath, problem);
+        !why.empty()) {
+      out.refused.push_back(why);
+      continue;
+    }
+    bool found = false;
+    int idle = 0;  // numbers of slices in a row that helped neither error
+    SliceErrors best{HUGE_VAL, HUGE_VAL};
+    const auto add = [&](int parts, const SliceErrors& errors) {  // false: more slices don't help
+      const Slicing slicing{&scheme, parts};
+      out.rows.push_back({slicing, name_of(slicing), name_of(path.instruction), std::string(scheme.evidence),
+                          products_of(slicing), errors, falls_back});
+      found = found || (out.measures() && within(out, errors, out.native));
+      constexpr double kHelps = 0.9;
+      const bool helps = errors.norm < kHelps * best.norm || errors.element < kHelps * best.element;
+      idle = helps ? 0 : idle + 1;
+      best.norm = std::min(best.norm, errors.norm), best.element = std::min(best.element, errors.element);
+      return !falls_back && (idle < 2 || !found);
+    };
+    const int least = scheme.integer() ? scheme.fewest : scheme.parts;
+    if (scheme.digit_bits != 0 && !scheme.balanced) {  // fewer slices are the first bands
+      multiply(all, path, first, [&](int sum, const double* of) {
+        return add(sum + 1, errors_of(first.exact, number, [&](std::uint64_t e) { return of[e]; }));
+      });
+      continue;
+    }
+    for (int parts = least; parts <= all.parts; ++parts)
+      if (!add(parts, multiply({&scheme, parts}, path, first, {}))) break;
+  }
+  if (out.rows.empty()) throw InputError(out.refused.front());
+  if (out.not_finite == out.compared || out.beyond > 0 || !out.measures()) return out;
+  std::vector<std::size_t> order(out.rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return out.rows[x].products < out.rows[y].products; });
+  std::vector<Tile<Number>> more;
+  const auto holds = [&](SliceRow& row) {
+    SliceErrors all = row.errors, native = first.native;
+    if (row.falls_back || !within(out, all, native)) return false;
+    for (std::uint64_t at = 1; at < tiles; ++at) {
+      if (more.size() < at) {
+        more.push_back(tile(at));
+        out.checked += more.back().exact.size();
+      }
+      all.add(multiply(row.slicing, slice_path(*row.slicing.scheme, architecture), more[at - 1], {}));
+      native.add(more[at - 1].native);
+    }
+    if (!within(out, all, native)) return false;
+    row.errors = all;
+    return true;
+  };
+  const auto use =
+      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return holds(out.rows[i]); });
+  if (use != order.end()) out.use = *use;
+  return out;
+}
+
+}  // namespace
+
+void SliceErrors::add(const SliceErrors& other) {
+  off += other.off, whole += other.whole, lost += other.lost;
+  norm = norm_of(off, whole);
+  element = std::max(element, other.element);
+}
+
+SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit) {
+  const bool transposed = request.b_transposed.value_or(false);
+  const FileMatrix a("--a", request.a, "A", false), b("--b", request.b, "B", transposed);
+  require_known_side(request, b);
+  if (a.columns() != b.rows() && !request.b_transposed && a.columns() == b.columns())
+    refuse("--b: found ({}, {}), allowed: (K = {}, N); --b-transposed for a file of (N, K)", b.rows(),
+           b.columns(), a.columns());
+  if (a.columns() != b.rows())
+    refuse("--b: found ({}, {}), allowed: (K = {}, N)", b.rows(), b.columns(), a.columns());
+  if (a.rows() == 0 || a.columns() == 0 || b.columns() == 0)
+    refuse("--a, --b: found no element of D, allowed: some");
+  SliceAudit out = number == Format::f64 ? study<double>(request, number, a, b, element_limit)
+                                         : study<float>(request, number, a, b, element_limit);
   out.provenance.backend = "model";
-  out.provenance.architecture = architecture.name;
+  out.provenance.architecture = out.architecture;
   return out;
 }
 

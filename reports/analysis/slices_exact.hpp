@@ -18,23 +18,6 @@ struct ExactElement {
   bool infinite = false;  ///< finite, and an infinity in the numbers' format
 };
 
-/// Significands in [0.5, 1) and exponents.
-struct Split {
-  std::vector<double> fractions;
-  std::vector<int> exponents;
-
-  template <typename Number>
-  Split(const Number* from, std::uint64_t count) : fractions(count), exponents(count) {
-    for (std::uint64_t i = 0; i < count; ++i)
-      fractions[i] = std::frexp(static_cast<double>(from[i]), &exponents[i]);
-  }
-};
-
-/// Row i of A, or column j of B, among elements `stride` apart.
-struct LaneOf {
-  std::uint64_t first = 0, stride = 1;
-};
-
 /// a + b as a rounded sum, and what it lacks.
 inline double two_sum(double a, double b, double& rest) {
   const double sum = a + b, part = sum - a;
@@ -44,34 +27,39 @@ inline double two_sum(double a, double b, double& rest) {
 
 /// Without an error: all products over the power of two of the largest, in a sum of numbers that don't
 /// overlap. What is below 2^-1000 of the largest product may be lost.
-inline ExactElement exact_element(const Split& a, const Split& b, LaneOf row, LaneOf column,
-                                  std::uint64_t k) {
+template <typename Number>
+ExactElement exact_element(const Number* row, const Number* column, std::uint64_t stride, std::uint64_t k) {
   ExactElement out;
+  const auto factors = [&](std::uint64_t l, double& x, double& y) {  // in [0.5, 1); their exponent
+    int of_x = 0, of_y = 0;
+    x = std::frexp(static_cast<double>(row[l]), &of_x);
+    y = std::frexp(static_cast<double>(column[l * stride]), &of_y);
+    return of_x + of_y;
+  };
+  double x = 0, y = 0;
   std::optional<int> most;
   for (std::uint64_t l = 0; l < k; ++l) {
-    const std::uint64_t i = row.first + l * row.stride, j = column.first + l * column.stride;
-    if (a.fractions[i] * b.fractions[j] != 0)
-      most = std::max(most.value_or(std::numeric_limits<int>::min()), a.exponents[i] + b.exponents[j]);
+    const int exponent = factors(l, x, y);
+    if (x * y != 0) most = std::max(most.value_or(exponent), exponent);
   }
   out.scale = most.value_or(0);
   std::vector<double> parts;  // ascending
-  const auto add = [&parts](double x) {
+  const auto add = [&parts](double next) {
     std::size_t kept = 0;
     for (const double part : parts) {
       double rest = 0;
-      x = two_sum(x, part, rest);
+      next = two_sum(next, part, rest);
       if (rest != 0) parts[kept++] = rest;
     }
     parts.resize(kept);
-    parts.push_back(x);
+    parts.push_back(next);
   };
   double special = 0;
   for (std::uint64_t l = 0; l < k; ++l) {
-    const std::uint64_t i = row.first + l * row.stride, j = column.first + l * column.stride;
-    const double x = a.fractions[i], y = b.fractions[j], product = x * y;
+    const int shift = factors(l, x, y) - out.scale;
+    const double product = x * y;
     if (!std::isfinite(product)) special += product;
     if (!std::isfinite(product) || product == 0) continue;
-    const int shift = a.exponents[i] + b.exponents[j] - out.scale;
     add(std::ldexp(std::fma(x, y, -product), shift));
     add(std::ldexp(product, shift));
     out.size += std::ldexp(std::abs(product), shift);
@@ -88,30 +76,17 @@ inline ExactElement exact_element(const Split& a, const Split& b, LaneOf row, La
   return out;
 }
 
-/// Rows or columns over the power of two above their largest number: that power, and whether all is finite.
-struct Scaled {
-  std::vector<double> numbers;
-  std::vector<int> exponents;
-  std::vector<bool> finite;
-};
+/// The exponent of the power of two above the largest number of a lane; nullopt: one is not finite.
 template <typename Number>
-Scaled scaled(const Number* from, std::uint64_t lanes, std::uint64_t k, std::uint64_t lane_stride,
-              std::uint64_t k_stride) {
-  Scaled out{std::vector<double>(lanes * k), std::vector<int>(lanes), std::vector<bool>(lanes, true)};
-  for (std::uint64_t lane = 0; lane < lanes; ++lane) {
-    double most = 0;
-    for (std::uint64_t i = 0; i < k; ++i) {
-      const auto x = static_cast<double>(from[lane * lane_stride + i * k_stride]);
-      if (!std::isfinite(x)) out.finite[lane] = false;
-      most = std::max(most, std::abs(x));
-    }
-    if (out.finite[lane]) std::frexp(most, &out.exponents[lane]);
-    for (std::uint64_t i = 0; i < k; ++i) {
-      const std::uint64_t at = lane * lane_stride + i * k_stride;
-      out.numbers[at] = std::ldexp(static_cast<double>(from[at]), -out.exponents[lane]);
-    }
+std::optional<int> exponent_above(const Number* from, std::uint64_t stride, std::uint64_t k) {
+  double most = 0;
+  for (std::uint64_t l = 0; l < k; ++l) {
+    if (!std::isfinite(from[l * stride])) return std::nullopt;
+    most = std::max(most, std::abs(static_cast<double>(from[l * stride])));
   }
-  return out;
+  int exponent = 0;
+  std::frexp(most, &exponent);
+  return exponent;
 }
 
 /// Sum2 of Ogita, Rump and Oishi 2005 over scaled rows and columns, within K^2 2^-103 of `size`; without an
@@ -121,17 +96,23 @@ std::vector<ExactElement> exact_of(const Number* a, const Number* b, std::uint64
                                    std::uint64_t k) {
   constexpr double kLeast = 0x1p-900;  // below it a product's low part may be lost
   constexpr double kCancels = 0x1p-30;
-  const Scaled of_a = scaled(a, m, k, k, 1), of_b = scaled(b, n, k, 1, n);
-  const Split split_a(a, m * k), split_b(b, k * n);
+  std::vector<std::optional<int>> columns;
+  std::vector<double> scaled_b(k * n);
+  for (std::uint64_t j = 0; j < n; ++j) {
+    columns.push_back(exponent_above(b + j, n, k));
+    for (std::uint64_t l = 0; l < k; ++l)
+      scaled_b[l * n + j] = std::ldexp(static_cast<double>(b[l * n + j]), -columns[j].value_or(0));
+  }
   std::vector<ExactElement> out(m * n);
   std::vector<Number> chain(n);
   for (std::uint64_t i = 0; i < m; ++i) {
     ExactElement* const row = &out[i * n];
+    const std::optional<int> of_row = exponent_above(a + i * k, 1, k);
     std::fill(chain.begin(), chain.end(), Number{0});
     for (std::uint64_t l = 0; l < k; ++l) {
-      const double x = of_a.numbers[i * k + l];
+      const double x = std::ldexp(static_cast<double>(a[i * k + l]), -of_row.value_or(0));
       for (std::uint64_t j = 0; j < n; ++j) {
-        const double y = of_b.numbers[l * n + j], product = x * y, rest = std::fma(x, y, -product);
+        const double y = scaled_b[l * n + j], product = x * y, rest = std::fma(x, y, -product);
         double lacks = 0;
         row[j].high = two_sum(row[j].high, product, lacks);
         row[j].low += lacks + rest;
@@ -141,10 +122,9 @@ std::vector<ExactElement> exact_of(const Number* a, const Number* b, std::uint64
     }
     for (std::uint64_t j = 0; j < n; ++j) {
       ExactElement& x = row[j];
-      x.scale = of_a.exponents[i] + of_b.exponents[j];
-      if (!of_a.finite[i] || !of_b.finite[j] || !(x.size > kLeast) ||
-          !(std::abs(x.high + x.low) > kCancels * x.size))
-        x = exact_element(split_a, split_b, {i * k, 1}, {j, n}, k);
+      x.scale = of_row.value_or(0) + columns[j].value_or(0);
+      if (!of_row || !columns[j] || !(x.size > kLeast) || !(std::abs(x.high + x.low) > kCancels * x.size))
+        x = exact_element(a + i * k, b + j, n, k);
       x.chain = static_cast<double>(chain[j]);
       x.infinite =
           std::isfinite(x.high) && !std::isfinite(static_cast<Number>(std::ldexp(x.high + x.low, x.scale)));

@@ -15,8 +15,7 @@ namespace mmaudit::report {
 namespace {
 
 std::string wanted(const SliceAudit& audit) {
-  if (audit.limit <= 0 && audit.element_limit <= 0)
-    return fmt::format("no error above a chain of fma in {}", name_of(audit.number));
+  if (!audit.limited()) return fmt::format("no error above a chain of fma in {}", name_of(audit.number));
   std::string out;
   if (audit.limit > 0) out = fmt::format("norm {:.3g}", audit.limit);
   if (audit.element_limit > 0)
@@ -120,7 +119,9 @@ std::vector<std::string> breaks_of(const SliceAudit& audit) {
     if (facts.not_finite > 0)
       add(fmt::format(
           "an infinity or a NaN in {} {}{}{}", facts.not_finite, lane, facts.not_finite == 1 ? "" : "s",
-          digits ? ": ozaki1 makes every element there NaN, cublas-f64 computes all of D in binary64" : ""));
+          digits
+              ? ": ozaki1 and ozaki2 make every element there NaN, cublas-f64 computes all of D in binary64"
+              : ""));
     if (facts.subnormal > 0) add(fmt::format("numbers that are subnormal: {}", facts.subnormal));
     if (facts.negative_zero > 0)
       add(fmt::format("negative zeros: {}; sums start from +0, so that an element of zeros is +0",
@@ -143,27 +144,40 @@ std::string headline_of(const SliceAudit& audit) {
   if (audit.use) {
     const SliceRow& row = audit.rows[*audit.use];
     return fmt::format(
-        "Use {}: {} products, error {} (element {}){}.", row.name, row.products, error_text(row.errors.norm),
-        error_text(row.errors.element),
+        "Use {}: {} product{}, error {} (element {}){}.", row.name, row.products,
+        row.products == 1 ? "" : "s", error_text(row.errors.norm), error_text(row.errors.element),
         others == 0 ? ""
                     : fmt::format(", without {} of {} elements that are not finite", others, audit.compared));
   }
   if (audit.beyond > 0 || audit.not_finite == audit.compared)
     return fmt::format("No advice: {} of {} elements can't be measured.", others, audit.compared);
+  const SliceRow& least =
+      *std::min_element(audit.rows.begin(), audit.rows.end(),
+                        [](const auto& x, const auto& y) { return x.errors.norm < y.errors.norm; });
+  const std::string best =
+      fmt::format("the least error is {} (element {}), of {}", error_text(least.errors.norm),
+                  error_text(least.errors.element), least.name);
+  if (!audit.measures())
+    return fmt::format(
+        "No advice: a chain of fma has no right digit here (error {}), so it is no measure; {}. Ask for an "
+        "error: "
+        "--max-rel-fro or --max-element-error.",
+        error_text(audit.native.norm), best);
   const bool lost = std::all_of(audit.rows.begin(), audit.rows.end(), [&](const SliceRow& row) {
     return row.falls_back || row.errors.lost > audit.native.lost;
   });
-  return fmt::format("No scheme of {} is within the limits{}.", name_of(audit.number),
-                     lost ? ": infinities and NaNs come out otherwise" : "");
+  return fmt::format("No scheme of {} is within the limits: {}.", name_of(audit.number),
+                     lost ? "infinities and NaNs come out otherwise" : best);
 }
 
 /// What a sample says of the rest.
 std::string extent_of(const SliceAudit& audit) {
   if (!audit.sampled) return fmt::format("all {} elements", audit.compared);
-  const std::string margin = !audit.one_more() ? fmt::format("{} times below the limits", kSampleMargin)
-                             : audit.number == Format::f64 ? std::string("one slice more than it needs")
-                                                           : std::string("without a margin");
-  return fmt::format("a sample of {} elements, {}: others may need more", audit.compared, margin);
+  const std::string sample = fmt::format("a sample of {} elements", audit.compared);
+  if (!audit.use) return sample;
+  if (audit.whole) return fmt::format("{}; the advice holds on all {}", sample, audit.m * audit.n);
+  return fmt::format("{}; the advice holds on {}{}: others may need more", sample, audit.checked,
+                     audit.limited() ? fmt::format(", {} times below", kSampleMargin) : "");
 }
 
 Json json_errors(const SliceErrors& errors) {
@@ -185,6 +199,7 @@ std::string json_of(const SliceAudit& audit) {
                    {"format", name_of(audit.number)},
                    {"shape", {audit.m, audit.n, audit.k}},
                    {"elements", audit.compared},
+                   {"checked", audit.checked},
                    {"unmeasured", audit.not_finite + audit.beyond},
                    {"not_finite", audit.not_finite},
                    {"beyond", audit.beyond},

@@ -57,7 +57,11 @@ int execute_scheme(const MatmulOptions& options, const Context& context) {
   slicing->round = options.promote;
   const Datapath& datapath = path.entry->datapath;
   std::string why = why_no_slices(*slicing, path.instruction, datapath, problem);
-  if (why.empty() && options.gpu) why = device::why_no_matmul_on_device(path.instruction, datapath, problem);
+  // Integers have no kernel of their own on a GPU: the plain core takes them.
+  const auto on_device =
+      options.plain || slicing->scheme->integer() ? device::DeviceModel::plain : device::DeviceModel::fast;
+  if (why.empty() && options.gpu)
+    why = device::why_no_matmul_on_device(path.instruction, datapath, problem, on_device);
   if (!why.empty()) throw InputError(why);
   if (slicing->parts == 0) slicing->parts = slices_for(*slicing->scheme, problem);
   if (slicing->scheme->integer() && slicing->parts > slicing->scheme->most)
@@ -78,7 +82,7 @@ int execute_scheme(const MatmulOptions& options, const Context& context) {
     sliced_matmul(*slicing, path.instruction, datapath, problem,
                   [&](const Instruction& inst, const Datapath& by, const Matmul& part) {
                     if (options.gpu)
-                      device::matmul_on_device(require_device(), inst, by, part);
+                      device::matmul_on_device(require_device(), inst, by, part, on_device);
                     else
                       matmul(inst, by, part, how);
                   });

@@ -171,9 +171,10 @@ typedef struct mmaudit_product {
  * docs/numerics.md; the same bits for any number of threads. */
 MMAUDIT_API int mmaudit_matmul(const mmaudit_product* work);
 /* D = A * B of binary32 or binary64 out of products of smaller formats: "tf32x3", "bf16x3", "bf16x6",
- * "bf16x9", "3xtf32" (binary32), "ozaki1:8", "cublas-f64:7" (binary64; so many slices, or ":auto"). A, B and
- * D have that format. Of `work` count arch, inst (null: the newest unit), batch, m, n, k, a, b, d, promote (k
- * of a round of products; 0: the scheme's), threads and plain; split_k is 1. docs/slices.md. */
+ * "bf16x9", "3xtf32" (binary32), "ozaki1:8", "cublas-f64:7" (binary64; so many slices, or ":auto"),
+ * "ozaki2:15" (binary64; so many moduli). A, B and D have that format. Of `work` count arch, inst (null: the
+ * newest unit), batch, m, n, k, a, b, d, promote (k of a round of products; 0: the scheme's), threads and
+ * plain; split_k is 1. docs/slices.md. */
 MMAUDIT_API int mmaudit_sliced_matmul(const mmaudit_product* work, const char* scheme);
 /* Bytes of all operands, the result and the work space; of the arrays, only whether c is null matters.
  */

@@ -27,13 +27,16 @@ struct SliceScheme {
   Format input = Format::f32;  ///< of A, B and D
   std::string_view dtype;      ///< what the parts are, a name of gemm_dtypes()
   int parts = 0;               ///< 0: the user, or the data, says how many
-  int most = 0;                ///< of parts that the user can ask for
+  int fewest = 1, most = 0;    ///< of parts that the user can ask for
   /// Integers: parts are digits of this many bits, the first of `first_bits`, of a number over a power of two
   /// that is above every magnitude of its row of A or column of B, cut off. Of all parts whose numbers add up
   /// to less than `parts` the products are taken, in ascending order of that sum, then of A's. 0: parts are
   /// floating-point numbers.
   int digit_bits = 0;
   int first_bits = 0;
+  /// Integers: part p is the residue, of least magnitude, modulo moduli[p] of a number times a power of two,
+  /// cut off. The products of equal parts are put together by the Chinese remainder theorem.
+  std::span<const std::uint16_t> moduli = {};
   bool balanced = false;  ///< digits behind the first go from -half to half - 1, else have the number's sign;
                           ///< where the first could be too large the power of two is the next one
   bool by_band = false;   ///< sums of products whose parts' numbers add up to the same are added as integers
@@ -53,7 +56,7 @@ struct SliceScheme {
   bool continues = false;
   std::string_view evidence = {}, source = {};
 
-  [[nodiscard]] constexpr bool integer() const { return digit_bits != 0; }
+  [[nodiscard]] constexpr bool integer() const { return digit_bits != 0 || !moduli.empty(); }
 };
 
 std::span<const SliceScheme> slice_schemes();
@@ -100,8 +103,9 @@ std::string why_no_slices(const Slicing& slicing, const Instruction& instruction
 /// B and D in scheme.input. Range and rounding: any bit pattern. Parts of floating-point numbers: rests and
 /// totals in binary32, to nearest even; NaNs as the instruction makes them. Digits: a sum of products of
 /// parts a and b, or of its band, times 2^-(2 first_bits + digit_bits (a + b)) is added to a binary64 total,
-/// which is then multiplied by the powers of two of row and column, rounded once. `on_band`: with digits and
-/// one matrix. Errors: none when why_no_slices() is empty, but what `product` throws.
+/// which is then multiplied by the powers of two of row and column, rounded once. Residues: the sum of both
+/// exceeds the moduli's product where GEMMul8's would, and D is off by a multiple of it. `on_band`: with
+/// digits and one matrix. Errors: none when why_no_slices() is empty, but what `product` throws.
 void sliced_matmul(const Slicing& slicing, const Instruction& instruction, const Datapath& datapath,
                    const Matmul& problem, const Product& product, const OnBand& on_band = {});
 

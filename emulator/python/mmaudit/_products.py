@@ -107,7 +107,10 @@ def _sliced(
     plain: bool,
 ) -> np.ndarray:
     """D = A * B as a scheme of slices computes it."""
-    number = "f64" if _arrays.array_of("a", a).dtype == np.float64 else "f32"
+    dtype = _arrays.array_of("a", a).dtype
+    number = {"float32": "f32", "uint32": "f32", "float64": "f64", "uint64": "f64"}.get(str(dtype))
+    if number is None:
+        raise refused("a dtype", dtype, "float32 or float64, as the scheme has it")
     a, b = (_arrays.operand(field, x, number, Casting(), "") for field, x in (("a", a), ("b", b)))
     a, b, shape = _arrays.together(a, b)
     batch, m, k = a.shape
@@ -137,8 +140,8 @@ def matmul(
             None for +0. dtypes as in emulate().
         inst: an instruction; of its shape, only K matters. With a scheme None is the newest unit's.
         scheme: D = A B of float32 or float64 out of products of smaller formats: "tf32x3", "bf16x3", "bf16x6", "bf16x9",
-            "3xtf32", "ozaki1:8", "cublas-f64:7" or ":auto" (docs/slices.md). With it only arch, inst, promote (k of a round of
-            products), threads and plain count.
+            "3xtf32", "ozaki1:8", "cublas-f64:7" or ":auto", "ozaki2:15" (docs/slices.md). With it only arch, inst, promote
+            (k of a round of products), threads and plain count.
         promote: k after which the running sum is added to a float32 total, a multiple of the instruction's K.
         split_k: number of slices of K; their sums are added in ascending order.
         alpha, beta, d_format: with any of them D = fma(alpha, sum, beta * C) in float32, then one rounding to

@@ -3,8 +3,12 @@
 A tensor core is one step here: products as integers, cut off at the largest exponent, added, cut off to binary32
 (docs/numerics.md, "The step"). Digits come from exact fractions.
 """
+import math
+from fractions import Fraction
+
 import numpy as np
 
+NAN64 = np.uint64(0xFFF8000000000000).view(np.float64)
 NAN32 = np.uint32(0x7FFFFFFF)
 KINDS = ["uniform", "wide", "raw", "special", "cancel", "subnormal", "zeros"]
 
@@ -225,3 +229,58 @@ def ozaki(a, b, slices):
         d = np.ldexp(total, ea[:, None] + eb[None, :])
     bad = ~fa[:, None] | ~fb[None, :]
     return np.where(bad, np.uint64(0xFFF8000000000000), d.view(np.uint64)).astype(np.uint64).view(np.float64)
+
+
+MODULI = (256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173)
+
+
+def fma(a, b, c):
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def log2(x):
+    """Of a fraction of any size, which is no power of two but by chance."""
+    shift = x.numerator.bit_length() - x.denominator.bit_length() - 60
+    return math.log2(float(x / Fraction(2) ** shift)) + shift
+
+
+def residues(a, b, count):
+    """ozaki2: rows as whole integers, and of their product what both parts of each weight make."""
+    moduli = MODULI[:count]
+    whole = math.prod(moduli)
+
+    def lanes(x):
+        numbers, shifts = [], []
+        for lane in x.tolist():
+            if not all(map(math.isfinite, lane)) or not any(lane):
+                numbers.append([0] * len(lane))
+                shifts.append(0 if all(map(math.isfinite, lane)) else None)
+                continue
+            norm = log2(sum(Fraction(v) ** 2 for v in lane)) / 2
+            shift = math.floor(math.log2(whole - 1) / 2 - 2 - max(1, norm)) - math.frexp(max(map(abs, lane)))[1] + 1
+            numbers.append([int(Fraction(v) * Fraction(2) ** shift) for v in lane])
+            shifts.append(shift)
+        return np.array(numbers, object), shifts
+
+    rows, of_row = lanes(a)
+    columns, of_column = lanes(b.T)
+    weights = [pow(whole // p, -1, p) * (whole // p) for p in moduli]
+    two = count > 7
+    unit = whole.bit_length() - 53 + math.ceil(math.log2(sum(p // 2 for p in moduli))) if two else 0
+    high = [float(w >> unit << unit) for w in weights]
+    low = [float(w & ((1 << unit) - 1)) for w in weights]
+    out = np.zeros(rows.shape[:1] + columns.shape[:1])
+    for (i, j), exact in np.ndenumerate(rows @ columns.T):
+        if of_row[i] is None or of_column[j] is None:
+            out[i, j] = NAN64
+            continue
+        total = rest = 0.0
+        for p, of_high, of_low in zip(moduli, high, low):
+            residue = (exact + p // 2) % p - p // 2
+            total, rest = fma(of_high, residue, total), fma(of_low, residue, rest)
+        times = round(1 / float(whole) * total)
+        total = fma(-float(whole), times, total)
+        if two:
+            total = fma(-float(whole - int(float(whole))), times, total + rest)
+        out[i, j] = math.ldexp(total, -of_row[i] - of_column[j])
+    return out

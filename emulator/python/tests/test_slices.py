@@ -44,6 +44,14 @@ class Slices(unittest.TestCase):
                     d, expected = mmaudit.matmul(a, b, scheme=f"ozaki1:{slices}"), exact.ozaki(a, b, slices)
                     self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), (slices, kind, seed))
 
+    def test_residues_of_binary64(self):
+        for count in (2, 7, 8, 15, 20):
+            for kind in exact.KINDS:
+                a = exact.operand(kind, 12, 30, count, False, np.float64)
+                b = exact.operand(kind, 30, 10, count + 1, True, np.float64)
+                d, expected = mmaudit.matmul(a, b, scheme=f"ozaki2:{count}"), exact.residues(a, b, count)
+                self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), (count, kind))
+
     def test_other_rounds_give_other_bits_and_other_units_the_same(self):
         a, b = exact.operand("uniform", 32, 64, 1, False), exact.operand("uniform", 64, 32, 2, True)
         usual = mmaudit.matmul(a, b, scheme="bf16x3")
@@ -75,6 +83,7 @@ class Slices(unittest.TestCase):
             ({"scheme": "ozaki1"}, "scheme: found ozaki1, allowed: .*ozaki1:1 to ozaki1:18, ozaki1:auto"),
             ({"scheme": "ozaki1:19"}, "scheme: found ozaki1:19"),
             ({"scheme": "cublas-f64:11"}, "scheme: found cublas-f64:11"),
+            ({"scheme": "ozaki2:1"}, "scheme: found ozaki2:1, allowed: .*ozaki2:2 to ozaki2:20"),
             ({"scheme": "ozaki1:4"}, "a: found 2048 bytes, allowed: 4096 bytes"),
             ({"scheme": "bf16x3", "promote": 24}, "promote: found 24, allowed: a multiple of k = 16"),
             ({"scheme": "3xtf32", "promote": 32}, "promote: found 32, allowed: 0 with 3xtf32"),
@@ -86,6 +95,21 @@ class Slices(unittest.TestCase):
         ]:
             with self.assertRaisesRegex(ValueError, message):
                 mmaudit.matmul(a, a.T.copy(), **words)
+        for dtype in (np.float16, object, int, complex, ">f8"):
+            with self.assertRaisesRegex(ValueError, "a dtype: found .*, allowed: float32 or float64, as the scheme has it"):
+                mmaudit.matmul(a.astype(dtype), a.T.copy(), scheme="ozaki1:4")
+
+    def test_shapes_and_layouts(self):
+        for scheme in ("tf32x3", "3xtf32", "ozaki1:4", "ozaki1:auto", "cublas-f64:4", "cublas-f64:auto", "ozaki2:12"):
+            number = np.float64 if ":" in scheme else np.float32
+            a, b = exact.operand("uniform", 5, 21, 1, False, number), exact.operand("uniform", 21, 4, 2, True, number)
+            d = mmaudit.matmul(a, b, scheme=scheme)
+            for other in (np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2], a[:, ::-1][:, ::-1]):
+                self.assertTrue(np.array_equal(mmaudit.matmul(other, b, scheme=scheme), d), scheme)
+            for rows, depth, columns in ((0, 21, 4), (5, 0, 4), (5, 21, 0), (1, 1, 1)):
+                small = mmaudit.matmul(a[:rows, :depth], b[:depth, :columns], scheme=scheme)
+                self.assertEqual((small.shape, small.dtype), ((rows, columns), number))
+                self.assertTrue(depth or not small.any())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "mmaudit/gemm_combination.hpp"
 #include "mmaudit/refusal.hpp"
@@ -21,39 +22,33 @@ constexpr PartPair kTwoCutlass[] = {{1, 0}, {0, 1}, {0, 0}};
 constexpr PartPair kNine[] = {{2, 2}, {1, 2, false, -8}, {2, 1}, {0, 2, false, -8}, {1, 1},
                               {2, 0}, {0, 1, false, -8}, {1, 0}, {0, 0, false, -8}};
 
+constexpr std::uint16_t kModuli[] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
+                                     223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
+
 constexpr std::string_view kLiterature = "literature", kRecorded = "recorded";
 constexpr std::string_view kTriton =
     "Triton 3.6.0, lib/Dialect/TritonGPU/Transforms/F32DotTC.cpp, and the PTX that it compiles for sm_90; "
     "recorded on an "
     "H200, docs/results/slices.md";
 
+/// The last part keeps all bits unless it is rounded too.
+constexpr SliceScheme triton(std::string_view name, std::string_view dtype, int parts, CastRounding rounding,
+                             std::optional<CastRounding> last, std::span<const PartPair> products) {
+  return {.name = name,
+          .dtype = dtype,
+          .parts = parts,
+          .rounding = rounding,
+          .last_rounding = last,
+          .products = products,
+          .round = kTritonTile,
+          .evidence = kRecorded,
+          .source = kTriton};
+}
+
 constexpr SliceScheme kSchemes[] = {
-    {.name = "tf32x3",
-     .dtype = "tf32",
-     .parts = 2,
-     .rounding = kAway,
-     .products = kTwoTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
-    {.name = "bf16x3",
-     .dtype = "bf16",
-     .parts = 2,
-     .rounding = kEven,
-     .last_rounding = kEven,
-     .products = kTwoTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
-    {.name = "bf16x6",
-     .dtype = "bf16",
-     .parts = 3,
-     .rounding = kEven,
-     .last_rounding = kEven,
-     .products = kThreeTriton,
-     .round = kTritonTile,
-     .evidence = kRecorded,
-     .source = kTriton},
+    triton("tf32x3", "tf32", 2, kAway, {}, kTwoTriton),
+    triton("bf16x3", "bf16", 2, kEven, kEven, kTwoTriton),
+    triton("bf16x6", "bf16", 3, kEven, kEven, kThreeTriton),
     {.name = "bf16x9",
      .dtype = "bf16",
      .parts = 3,
@@ -97,6 +92,15 @@ constexpr SliceScheme kSchemes[] = {
      .evidence = kRecorded,
      .source =
          "cuBLAS 13.1.0.3 on an H200: fixed mantissa of 8 S - 1 bits, or dynamic; docs/results/slices.md"},
+    {.name = "ozaki2",
+     .input = Format::f64,
+     .dtype = "int8-w8a8",
+     .fewest = 2,
+     .most = static_cast<int>(std::size(kModuli)),
+     .moduli = kModuli,
+     .evidence = kLiterature,
+     .source = "Ozaki, Uchino, Imamura 2025 (arXiv 2504.08009); GEMMul8 71296f9, fast mode of INT8: "
+               "scaling_fast_real.hpp, table.hpp, inverse_scaling_real.hpp"},
 };
 
 }  // namespace
@@ -108,7 +112,8 @@ std::vector<std::string> slicing_names() {
   for (const SliceScheme& one : kSchemes) {
     std::string& name = out.emplace_back(one.name);
     if (one.parts != 0) continue;
-    name.append(":1 to ").append(one.name).append(":").append(std::to_string(one.most));
+    name.append(":").append(std::to_string(one.fewest)).append(" to ");
+    name.append(one.name).append(":").append(std::to_string(one.most));
     if (one.chooses) name.append(", ").append(one.name).append(":auto");
   }
   return out;
@@ -121,7 +126,7 @@ std::optional<Slicing> find_slicing(std::string_view name) {
   Slicing out{scheme, scheme->parts};
   if (scheme->parts != 0 || (scheme->chooses && name.substr(colon + 1) == "auto")) return out;
   const auto parts = whole_number<int>(name.substr(colon + 1));
-  if (!parts || *parts < 1 || *parts > scheme->most) return std::nullopt;
+  if (!parts || *parts < scheme->fewest || *parts > scheme->most) return std::nullopt;
   out.parts = *parts;
   return out;
 }
@@ -134,6 +139,7 @@ std::string name_of(const Slicing& slicing) {
 }
 
 int products_of(const Slicing& slicing) {
+  if (!slicing.scheme->moduli.empty()) return slicing.parts;
   return slicing.scheme->integer() ? slicing.parts * (slicing.parts + 1) / 2
                                    : static_cast<int>(slicing.scheme->products.size());
 }
@@ -167,7 +173,8 @@ std::string why_no_slices(const Slicing& slicing, const Instruction& instruction
     return refusal("promote: found {}, allowed: 0 with {}", slicing.round, scheme.name);
   if (const std::uint64_t round = slicing.round != 0 ? slicing.round : scheme.round; round % step != 0)
     return refusal("promote: found {}, allowed: a multiple of k = {} of the instruction", round, step);
-  // 127 * 127 * 2^17 < 2^31; balanced digits go down to -128, and 128 * 128 * 2^17 is 2^31.
+  // 127 * 127 * 2^17 < 2^31; balanced digits go down to -128, and 128 * 128 * 2^17 is 2^31. Residues modulo
+  // 256 do too, but a sum that wraps is still right modulo 256.
   const std::uint64_t most = (std::uint64_t{1} << 17) - (scheme.balanced ? 1 : 0);
   if (scheme.integer() && problem.k > most)
     return refusal("k: found {}, allowed: up to {} with {}", problem.k, most, scheme.name);

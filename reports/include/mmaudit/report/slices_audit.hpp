@@ -16,6 +16,9 @@ struct SliceErrors {
   double element = 0;      ///< largest |D - exact| over the sum of all |a b|; without half the least
                            ///< subnormal number, by which the nearest number can be off
   std::uint64_t lost = 0;  ///< elements that are NaN or infinite where A B is not, or not the same of both
+  long double off = 0, whole = 0;  ///< squares of D - exact and of exact
+
+  void add(const SliceErrors& other);  ///< other elements of the same product
 };
 
 struct SliceRow {
@@ -35,18 +38,21 @@ struct SliceFacts {
   std::uint64_t subnormal = 0, negative_zero = 0;
 };
 
-/// A scheme passes on a sample of D only where its errors are so many times below the limits: elements
-/// outside of it may be worse. Without a limit it has one slice more than needed. docs/results/slices.md has
-/// how often that is enough.
-inline constexpr double kSampleMargin = 4;
+/// Where tiles of D were looked at and not all of it, a scheme passes only with errors so many times below
+/// the limits: other elements may be worse. docs/results/slices.md has how often that is enough.
+inline constexpr double kSampleMargin = 2;
+/// A chain of fma with such an error by norm has no decimal digit right, and is no measure.
+inline constexpr double kNoDigit = 0.1;
 
 struct SliceAudit {
   Origin provenance;
   Format number = Format::f64;
-  std::uint64_t m = 0, n = 0, k = 0, compared = 0;
+  std::uint64_t m = 0, n = 0, k = 0;
+  std::uint64_t compared = 0;    ///< elements with all schemes
+  std::uint64_t checked = 0;     ///< elements with the advised scheme
   std::uint64_t not_finite = 0;  ///< elements of A B, for a NaN or an infinity in A or B
   std::uint64_t beyond = 0;      ///< elements above the format's largest number; no scheme is advised then
-  bool sampled = false;
+  bool sampled = false, whole = true;  ///< not all of D has all schemes; has the advised one
   SliceFacts a, b;
   std::vector<SliceRow> rows;
   SliceErrors native;                   ///< of a chain of fma in the same format
@@ -55,20 +61,14 @@ struct SliceAudit {
   std::string architecture;
   std::vector<std::string> refused;  ///< why there is no row of a scheme
 
-  /// On a sample without a limit a scheme of digits has one slice more than it needs there.
-  [[nodiscard]] bool one_more() const { return sampled && limit <= 0 && element_limit <= 0; }
+  [[nodiscard]] bool limited() const { return limit > 0 || element_limit > 0; }
+  [[nodiscard]] double margin() const { return whole || !limited() ? 1 : kSampleMargin; }
+  [[nodiscard]] bool measures() const { return limited() || native.norm < kNoDigit; }
 };
 
-/// Errors of these two over a product in memory, A (m, k) and B (k, n) in `number`: what audit_slices() does
-/// behind its files. Rows: of binary64 ascending numbers of slices, up to the last that still helps; all
-/// where none passes. `sampled`: A and B are some rows and columns. Errors: InputError where no scheme can be
-/// studied.
-SliceAudit study_slices(Format number, const void* a, const void* b, std::uint64_t m, std::uint64_t n,
-                        std::uint64_t k, const Architecture& architecture, unsigned threads, double limit,
-                        double element_limit, bool sampled = false);
-
-/// What: reads the files and studies D, or a sample of it. `dtype`: f64 or f32. Errors: InputError that names
-/// the option, what was found and what is allowed.
+/// What: reads the files and studies D, or a sample of it, in `number`, f64 or f32. Rows: of binary64
+/// ascending numbers of slices, up to the last that still helps; all where none passes. Errors: InputError
+/// that names the option, what was found and what is allowed.
 SliceAudit audit_slices(const TensorAuditRequest& request, Format number, double element_limit);
 Report report_of(const SliceAudit& audit);
 
