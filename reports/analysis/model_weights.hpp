@@ -1,5 +1,6 @@
 #pragma once
 // Some rows of a checkpoint's layer as an operand, and what is wrong with them.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct SampledRows {
   void dequantize(const corpus::CheckpointLayer& layer);
 };
 SampledRows sampled_rows(const corpus::Checkpoint& checkpoint, const corpus::CheckpointLayer& layer,
-                         std::uint64_t seed, std::uint64_t count);
+                         std::uint64_t expert, std::uint64_t seed, std::uint64_t count);
 /// The same rows of another checkpoint's layer, in the order that `of` has them.
 SampledRows same_rows(const corpus::Checkpoint& checkpoint, const corpus::CheckpointLayer& layer,
                       const SampledRows& like, const corpus::CheckpointLayer& of);
@@ -46,9 +47,24 @@ void count_scales(const corpus::CheckpointLayer& layer, const std::vector<float>
 std::string other_weights(const SampledRows& sample, const std::vector<float>& original,
                           const std::vector<float>& nearest, std::uint64_t k);
 
-/// Adds to `out`: "wrong nibble order: error 1.31, and 0.095 with the halves of each byte exchanged".
-void find_faults(const corpus::CheckpointLayer& layer, const SampledRows& sample,
-                 const std::vector<float>& original, double largest, const corpus::CheckpointRows& whole,
-                 ModelLayer& out);
+/// Factors by which a layer differs from the original's, and whose inverse another tensor has where all is well.
+struct Smoothing {
+  std::vector<std::uint64_t> rows;         ///< the sampled ones
+  std::vector<double> by_row, by_column;   ///< empty: none
+  std::string text;                        ///< "": there are none
+};
+
+/// Adds to `out`: "wrong nibble order: error 1.31, and 0.095 with the halves of each byte exchanged". `original`
+/// becomes what the layer's codes stand for: times the factors that smoothing gave it.
+void find_faults(const corpus::CheckpointLayer& layer, const SampledRows& sample, std::vector<float>& original,
+                 double largest, const corpus::CheckpointRows& whole, ModelLayer& out, Smoothing& smoothing);
+
+/// Of what is not quantized: beyond the rounding of BF16 a suspicion, and from 0.05 on a fault.
+void difference(double error, std::vector<std::string>& faults, std::vector<std::string>& suspicions);
+
+/// What is no layer of the sample: tensors without codes, and layers that only the original has; and which tensor
+/// has the inverse of each smoothing. `smoothings`: by the names of layers. `glob`: over names of layers.
+void compare_tensors(const corpus::Checkpoint& checkpoint, const corpus::Checkpoint* original, const std::string& glob,
+                     const std::map<std::string, Smoothing>& smoothings, ModelAudit& out);
 
 }  // namespace mmaudit::report
