@@ -5,9 +5,10 @@ namespace {
 
 constexpr std::string_view kFp8 = "F8_E4M3 F8_E5M2", kFloats = "F32 BF16 F16", kExponents = "U8 F8_E8M0";
 
-// Formats: compressed-tensors config/base.py, CompressionFormat; what each compressor of compressors/ registers.
-// Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0, gptqmodel 5.0.0, AutoAWQ
-// 0.2.9, AutoGPTQ 0.7.1, AutoFP8 505a7ed (main of 2025-05-05; quantize.py of 2024-07-23).
+// Formats: compressed-tensors config/base.py, CompressionFormat; what each compressor of compressors/
+// registers. Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0,
+// gptqmodel 5.0.0, AutoAWQ 0.2.9, AutoGPTQ 0.7.1, AutoFP8 505a7ed (main of 2025-05-05; quantize.py of
+// 2024-07-23).
 // clang-format off
 constexpr Convention kConventions[] = {
     {.name = "fp8-deepseek", .title = "FP8 in blocks of DeepSeek-V3 and of transformers", .methods = "fp8",

@@ -15,29 +15,11 @@
 namespace mmaudit::corpus {
 namespace {
 
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    out.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 /// INT4 of ModelOpt, which is not read. Source: modelopt torch/export/quant_utils.py,
 /// process_layer_quant_config.
 constexpr std::string_view kUnreadAlgorithms = "W4A16_AWQ W4A8_AWQ";
-
-/// Every quant_method that a row is for.
-std::vector<std::string> methods_of() {
-  std::set<std::string> out;
-  for (const Convention& row : conventions())
-    for (std::string& one : words_of(row.methods)) out.insert(std::move(one));
-  return {out.begin(), out.end()};
-}
 
 constexpr std::string_view kIsMissing = " is missing: ";
 
@@ -100,19 +82,23 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
                     : layer.scale_rows == layer.n ? 1
                     : row.block_n == 0            ? asked(0)
                                                   : row.block_n;
-    layer.block_k = row.block_k != 0                                  ? row.block_k
-                    : layer.scale_columns == 1                        ? layer.k
-                    : row.block_n == 0 && layer.scale_rows != layer.n ? asked(1)
-                                                                      : rounded_up(layer.k, layer.scale_columns);
-    if (row.block_n != 0 && layer.scale_columns > 1) layer.block_n = row.block_n;  // no row of scales for all rows
+    layer.block_k = row.block_k != 0           ? row.block_k
+                    : layer.scale_columns == 1 ? layer.k
+                    : row.block_n == 0 && layer.scale_rows != layer.n
+                        ? asked(1)
+                        : rounded_up(layer.k, layer.scale_columns);
+    if (row.block_n != 0 && layer.scale_columns > 1)
+      layer.block_n = row.block_n;  // no row of scales for all rows
     rows = rounded_up(layer.n, layer.block_n), columns = rounded_up(layer.k, layer.block_k);
     return rows == layer.scale_rows && columns == layer.scale_columns;
   };
   if (fits()) return {};
-  const std::string allowed = "(" + std::to_string(rows) + ", " + std::to_string(columns) + ") for blocks of " +
-                              std::to_string(layer.block_n) + " x " + std::to_string(layer.block_k);
+  const std::string allowed = "(" + std::to_string(rows) + ", " + std::to_string(columns) +
+                              ") for blocks of " + std::to_string(layer.block_n) + " x " +
+                              std::to_string(layer.block_k);
   std::swap(layer.scale_rows, layer.scale_columns);
-  return wrong(fits() ? "(" + std::to_string(rows) + ", " + std::to_string(columns) + "): its scales lie transposed"
+  return wrong(fits() ? "(" + std::to_string(rows) + ", " + std::to_string(columns) +
+                            "): its scales lie transposed"
                       : allowed);
 }
 
@@ -342,6 +328,8 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = is_product(layer.name);
     take(layer);
   }
+  const std::vector<std::string> known = known_methods();
+  const bool foreign = !method.empty() && std::find(known.begin(), known.end(), method) == known.end();
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
@@ -352,8 +340,9 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     const bool bare = matrix && bytes_of(tensor->dtype) == 1 && full.ends_with(".weight");
     others.push_back(
         {tensor, full,
-         why != refused.end()         ? why->second
-         : lacks != unscaled_by.end() ? missing(lacks->second.first, lacks->second.second)
+         why != refused.end()           ? why->second
+         : lacks != unscaled_by.end()   ? missing(lacks->second.first, lacks->second.second)
+         : foreign && (unknown || bare) ? "of the quant_method above, which is not read here"
          : unknown ? refusal("convention: found {} {} that none knows, allowed: {}", tensor->type(),
                              to_string(tensor->shape), names_of(conventions()))
          : bare    ? refusal("scales: found none beside {}, allowed: the scales of its codes", tensor->type())
@@ -366,8 +355,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     agrees = agrees || lists(layer.convention->methods, method);
   }
   const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
-  const auto known = methods_of();
-  if (!agrees && kept.empty() && std::find(known.begin(), known.end(), method) == known.end())
+  if (foreign && kept.empty())
     others.push_back({nullptr, "quant_method",
                       refusal("found {}, which is not read here, allowed: {}", in_quotes(method), known)});
   else if (!agrees)

@@ -50,6 +50,10 @@ struct LayerFinder {
 
 /// Whether one of these words, which have blanks between, is `word`.
 bool lists(std::string_view words, std::string_view word);
+std::vector<std::string> words_of(std::string_view text);
+
+/// Every quant_method that a row of conventions() is for.
+std::vector<std::string> known_methods();
 
 /// What a config has there; "" where that is no text.
 std::string text_at(const Json& json, std::string_view key);

@@ -17,7 +17,8 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 22;  ///< bytes at a time
 
 /// Magnitudes of formats whose bits are in the order of the numbers, of a type that holds them.
 template <class Word>
-void add_magnitudes(const std::vector<std::byte>& bytes, Word infinity, Word& largest, std::uint64_t& beyond) {
+void add_magnitudes(const std::vector<std::byte>& bytes, Word infinity, Word& largest,
+                    std::uint64_t& beyond) {
   for (std::size_t i = 0; i + sizeof(Word) <= bytes.size(); i += sizeof(Word)) {
     Word bits = 0;
     std::memcpy(&bits, bytes.data() + i, sizeof bits);
@@ -74,7 +75,8 @@ std::string Checkpoint::model_name(const std::string& tensor) const {
 }
 
 bool OtherTensor::is_layer() const {
-  return name == "quant_method" || name.ends_with(kPlain.codes) ||
+  if (name == "quant_method" || why.find("quant_method") != std::string::npos) return name == "quant_method";
+  return name.ends_with(kPlain.codes) ||
          std::any_of(conventions().begin(), conventions().end(),
                      [&](const Convention& row) { return name.ends_with(row.codes); });
 }

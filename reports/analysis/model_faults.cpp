@@ -28,7 +28,8 @@ struct Fit {
   double error = 0;
 };
 
-Fit fitted(const std::vector<float>& sample, const std::vector<float>& original, const std::vector<Sharing>& by) {
+Fit fitted(const std::vector<float>& sample, const std::vector<float>& original,
+           const std::vector<Sharing>& by) {
   constexpr int kRounds = 4;  // two kinds of factors are found in turns
   Fit out;
   for (const Sharing& one : by) out.factors.emplace_back(one.count, 1.0);
@@ -147,10 +148,11 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
                  double largest, const CheckpointRows& whole, ModelLayer& of, Smoothing& smoothing) {
   std::vector<std::string>& out = of.faults;
   const std::size_t k = layer.k, columns = layer.scale_columns, n = sample.rows.size();
-  constexpr double kCollapse = 3;   // what is wrong leaves far more error than quantization does
-  constexpr double kUseless = 0.5;  // no format here errs as much
+  constexpr double kCollapse = 3;     // what is wrong leaves far more error than quantization does
+  constexpr double kUseless = 0.5;    // no format here errs as much
   constexpr std::size_t kEnough = 8;  // rows, for a factor per column to say something
-  const Sharing by_row = {n, [k](std::size_t i) { return i / k; }}, by_column = {k, [k](std::size_t i) { return i % k; }};
+  const Sharing by_row = {n, [k](std::size_t i) { return i / k; }},
+                by_column = {k, [k](std::size_t i) { return i % k; }};
   const auto both = [&](const std::vector<float>& weights) {
     return n < kEnough ? 1.0 : fitted(weights, original, {by_column, by_row}).error;
   };
@@ -167,7 +169,8 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
       out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} {}", fault, error, after, with));
     else if (kUseless < smooth)  // smoothed besides
       if (const double also = both(other.weights); kCollapse * also < smooth)
-        out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} {} and a factor per column", fault, error, also, with));
+        out.push_back(
+            fmt::format("{}: error {:.3g}, and {:.3g} {} and a factor per column", fault, error, also, with));
   };
   const bool whole_numbers = spec_of(layer.format).integer(), four = spec_of(layer.format).value_bits() == 4;
   if (columns != 0 && four)
@@ -179,15 +182,21 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
     attempt(sign ? "signed codes, kept as unsigned ones are" : "unsigned codes, kept as signed ones are",
             "with half of the range added", [&](CheckpointRows& part) {
               for (std::uint8_t& code : part.codes)
-                code = static_cast<std::uint8_t>(!four ? code ^ 0x80U : !sign ? code ^ 8U : (code ^ 8U) & 8U ? (code ^ 8U) | 0xF0U : (code ^ 8U) & 15U);
+                code = static_cast<std::uint8_t>(!four              ? code ^ 0x80U
+                                                 : !sign            ? code ^ 8U
+                                                 : (code ^ 8U) & 8U ? (code ^ 8U) | 0xF0U
+                                                                    : (code ^ 8U) & 15U);
             });
   }
   for (const float by : {1.0F, -1.0F})
     if (layer.zeros)
-      attempt("zeros are off by one", fmt::format("with {:+}", by) + (layer.convention_name().starts_with("gptq") ? ": formats gptq and gptq_v2 differ in it" : ""),
-              [by](CheckpointRows& part) {
-                for (float& zero : part.zeros) zero += by;
-              });
+      attempt(
+          "zeros are off by one",
+          fmt::format("with {:+}", by) +
+              (layer.convention_name().starts_with("gptq") ? ": formats gptq and gptq_v2 differ in it" : ""),
+          [by](CheckpointRows& part) {
+            for (float& zero : part.zeros) zero += by;
+          });
   const auto inverse = [](std::vector<float>& scales) {
     for (float& scale : scales) scale = scale == 0 ? 0 : 1 / scale;
   };
@@ -212,31 +221,35 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
     Fit fit{};
   };
   constexpr double kClear = 1.5;
-  std::vector<Explanation> all = {{{{1, [](std::size_t) { return std::size_t{0}; }}}, kCollapse}, {{by_row}, kCollapse}};
+  std::vector<Explanation> all = {{{{1, [](std::size_t) { return std::size_t{0}; }}}, kCollapse},
+                                  {{by_row}, kCollapse}};
   if (n >= kEnough) all.push_back({{by_column}, kClear}), all.push_back({{by_column, by_row}, kClear});
   if (columns != 0) {
     const std::vector<std::size_t> blocks = blocks_of(layer, sample);
-    all.push_back({{{n * columns, [=](std::size_t i) { return i / k * columns + blocks[i % k]; }}}, kCollapse});
+    all.push_back(
+        {{{n * columns, [=](std::size_t i) { return i / k * columns + blocks[i % k]; }}}, kCollapse});
   }
   double least_left = error;
-  for (Explanation& one : all) one.fit = fitted(sample.weights, original, one.by), least_left = std::min(least_left, one.fit.error);
+  for (Explanation& one : all)
+    one.fit = fitted(sample.weights, original, one.by), least_left = std::min(least_left, one.fit.error);
   const auto found = std::find_if(all.begin(), all.end(), [&](const Explanation& one) {
-    return one.fit.error < kUseless && one.fit.error <= kClear * least_left && one.gate * one.fit.error < error;
+    return one.fit.error < kUseless && one.fit.error <= kClear * least_left &&
+           one.gate * one.fit.error < error;
   });
   if (found != all.end()) {
     const Fit& fit = found->fit;
     const std::vector<double>& first = fit.factors.front();
     if (first.size() == 1 && found == all.begin()) {
       out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} times {:.4g}",
-                                first[0] < 0    ? "scales of the other sign"
+                                first[0] < 0   ? "scales of the other sign"
                                 : columns == 0 ? "all weights times a factor"
                                                : "quantized twice, the first scale lost",
-                                error,
-                                fit.error, 1 / first[0]));
+                                error, fit.error, 1 / first[0]));
       return;
     }
     if (columns != 0 && found + 1 == all.end()) {
-      out.push_back(fmt::format("scales of other blocks: error {:.3g}, and {:.3g} with scales that fit", error, fit.error));
+      out.push_back(fmt::format("scales of other blocks: error {:.3g}, and {:.3g} with scales that fit",
+                                error, fit.error));
       return;
     }
     smoothing.rows = sample.rows;

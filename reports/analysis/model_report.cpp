@@ -123,13 +123,14 @@ bool unanswered(const ModelAudit& audit, const ModelLayer& layer) {
 
 /// The answer in a line or two, and whether it is a good one.
 void set_headline(const ModelAudit& audit, Report& out) {
-  std::size_t faulty = 0, suspected = 0, compared = 0, open = 0, others = 0;
+  std::size_t faulty = 0, suspected = 0, compared = 0, open = 0, others = 0, rotated = 0;
   double largest = 0;
   std::string why;
   for (const ModelLayer& layer : audit.layers) {
     faulty += layer.faults.empty() ? 0 : 1, suspected += layer.suspicions.empty() ? 0 : 1;
     compared += layer.compared ? 1 : 0, open += unanswered(audit, layer) ? 1 : 0;
     if (layer.against) largest = std::max(largest, layer.against->error);
+    rotated += layer.compared && !layer.against ? 1 : 0;
     if (why.empty()) why = layer.why;
   }
   for (const ModelTensor& one : audit.tensors)
@@ -143,18 +144,24 @@ void set_headline(const ModelAudit& audit, Report& out) {
     says.push_back(fmt::format("{} {} can't be read.", audit.unread_layers.size(),
                                audit.unread_layers.size() == 1 ? "tensor of a layer" : "tensors of layers"));
   if (faulty != 0)
-    says.push_back(
-        fmt::format("{} of {} layers are not what their scales and codes should be.", faulty, audit.layers.size()));
+    says.push_back(fmt::format("{} of {} layers are not what their scales and codes should be.", faulty,
+                               audit.layers.size()));
   if (others != 0)
-    says.push_back(fmt::format("{} other {} missing, or not the original's.", others, others == 1 ? "is" : "are"));
-  const bool bad = !says.empty() || (audit.strict && suspected != 0), asked = audit.limited || !audit.original.empty();
+    says.push_back(fmt::format("{} other {} missing, or not the original's.", others,
+                               others == 1 ? "tensor or layer is" : "tensors or layers are"));
+  const bool bad = !says.empty() || (audit.strict && suspected != 0),
+             asked = audit.limited || !audit.original.empty();
   const bool nothing = audit.original.empty() ? choices.empty() : compared == 0;
   if (nothing && faulty == 0)
     says.push_back(fmt::format("Nothing was {}: {}.", audit.original.empty() ? "audited" : "compared",
                                why.empty() ? "no layer is a factor of a product" : why));
+  else if (!audit.original.empty() && faulty == 0 && largest == 0 && rotated != 0)
+    says.push_back(fmt::format("{} of {} layers are rotated and have rows of the original's norms.", compared,
+                               audit.layers.size()));
   else if (!audit.original.empty() && faulty == 0)
-    says.push_back(fmt::format("{} of {} layers are what their formats make of the original, off by at most {:.2g}.",
-                               compared, audit.layers.size(), largest));
+    says.push_back(
+        fmt::format("{} of {} layers are what their formats make of the original, off by at most {:.2g}.",
+                    compared, audit.layers.size(), largest));
   if (audit.limited && !choices.empty())
     says.push_back(fmt::format("{} of {} products are within the limit.", passing, choices.size()) +
                    choices_text(audit, choices));
@@ -162,13 +169,16 @@ void set_headline(const ModelAudit& audit, Report& out) {
     says.push_back(fmt::format(
         "{} products have the errors below. None is judged: give --max-rel-fro, --original, or --list alone.",
         choices.size()));
-  if (open != 0 && !nothing) says.push_back(fmt::format("{} {} no answer.", open, open == 1 ? "layer has" : "layers have"));
+  if (open != 0 && !nothing)
+    says.push_back(fmt::format("{} {} no answer.", open, open == 1 ? "layer has" : "layers have"));
   if (suspected != 0)
     says.push_back(fmt::format("{} {} suspected{}.", suspected, suspected == 1 ? "is" : "are",
                                audit.strict ? ", which --strict fails" : ", which fails nothing"));
   out.headline = fmt::format("{}", fmt::join(says, " "));
   const bool all = passing == static_cast<std::ptrdiff_t>(choices.size()) && !choices.empty();
-  out.tone = bad || nothing || open != 0 || (audit.limited && !all) ? Tone::bad : asked ? Tone::good : Tone::plain;
+  out.tone = bad || nothing || open != 0 || (audit.limited && !all) ? Tone::bad
+             : asked                                                ? Tone::good
+                                                                    : Tone::plain;
 }
 
 /// One case per layer: what was asked of it, and the answer.
@@ -177,7 +187,8 @@ TestCase case_of(const ModelAudit& audit, const ModelLayer& layer) {
   const CapturedProduct* product = product_of(audit, layer.name);
   const auto passes = [](const GemmAuditRow& row) { return row.verdict == GemmVerdict::pass; };
   if (!layer.faults.empty() || (audit.strict && !layer.suspicions.empty()))
-    out.message = layer.faults.empty() ? layer.suspicions.front() : fmt::format("{}", fmt::join(layer.faults, "; "));
+    out.message =
+        layer.faults.empty() ? layer.suspicions.front() : fmt::format("{}", fmt::join(layer.faults, "; "));
   else if (audit.limited && product != nullptr &&
            std::none_of(product->audit.rows_of.begin(), product->audit.rows_of.end(), passes))
     out.message = "nothing passes";
@@ -186,7 +197,8 @@ TestCase case_of(const ModelAudit& audit, const ModelLayer& layer) {
   if (!out.message.empty())
     out.outcome = TestCase::Outcome::failure;
   else if (!layer.compared && (!audit.limited || product == nullptr))
-    out.outcome = TestCase::Outcome::skipped, out.message = layer.product ? "nothing judges it" : "no factor of a product";
+    out.outcome = TestCase::Outcome::skipped,
+    out.message = layer.product ? "nothing judges it" : "no factor of a product";
   return out;
 }
 
@@ -259,8 +271,10 @@ Report report_of(const ModelAudit& audit) {
   Table suspicions{.title = "What may be wrong", .columns = {{"layer"}, {"suspicion"}}};
   Table notes{.title = "What explains a difference", .columns = {{"layer"}, {"why"}}};
   const auto add = [&](const auto& one) {
-    for (const std::string& fault : one.faults) faults.rows.push_back({printable(one.name), Cell(fault, Tone::bad)});
-    for (const std::string& suspicion : one.suspicions) suspicions.rows.push_back({printable(one.name), suspicion});
+    for (const std::string& fault : one.faults)
+      faults.rows.push_back({printable(one.name), Cell(fault, Tone::bad)});
+    for (const std::string& suspicion : one.suspicions)
+      suspicions.rows.push_back({printable(one.name), suspicion});
     for (const std::string& note : one.notes) notes.rows.push_back({printable(one.name), note});
   };
   for (const std::vector<std::string>* lines : {&audit.contradictions, &audit.unread_layers})
@@ -271,9 +285,9 @@ Report report_of(const ModelAudit& audit) {
   for (const ModelLayer& layer : audit.layers) {
     add(layer);
     if (!layer.why.empty())
-      out.warnings.lines.push_back(fmt::format("{} was not {}: {}", printable(layer.name),
-                                               audit.original.empty() || layer.compared ? "audited" : "compared",
-                                               layer.why));
+      out.warnings.lines.push_back(
+          fmt::format("{} was not {}: {}", printable(layer.name),
+                      audit.original.empty() || layer.compared ? "audited" : "compared", layer.why));
     if (list) continue;
     const CapturedProduct* product = product_of(audit, layer.name);
     if (product != nullptr && product->audit.rows_of.front().verdict == GemmVerdict::not_judged)
@@ -285,8 +299,11 @@ Report report_of(const ModelAudit& audit) {
     add(one);
     const bool fails = !one.faults.empty() || (audit.strict && !one.suspicions.empty());
     if (fails)
-      out.cases.push_back({"tensors", printable(one.name), TestCase::Outcome::failure,
-                           one.faults.empty() ? one.suspicions.front() : one.faults.front(), {}});
+      out.cases.push_back({"tensors",
+                           printable(one.name),
+                           TestCase::Outcome::failure,
+                           one.faults.empty() ? one.suspicions.front() : one.faults.front(),
+                           {}});
   }
   for (const std::string& why : audit.unread)
     if (std::find(audit.unread_layers.begin(), audit.unread_layers.end(), why) == audit.unread_layers.end())

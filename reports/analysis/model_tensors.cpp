@@ -17,7 +17,9 @@ using corpus::CheckpointLayer;
 using corpus::OtherTensor;
 using corpus::StoredTensor;
 
-std::string owner_of(const std::string& name) { return name.substr(0, std::min(name.rfind('.'), name.size())); }
+std::string owner_of(const std::string& name) {
+  return name.substr(0, std::min(name.rfind('.'), name.size()));
+}
 
 /// Up to the number of the layer in the network: "model.layers.3.", "" where there is none.
 std::string block_of(const std::string& name) {
@@ -27,17 +29,18 @@ std::string block_of(const std::string& name) {
   return {};
 }
 
-/// Whether x is y to the accuracy of factors, each of which is found from some tens of rounded numbers, up to one
-/// factor for all.
+/// Whether most x are y times one factor. Each is found from some tens of rounded numbers; of some all became
+/// zero.
 bool same_up_to_one(const std::vector<double>& x, const std::vector<double>& y) {
-  constexpr double kNear = 0.1;
-  double along = 0, own = 0, off = 0, of = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) along += x[i] * y[i], own += y[i] * y[i];
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double d = x[i] - along / own * y[i];
-    off += d * d, of += x[i] * x[i];
-  }
-  return own > 0 && off <= kNear * kNear * of;
+  constexpr double kNear = 0.15, kMost = 0.75;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < x.size(); ++i) ratios.push_back(y[i] == 0 ? 0 : x[i] / y[i]);
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  const double of = *middle;
+  const auto near = std::count_if(ratios.begin(), ratios.end(),
+                                  [&](double one) { return std::fabs(one / of - 1) < kNear; });
+  return static_cast<double>(near) >= kMost * static_cast<double>(ratios.size());
 }
 
 /// Numbers of one dimension in both checkpoints.
@@ -46,10 +49,11 @@ struct Pair {
   std::vector<float> now, original;
 };
 
-/// Whether this is the original's over a layer's factors: a norm over those of its columns, its bias times those of
-/// its rows.
+/// Whether this is the original's over a layer's factors: a norm over those of its columns, its bias times
+/// those of its rows.
 bool explains(const Pair& pair, const CheckpointLayer& layer, const Smoothing& smoothing) {
-  std::vector<double> now(pair.now.begin(), pair.now.end()), before(pair.original.begin(), pair.original.end());
+  std::vector<double> now(pair.now.begin(), pair.now.end()),
+      before(pair.original.begin(), pair.original.end());
   if (pair.name == layer.name + ".bias" && !smoothing.by_row.empty() && now.size() == layer.n) {
     std::vector<double> made, wanted;
     for (std::size_t i = 0; i < smoothing.rows.size(); ++i) {
@@ -86,7 +90,8 @@ double difference_of(const StoredTensor& now, const StoredTensor& original, std:
   double off = 0, of = 0;
   for (std::uint64_t at = 0; at < count; at += kPiece) {
     const std::uint64_t some = std::min(kPiece, count - at);
-    const std::vector<float> x = corpus::numbers_of(now, at, some), y = corpus::numbers_of(original, at, some);
+    const std::vector<float> x = corpus::numbers_of(now, at, some),
+                             y = corpus::numbers_of(original, at, some);
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double d = static_cast<double>(x[i]) - static_cast<double>(y[i]);
       off += d * d, of += static_cast<double>(y[i]) * static_cast<double>(y[i]);
@@ -121,7 +126,8 @@ struct Tensors {
     const Json* tied = checkpoint.config().find("tie_word_embeddings");
     for (const CheckpointLayer& layer : original.layers()) {
       if (here.contains(layer.name) || !asked(layer.name)) continue;
-      const bool head = layer.name == "lm_head" && (checkpoint.kind() == "gguf" || (tied != nullptr && *tied == true));
+      const bool head =
+          layer.name == "lm_head" && (checkpoint.kind() == "gguf" || (tied != nullptr && *tied == true));
       const std::string parent = owner_of(layer.name);
       ModelTensor one{.name = layer.name};
       if (head)
@@ -136,7 +142,8 @@ struct Tensors {
 
   void compare() {
     std::map<std::string, const StoredTensor*> here;
-    for (const auto& tensor : checkpoint.tensors()) here.emplace(checkpoint.model_name(tensor->name), tensor.get());
+    for (const auto& tensor : checkpoint.tensors())
+      here.emplace(checkpoint.model_name(tensor->name), tensor.get());
     for (const OtherTensor& other : original.others()) {
       if (!other.why.empty() || other.tensor == nullptr || !corpus::has_numbers(*other.tensor)) continue;
       const StoredTensor& of = *other.tensor;
@@ -147,11 +154,12 @@ struct Tensors {
       if (found == here.end()) {
         out.tensors.push_back({name, {"missing: the original has it"}, {}, {}});
       } else if (found->second->shape != of.shape || !corpus::has_numbers(*found->second)) {
-        out.tensors.push_back({name,
-                               {fmt::format("found {} {}, allowed: {}, as the original has it", found->second->type(),
-                                            corpus::to_string(found->second->shape), corpus::to_string(of.shape))},
-                               {},
-                               {}});
+        out.tensors.push_back(
+            {name,
+             {fmt::format("found {} {}, allowed: {}, as the original has it", found->second->type(),
+                          corpus::to_string(found->second->shape), corpus::to_string(of.shape))},
+             {},
+             {}});
       } else if (corpus::facts_of(*found->second).not_finite == 0) {
         const std::uint64_t count = *corpus::element_count(of.shape);
         const double error = difference_of(*found->second, of, count);
@@ -161,7 +169,8 @@ struct Tensors {
         }
         differing.emplace_back(name, error);
         if (of.shape.size() == 1)
-          pairs.push_back({name, corpus::numbers_of(*found->second, 0, count), corpus::numbers_of(of, 0, count)});
+          pairs.push_back(
+              {name, corpus::numbers_of(*found->second, 0, count), corpus::numbers_of(of, 0, count)});
       }
     }
   }
@@ -191,8 +200,9 @@ struct Tensors {
       else if (smoothing.by_column.empty() && as.scale != nullptr && as.scale_columns == 1 && glob == "*")
         layer.faults.push_back("scales of other rows: " + smoothing.text);
       else
-        layer.suspicions.push_back(smoothing.text +
-                                   "; nothing that was read has the inverse, which AWQ and SmoothQuant leave there");
+        layer.suspicions.push_back(
+            smoothing.text +
+            "; nothing that was read has the inverse, which AWQ and SmoothQuant leave there");
     }
     const bool turned = std::any_of(checkpoint.layers().begin(), checkpoint.layers().end(),
                                     [](const CheckpointLayer& layer) { return !layer.rotation.empty(); });
