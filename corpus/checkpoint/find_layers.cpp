@@ -355,6 +355,10 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     agrees = agrees || lists(layer.convention->methods, method);
   }
   const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
+  if (const std::string online = rotation_of(""); !online.empty())
+    others.push_back(
+        {nullptr, "transform_config",
+         refusal("location: found {}, which no product here does, allowed: in the weights", online)});
   if (foreign && kept.empty())
     others.push_back({nullptr, "quant_method",
                       refusal("found {}, which is not read here, allowed: {}", in_quotes(method), known)});

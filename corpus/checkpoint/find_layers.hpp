@@ -40,7 +40,8 @@ struct LayerFinder {
   [[nodiscard]] std::string contradiction(const CheckpointLayer& layer) const;
   /// The same of the lists of what is left alone.
   [[nodiscard]] std::string against_lists(const CheckpointLayer& layer) const;
-  /// Locations of transform_config that turn a layer's weights, with ", " between.
+  /// Locations of transform_config that turn a layer's weights, with blanks between; of "" those that turn
+  /// what runs.
   [[nodiscard]] std::string rotation_of(const std::string& name) const;
   /// quant_algo of a layer, in capitals, by ModelOpt's config, "" where it has none.
   [[nodiscard]] std::string algorithm_of(const std::string& name) const;

@@ -231,7 +231,9 @@ std::string LayerFinder::against_lists(const CheckpointLayer& layer) const {
 }
 
 std::string LayerFinder::rotation_of(const std::string& name) const {
-  // compressed_tensors 0.20.0, transform/transform_args.py, TransformLocation: these two are in the weights.
+  // compressed_tensors 0.20.0, transform/transform_args.py, TransformLocation: the last two are in the
+  // weights.
+  constexpr std::string_view kOnline = "input output k_cache q_attn", kOffline = "weight_input weight_output";
   std::string out;
   const Json* transforms = quantization.find("transform_config");
   const Json* groups =
@@ -250,9 +252,9 @@ std::string LayerFinder::rotation_of(const std::string& name) const {
     if (list == nullptr || !list->is_array()) continue;
     for (const Json& apply : *list)
       if (const std::string at = apply.is_object() ? text_at(apply, "location") : "";
-          (at == "weight_input" || at == "weight_output") && has(apply, "targets") && !has(apply, "ignore") &&
-          out.find(at) == std::string::npos)
-        out += (out.empty() ? "" : ", ") + at;
+          lists(name.empty() ? kOnline : kOffline, at) && !lists(out, at) &&
+          (name.empty() || (has(apply, "targets") && !has(apply, "ignore"))))
+        out += (out.empty() ? "" : " ") + at;
   }
   return out;
 }

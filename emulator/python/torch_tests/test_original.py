@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import mmaudit
+import mmaudit.torch as mt
 
 save = pytest.importorskip("safetensors.torch")
 pytest.importorskip("compressed_tensors")
@@ -118,6 +119,11 @@ def test_rotated_layers_are_named_and_their_rows_have_norms(original, tmp_path):
                {"targets": ["re:.*(o|down)_proj$", "re:.*embed_tokens$"], "location": "weight_output"}]
     folder = write(tmp_path / "new", original, weights, "ct-w4a16",
                    transform_config={"config_groups": {"r1": {"type": "hadamard", "apply": applied}}})
+    mt.load(folder, "b200")  # the network is the same one
+    turned = write(tmp_path / "turned", original, weights, "ct-w4a16", transform_config={"config_groups": {"r4": {
+        "type": "hadamard", "apply": [*applied, {"targets": ["re:.*down_proj$"], "location": "input"}]}}})
+    with pytest.raises(ValueError, match="^transform_config: location: found input, which no product here does"):
+        mt.load(turned, "b200")
     seen = mmaudit.model(folder, original=original[0], threads=1)
     assert seen.passes and of(seen, "faults") == {} and of(seen, "suspicions") == {}, seen.text()
     notes = of(seen, "notes")
@@ -190,7 +196,10 @@ def test_what_torchao_writes_is_refused_by_name(original, tmp_path):
     torchao.quantize_(net, torchao.Int8WeightOnlyConfig(version=2))
     tensors, metadata = support.flatten_tensor_state_dict(net.state_dict())
     save.save_file({name: x.contiguous() for name, x in tensors.items()}, tmp_path / "model.safetensors", metadata)
-    (tmp_path / "config.json").write_text(json.dumps({"quantization_config": {"quant_method": "torchao"}}))
+    plain = json.loads((original[0] / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**plain, "quantization_config": {"quant_method": "torchao"}}))
+    with pytest.raises(ValueError, match='^quant_method: found "torchao", which is not read here'):
+        mt.load(tmp_path, "b200")
     for how in ({"audit": False}, {}, {"original": original[0]}):
         found = mmaudit.model(tmp_path, **how)
         assert not found.passes and 'quant_method: found "torchao", which is not read here' in " ".join(found.text().split())
