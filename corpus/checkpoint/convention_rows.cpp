@@ -90,6 +90,12 @@ constexpr Convention kConventions[] = {
      .dequantization = Dequantization::to_scale, .tensor_recipe = "int8-w8a8", .row_recipe = "int8-w8a8",
      .formats = "int-quantized naive-quantized",
      .source = "compressed_tensors compressors/naive_quantized/base.py, IntQuantizationCompressor"},
+    {.name = "int8-modelopt", .title = "INT8 of ModelOpt, smoothed", .methods = "modelopt", .codes = ".weight",
+     .code_types = "I8", .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale",
+     .element = Format::s8, .dequantization = Dequantization::scale_to_model, .tensor_recipe = "int8-w8a8",
+     .row_recipe = "int8-w8a8", .algorithms = "W8A8_SQ_PER_CHANNEL",
+     .source = "modelopt torch/quantization/qtensor/int8_tensor.py, INT8QTensor.dequantize: codes and scales to the "
+               "type of the model, then their product"},
     {.name = "int-pack-quantized", .title = "INT4 and INT8 weights of compressed-tensors",
      .methods = "compressed-tensors", .codes = ".weight_packed", .code_types = "I32", .scales = ".weight_scale",
      .scale_types = kFloats, .zeros = ".weight_zero_point", .groups = ".weight_g_idx", .shape = ".weight_shape",

@@ -84,8 +84,9 @@ bool meet(const Smoothing& rows, const Smoothing& columns) {
   return same_up_to_one(rows.by_row, inverse);
 }
 
-/// Norm of the difference over the norm of the original.
-double difference_of(const StoredTensor& now, const StoredTensor& original, std::uint64_t count) {
+/// Norm of the difference over the norm of the original, to whose numbers `added` is added.
+double difference_of(const StoredTensor& now, const StoredTensor& original, std::uint64_t count,
+                     double added) {
   constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
   double off = 0, of = 0;
   for (std::uint64_t at = 0; at < count; at += kPiece) {
@@ -93,8 +94,8 @@ double difference_of(const StoredTensor& now, const StoredTensor& original, std:
     const std::vector<float> x = corpus::numbers_of(now, at, some),
                              y = corpus::numbers_of(original, at, some);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const double d = static_cast<double>(x[i]) - static_cast<double>(y[i]);
-      off += d * d, of += static_cast<double>(y[i]) * static_cast<double>(y[i]);
+      const double before = static_cast<double>(y[i]) + added, d = static_cast<double>(x[i]) - before;
+      off += d * d, of += before * before;
     }
   }
   return off == 0 ? 0 : std::sqrt(off / of);
@@ -105,6 +106,7 @@ struct Tensors {
   const std::string& glob;
   const std::map<std::string, Smoothing>& smoothings;
   ModelAudit& out;
+  const Json* architecture = checkpoint.config().find("general.architecture");  ///< of a GGUF
   std::vector<std::pair<std::string, double>> differing{};
   std::vector<Pair> pairs{};
 
@@ -127,7 +129,7 @@ struct Tensors {
     for (const CheckpointLayer& layer : original.layers()) {
       if (here.contains(layer.name) || !asked(layer.name)) continue;
       const bool head =
-          layer.name == "lm_head" && (checkpoint.kind() == "gguf" || (tied != nullptr && *tied == true));
+          layer.name == "lm_head" && (architecture != nullptr || (tied != nullptr && *tied == true));
       const std::string parent = owner_of(layer.name);
       ModelTensor one{.name = layer.name};
       if (head)
@@ -149,7 +151,8 @@ struct Tensors {
       const StoredTensor& of = *other.tensor;
       const std::string name = original.model_name(of.name);
       const auto found = here.find(name);
-      const bool computed = name.ends_with("inv_freq") || checkpoint.kind() == "gguf";  // where it is missing
+      const bool computed = name.ends_with("inv_freq") || name.find("scale") != std::string::npos ||
+                            architecture != nullptr;  // not every name of a GGUF is known here
       if (!asked(owner_of(name)) || (found == here.end() && computed)) continue;
       if (found == here.end()) {
         out.tensors.push_back({name, {"missing: the original has it"}, {}, {}});
@@ -162,7 +165,10 @@ struct Tensors {
              {}});
       } else if (corpus::facts_of(*found->second).not_finite == 0) {
         const std::uint64_t count = *corpus::element_count(of.shape);
-        const double error = difference_of(*found->second, of, count);
+        double error = difference_of(*found->second, of, count, 0);
+        // ggml-org/llama.cpp conversion/gemma.py (before in convert_hf_to_gguf.py): norms get one added.
+        if (architecture != nullptr && architecture->dump().starts_with("\"gemma"))
+          error = std::min(error, difference_of(*found->second, of, count, 1));
         if (std::vector<std::string> any; difference(error, any, any), any.empty()) {
           ++out.same_tensors;
           continue;

@@ -1,4 +1,4 @@
-"""mmaudit.model(..., original=): what packages do to a healthy checkpoint is named and no fault, and what is wrong is."""
+"""mmaudit.model(..., original=): what packages do to a healthy checkpoint is named, and only what is wrong is a fault."""
 import json
 import re
 
