@@ -252,7 +252,7 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
                                 error, fit.error));
       return;
     }
-    smoothing.rows = sample.rows;
+    for (const std::uint64_t row : sample.rows) smoothing.rows.push_back(row % layer.n);
     const bool alone = found->by.size() == 1 && found == all.begin() + 1;
     if (alone) smoothing.by_row = first;
     if (!alone) smoothing.by_column = first;

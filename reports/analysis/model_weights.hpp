@@ -70,7 +70,7 @@ std::string other_weights(const SampledRows& sample, const std::vector<float>& o
 /// Factors by which a layer differs from the original's, and whose inverse another tensor has where all is
 /// well.
 struct Smoothing {
-  std::vector<std::uint64_t> rows;        ///< the sampled ones
+  std::vector<std::uint64_t> rows;        ///< the sampled ones, of their expert
   std::vector<double> by_row, by_column;  ///< empty: none
   std::string text;                       ///< "": there are none
 };
