@@ -235,6 +235,7 @@ Json Checkpoint::json() const {
          {"product", layer.product},
          {"quant_algo", layer.algorithm.empty() ? Json() : Json(layer.algorithm)},
          {"pre_quant_scale", layer.smoothed},
+         {"rotation", layer.rotation.empty() ? Json() : Json(layer.rotation)},
          {"bytes", layer.bytes},
          {"tensors", layer.tensors}});
   }

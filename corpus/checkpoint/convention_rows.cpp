@@ -5,8 +5,10 @@ namespace {
 
 constexpr std::string_view kFp8 = "F8_E4M3 F8_E5M2", kFloats = "F32 BF16 F16", kExponents = "U8 F8_E8M0";
 
-// Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0, gptqmodel 5.0.0, AutoAWQ
-// 0.2.9, AutoGPTQ 0.7.1, AutoFP8 505a7ed (main of 2025-05-05; quantize.py of 2024-07-23).
+// Formats: compressed-tensors config/base.py, CompressionFormat; what each compressor of compressors/
+// registers. Versions: compressed-tensors 0.20.0, nvidia-modelopt 0.47.0, transformers 5.24.0,
+// gptqmodel 5.0.0, AutoAWQ 0.2.9, AutoGPTQ 0.7.1, AutoFP8 505a7ed (main of 2025-05-05; quantize.py of
+// 2024-07-23).
 // clang-format off
 constexpr Convention kConventions[] = {
     {.name = "fp8-deepseek", .title = "FP8 in blocks of DeepSeek-V3 and of transformers", .methods = "fp8",
@@ -20,6 +22,7 @@ constexpr Convention kConventions[] = {
      .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale", .block_n = 0,
      .dequantization = Dequantization::to_scale, .recipe = "fp8-1x128-transformers",
      .tensor_recipe = "fp8-tensor", .row_recipe = "fp8-row-torchao",
+     .formats = "float-quantized naive-quantized",
      .source = "compressed_tensors quantization/lifecycle/forward_helpers.py, _dequantize"},
     {.name = "fp8-autofp8", .title = "FP8 of AutoFP8", .methods = "fp8", .codes = ".weight", .code_types = kFp8,
      .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale .act_scale", .block_n = 0,
@@ -36,6 +39,7 @@ constexpr Convention kConventions[] = {
      .methods = "compressed-tensors modelopt fp8", .codes = ".weight", .code_types = kFp8,
      .scales = ".weight_scale", .scale_types = kExponents, .block_k = 32,
      .dequantization = Dequantization::to_model, .recipe = "mxfp8-modelopt",
+     .formats = "mxfp8-quantized",
      .source = "compressed_tensors compressors/mxfp8/base.py and compressors/mx_utils.py, decompress_mx_scale; "
                "modelopt torch/quantization/qtensor/mxfp8_tensor.py, MXFP8QTensor.dequantize"},
     {.name = "nvfp4-modelopt", .title = "NVFP4 of ModelOpt", .methods = "modelopt", .codes = ".weight",
@@ -56,12 +60,14 @@ constexpr Convention kConventions[] = {
      .factor = ".weight_global_scale", .inputs = ".input_global_scale", .order = CodeOrder::nibbles,
      .element = Format::e2m1, .block_k = 16, .divides = true, .dequantization = Dequantization::to_model,
      .recipe = "nvfp4-compressed-tensors",
+     .formats = "nvfp4-pack-quantized",
      .source = "compressed_tensors compressors/nvfp4/base.py, NVFP4PackedCompressor.decompress; "
                "quantization/lifecycle/forward_helpers.py, _dequantize: scale / global_scale"},
     {.name = "mxfp4-compressed-tensors", .title = "MXFP4 of compressed-tensors", .methods = "compressed-tensors",
      .codes = ".weight_packed", .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents,
      .order = CodeOrder::nibbles, .element = Format::e2m1, .block_k = 32,
      .dequantization = Dequantization::to_model, .recipe = "mxfp4-compressed-tensors",
+     .formats = "mxfp4-pack-quantized",
      .source = "compressed_tensors compressors/mxfp4/base.py, MXFP4PackedCompressor"},
     {.name = "mxfp4-modelopt", .title = "MXFP4 of ModelOpt", .methods = "modelopt", .codes = ".weight",
      .code_types = "U8", .scales = ".weight_scale", .scale_types = kExponents, .order = CodeOrder::nibbles,
@@ -82,11 +88,19 @@ constexpr Convention kConventions[] = {
      .codes = ".weight", .code_types = "I8", .scales = ".weight_scale", .scale_types = kFloats,
      .zeros = ".weight_zero_point", .inputs = ".input_scale", .element = Format::s8,
      .dequantization = Dequantization::to_scale, .tensor_recipe = "int8-w8a8", .row_recipe = "int8-w8a8",
+     .formats = "int-quantized naive-quantized",
      .source = "compressed_tensors compressors/naive_quantized/base.py, IntQuantizationCompressor"},
+    {.name = "int8-modelopt", .title = "INT8 of ModelOpt, smoothed", .methods = "modelopt", .codes = ".weight",
+     .code_types = "I8", .scales = ".weight_scale", .scale_types = kFloats, .inputs = ".input_scale",
+     .element = Format::s8, .dequantization = Dequantization::scale_to_model, .tensor_recipe = "int8-w8a8",
+     .row_recipe = "int8-w8a8", .algorithms = "W8A8_SQ_PER_CHANNEL",
+     .source = "modelopt torch/quantization/qtensor/int8_tensor.py, INT8QTensor.dequantize: codes and scales to the "
+               "type of the model, then their product"},
     {.name = "int-pack-quantized", .title = "INT4 and INT8 weights of compressed-tensors",
      .methods = "compressed-tensors", .codes = ".weight_packed", .code_types = "I32", .scales = ".weight_scale",
      .scale_types = kFloats, .zeros = ".weight_zero_point", .groups = ".weight_g_idx", .shape = ".weight_shape",
      .order = CodeOrder::words, .dequantization = Dequantization::to_scale,
+     .formats = "pack-quantized",
      .source = "compressed_tensors compressors/pack_quantized/helpers.py, unpack_from_int32"},
     {.name = "gptq", .title = "GPTQ", .methods = "gptq", .codes = ".qweight", .code_types = "I32",
      .scales = ".scales", .scale_types = kFloats, .zeros = ".qzeros", .groups = ".g_idx",

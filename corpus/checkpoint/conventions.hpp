@@ -51,6 +51,7 @@ struct Convention {
   std::string_view algorithms =
       "";  ///< quant_algo of ModelOpt that alone means this row, with blanks between
   Format activation = Format::none;  ///< elements of A where no recipe says them
+  std::string_view formats = "";     ///< `format` of compressed-tensors, with blanks between
   std::string_view source = "";
 };
 

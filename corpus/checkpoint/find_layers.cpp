@@ -15,33 +15,7 @@
 namespace mmaudit::corpus {
 namespace {
 
-bool lists(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return !word.empty();
-  }
-  return false;
-}
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    out.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::uint64_t rounded_up(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
-
-/// Modules whose rows are looked up.
-bool is_embedding(std::string_view name) {
-  const std::string_view last =
-      name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
-  return last.find("embed") != std::string_view::npos || last.find("embd") != std::string_view::npos ||
-         last == "wte" || last == "wpe" || last == "shared";
-}
 
 /// INT4 of ModelOpt, which is not read. Source: modelopt torch/export/quant_utils.py,
 /// process_layer_quant_config.
@@ -90,8 +64,6 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
   layer.scale_columns = shape.size() < 2 ? 1 : shape[1];
   if (wide) std::swap(layer.scale_rows, layer.scale_columns);
   if (layer.scale_rows == 0 || layer.scale_columns == 0) return wrong("no zero");
-  layer.block_n = layer.scale_rows == 1 ? layer.n : layer.scale_rows == layer.n ? 1 : 0;
-  layer.block_k = row.block_k != 0 ? row.block_k : layer.scale_columns == 1 ? layer.k : 0;
   const auto asked = [&](std::size_t axis) -> std::uint64_t {
     constexpr std::uint64_t kUsual = 128;  // DeepSeek-V3 config.json, weight_block_size
     const Json* found = quantization.find("weight_block_size");
@@ -104,15 +76,30 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
     };
     return size == 0 || (!fits(size) && fits(kUsual)) ? kUsual : size;  // contradiction() says it
   };
-  if (layer.block_n == 0) layer.block_n = row.block_n == 0 ? asked(0) : row.block_n;
-  if (layer.block_k == 0)
-    layer.block_k =
-        row.block_n == 0 && layer.scale_rows != layer.n ? asked(1) : rounded_up(layer.k, layer.scale_columns);
-  const std::uint64_t rows = rounded_up(layer.n, layer.block_n), columns = rounded_up(layer.k, layer.block_k);
-  if (rows != layer.scale_rows || columns != layer.scale_columns)
-    return wrong("(" + std::to_string(rows) + ", " + std::to_string(columns) + ") for blocks of " +
-                 std::to_string(layer.block_n) + " x " + std::to_string(layer.block_k));
-  return {};
+  std::uint64_t rows = 0, columns = 0;
+  const auto fits = [&] {
+    layer.block_n = layer.scale_rows == 1         ? layer.n
+                    : layer.scale_rows == layer.n ? 1
+                    : row.block_n == 0            ? asked(0)
+                                                  : row.block_n;
+    layer.block_k = row.block_k != 0           ? row.block_k
+                    : layer.scale_columns == 1 ? layer.k
+                    : row.block_n == 0 && layer.scale_rows != layer.n
+                        ? asked(1)
+                        : rounded_up(layer.k, layer.scale_columns);
+    if (row.block_n != 0 && layer.scale_columns > 1)
+      layer.block_n = row.block_n;  // no row of scales for all rows
+    rows = rounded_up(layer.n, layer.block_n), columns = rounded_up(layer.k, layer.block_k);
+    return rows == layer.scale_rows && columns == layer.scale_columns;
+  };
+  if (fits()) return {};
+  const std::string allowed = "(" + std::to_string(rows) + ", " + std::to_string(columns) +
+                              ") for blocks of " + std::to_string(layer.block_n) + " x " +
+                              std::to_string(layer.block_k);
+  std::swap(layer.scale_rows, layer.scale_columns);
+  return wrong(fits() ? "(" + std::to_string(rows) + ", " + std::to_string(columns) +
+                            "): its scales lie transposed"
+                      : allowed);
 }
 
 std::string LayerFinder::fill(const Convention& row, const Named& named, const std::string& name,
@@ -233,7 +220,7 @@ std::string LayerFinder::finish(const Convention& row, const Named& named, Check
     }
   layer.smoothed = named.contains(layer.name + ".pre_quant_scale");
   layer.activation_format = row.activation, layer.algorithm = algorithm_of(layer.name);
-  layer.product = !is_embedding(layer.name);
+  layer.product = is_product(layer.name);
   return read_activations(layer);
 }
 
@@ -307,7 +294,7 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     CheckpointLayer layer;
     layer.format = blocks != nullptr ? blocks->element : format_of(tensor->dtype);
     const bool one_byte = blocks == nullptr && bytes_of(tensor->dtype) == 1;  // codes without their scales
-    const bool experts = tensor->shape.size() == 3 && full.find("scale") == std::string::npos;
+    const bool experts = tensor->shape.size() == 3 && are_experts(full);
     if (!(experts || (tensor->shape.size() == 2 && full.ends_with(".weight"))) ||
         layer.format == Format::none || refused.contains(full) || element_count(tensor->shape) == 0 ||
         (one_byte && !method.empty()))
@@ -338,9 +325,11 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
       if (const auto count = heads->get<std::uint64_t>();
           count != 0 && count <= layer.n && layer.n % count == 0 && layer.n / count % 2 == 0)
         layer.head_rows = layer.n / count;
-    layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = !is_embedding(layer.name);
+    layer.tensors = {full}, layer.bytes = tensor->bytes, layer.product = is_product(layer.name);
     take(layer);
   }
+  const std::vector<std::string> known = known_methods();
+  const bool foreign = !method.empty() && std::find(known.begin(), known.end(), method) == known.end();
   for (const auto& [full, tensor] : named) {
     if (taken.contains(full)) continue;
     const auto why = refused.find(full);
@@ -351,8 +340,9 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     const bool bare = matrix && bytes_of(tensor->dtype) == 1 && full.ends_with(".weight");
     others.push_back(
         {tensor, full,
-         why != refused.end()         ? why->second
-         : lacks != unscaled_by.end() ? missing(lacks->second.first, lacks->second.second)
+         why != refused.end()           ? why->second
+         : lacks != unscaled_by.end()   ? missing(lacks->second.first, lacks->second.second)
+         : foreign && (unknown || bare) ? "of the quant_method above, which is not read here"
          : unknown ? refusal("convention: found {} {} that none knows, allowed: {}", tensor->type(),
                              to_string(tensor->shape), names_of(conventions()))
          : bare    ? refusal("scales: found none beside {}, allowed: the scales of its codes", tensor->type())
@@ -365,16 +355,24 @@ void LayerFinder::find(const Tensors& tensors, std::vector<CheckpointLayer>& lay
     agrees = agrees || lists(layer.convention->methods, method);
   }
   const std::string are = kept.empty() ? "plain" : with_commas({kept.begin(), kept.end()});
-  if (!agrees)
+  if (const std::string online = rotation_of(""); !online.empty())
+    others.push_back(
+        {nullptr, "transform_config",
+         refusal("location: found {}, which no product here does, allowed: in the weights", online)});
+  if (foreign && kept.empty())
+    others.push_back({nullptr, "quant_method",
+                      refusal("found {}, which is not read here, allowed: {}", in_quotes(method), known)});
+  else if (!agrees)
     contradictions.push_back(refusal("quant_method: found {}, allowed: for {}", in_quotes(method), are));
   std::sort(layers.begin(), layers.end(),
             [](const auto& x, const auto& y) { return goes_before(x.name, y.name); });
   const auto say = [&](const std::string& why, const std::string& layer) {
     ++wrong.try_emplace(why, layer, 0).first->second.second;
   };
-  for (const CheckpointLayer& layer : layers)
-    if (const std::string why = layer.scale != nullptr ? contradiction(layer) : ""; !why.empty())
-      say(why, layer.name);
+  for (CheckpointLayer& layer : layers) {
+    layer.rotation = rotation_of(layer.name);
+    if (const std::string why = contradiction(layer); !why.empty()) say(why, layer.name);
+  }
   for (const auto& [full, lacks] : unscaled_by)
     if (!taken.contains(full)) refused.emplace(full, missing(lacks.first, lacks.second));
   for (const auto& [full, why] : refused)

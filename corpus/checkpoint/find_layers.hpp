@@ -38,14 +38,31 @@ struct LayerFinder {
   [[nodiscard]] const Json& settings_of(const std::string& name) const;
   /// "", or what the config says of a layer that its tensors don't.
   [[nodiscard]] std::string contradiction(const CheckpointLayer& layer) const;
+  /// The same of the lists of what is left alone.
+  [[nodiscard]] std::string against_lists(const CheckpointLayer& layer) const;
+  /// Locations of transform_config that turn a layer's weights, with blanks between; of "" those that turn
+  /// what runs.
+  [[nodiscard]] std::string rotation_of(const std::string& name) const;
   /// quant_algo of a layer, in capitals, by ModelOpt's config, "" where it has none.
   [[nodiscard]] std::string algorithm_of(const std::string& name) const;
   [[nodiscard]] Format model_type() const;
   void read_own();
 };
 
+/// Whether one of these words, which have blanks between, is `word`.
+bool lists(std::string_view words, std::string_view word);
+std::vector<std::string> words_of(std::string_view text);
+
+/// Every quant_method that a row of conventions() is for.
+std::vector<std::string> known_methods();
+
 /// What a config has there; "" where that is no text.
 std::string text_at(const Json& json, std::string_view key);
+
+/// Whether a layer of this name is a factor of products; rows of others are looked up, or it is convolved.
+bool is_product(std::string_view name);
+/// Whether a tensor of three dimensions is a matrix per expert. Others are convolutions and tables.
+bool are_experts(std::string_view name);
 
 /// Before or behind another layer in the network.
 bool goes_before(std::string_view x, std::string_view y);

@@ -248,6 +248,11 @@ std::string module_name_of_gguf(std::string_view name) {
   static constexpr std::pair<std::string_view, std::string_view> kParts[] = {
       {"token_embd", "model.embed_tokens"},
       {"output", "lm_head"},
+      {"output_norm", "model.norm"},
+      {"attn_norm", "input_layernorm"},
+      {"ffn_norm", "post_attention_layernorm"},
+      {"attn_q_norm", "self_attn.q_norm"},
+      {"attn_k_norm", "self_attn.k_norm"},
       {"attn_q", "self_attn.q_proj"},
       {"attn_k", "self_attn.k_proj"},
       {"attn_v", "self_attn.v_proj"},

@@ -15,6 +15,32 @@ namespace mmaudit::corpus {
 
 constexpr std::size_t kMostOfPattern = 256;
 
+bool lists(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return !word.empty();
+  }
+  return false;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    out.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<std::string> known_methods() {
+  std::vector<std::string> out;
+  for (const Convention& row : conventions())
+    for (std::string& one : words_of(row.methods))
+      if (std::find(out.begin(), out.end(), one) == out.end()) out.push_back(std::move(one));
+  return out;
+}
+
 std::string text_at(const Json& json, std::string_view key) {
   const Json* found = json.find(key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
@@ -145,9 +171,97 @@ std::string against(const Json& settings, const CheckpointLayer& layer) {
   return {};
 }
 
+/// quant_algo of ModelOpt by what its name has, the first that fits: elements, and scales where they have a
+/// format. Source: modelopt torch/export/quant_utils.py, process_layer_quant_config.
+struct Algorithm {
+  std::string_view name;
+  Format element, scale;
+};
+constexpr Algorithm kAlgorithms[] = {
+    {"NVFP4", Format::e2m1, Format::e4m3},  {"MXFP4", Format::e2m1, Format::ue8m0},
+    {"MXFP8", Format::e4m3, Format::ue8m0}, {"FP8", Format::e4m3, Format::f32},
+    {"W8A8", Format::s8, Format::f32},      {"W8A16", Format::s8, Format::f32}};
+
+std::string against_algorithm(const std::string& said, const CheckpointLayer& layer) {
+  for (const Algorithm& one : kAlgorithms)
+    if (said.find(one.name) != std::string::npos)
+      return one.element == layer.format && one.scale == layer.scale_format
+                 ? ""
+                 : refusal(
+                       "quant_algo: found {} in the config, allowed: one for elements of {} and scales of {}",
+                       said, name_of(layer.format), name_of(layer.scale_format));
+  return {};
+}
+
+/// Whether an entry of a list of modules that are left alone is this layer. compressed-tensors: as targets.
+/// ModelOpt and transformers: a glob, or the front of the name. Sources: modelopt
+/// torch/export/quant_utils.py, _prefix_wildcard_summarize_exclude_modules; transformers
+/// quantizers/quantizers_utils.py, should_convert_module.
+bool leaves_alone(const std::string& entry, const std::string& name) {
+  if (entry.starts_with("re:")) return rank_of(entry, name) == 2;
+  return entry == name || fnmatch(entry.c_str(), name.c_str(), 0) == 0 || name.starts_with(entry + ".");
+}
+
 }  // namespace
 
+std::string LayerFinder::against_lists(const CheckpointLayer& layer) const {
+  bool any = false, named = false;
+  const char* by = nullptr;
+  for (const char* key : {"ignore", "exclude_modules", "modules_to_not_convert"})
+    if (const Json* list = quantization.find(key); list != nullptr && list->is_array())
+      for (const Json& entry : *list) {
+        any = true, by = key;
+        if (!entry.is_string() || entry.get<std::string>().size() > kMostOfPattern) return {};
+        if (leaves_alone(entry.get<std::string>(), layer.name)) {
+          named = true;
+          if (layer.scale != nullptr)
+            return refusal("{}: found {} in the config, allowed: layers without scales", key,
+                           in_quotes(entry.get<std::string>()));
+        }
+      }
+  if (!any || named || layer.scale != nullptr || !layer.product || layer.experts > 1) return {};
+  if (method != "compressed-tensors" || layer.name.ends_with("gate") || layer.name.ends_with("router"))
+    return {};
+  const bool linear = !groups_for(quantization, layer.name, [](const Json& group) {
+                         const Json* targets = group.find("targets");
+                         return targets != nullptr && targets->is_array() && targets->size() == 1 &&
+                                targets->front() == "Linear";
+                       }).empty();
+  return linear ? refusal("{}: found none for a layer without scales, allowed: every such layer", by) : "";
+}
+
+std::string LayerFinder::rotation_of(const std::string& name) const {
+  // compressed_tensors 0.20.0, transform/transform_args.py, TransformLocation: the last two are in the
+  // weights.
+  constexpr std::string_view kOnline = "input output k_cache q_attn", kOffline = "weight_input weight_output";
+  std::string out;
+  const Json* transforms = quantization.find("transform_config");
+  const Json* groups =
+      transforms != nullptr && transforms->is_object() ? transforms->find("config_groups") : nullptr;
+  if (groups == nullptr || !groups->is_object()) return out;
+  const auto has = [&](const Json& apply, const char* key) {
+    const Json* list = apply.find(key);
+    return list != nullptr && list->is_array() &&
+           std::any_of(list->begin(), list->end(), [&](const Json& one) {
+             return one.is_string() &&
+                    (one == "Linear" ? is_product(name) : rank_of(one.get<std::string>(), name) > 1);
+           });
+  };
+  for (const auto& [key, group] : groups->items()) {
+    const Json* list = group.is_object() ? group.find("apply") : nullptr;
+    if (list == nullptr || !list->is_array()) continue;
+    for (const Json& apply : *list)
+      if (const std::string at = apply.is_object() ? text_at(apply, "location") : "";
+          lists(name.empty() ? kOnline : kOffline, at) && !lists(out, at) &&
+          (name.empty() || (has(apply, "targets") && !has(apply, "ignore"))))
+        out += (out.empty() ? "" : " ") + at;
+  }
+  return out;
+}
+
 std::string LayerFinder::contradiction(const CheckpointLayer& layer) const {
+  if (std::string why = against_lists(layer); !why.empty()) return why;
+  if (layer.scale == nullptr) return {};
   if (const Json* block = quantization.find("weight_block_size");
       block != nullptr && !block->is_null() && layer.convention->block_n == 0) {
     const auto size = [&](std::size_t axis) -> std::uint64_t {
@@ -162,6 +276,7 @@ std::string LayerFinder::contradiction(const CheckpointLayer& layer) const {
       return refusal("weight_block_size: found {} in the config, allowed: {} x {}, as the scales have it",
                      block->dump(), layer.block_n, layer.block_k);
   }
+  if (std::string why = against_algorithm(algorithm_of(layer.name), layer); !why.empty()) return why;
   const auto every = [](const Json&) { return true; };
   const auto weights_of = [](const Json& group) {
     const Json* weights = group.find("weights");
@@ -178,13 +293,25 @@ std::string LayerFinder::contradiction(const CheckpointLayer& layer) const {
   const bool more = quantization.contains("dynamic") || quantization.contains("extra_config");
   if (groups.empty() && !more) why = against(settings_of(layer.name), layer);
   if (!why.empty()) return why;
+  std::string format = text_at(quantization, "format");
+  for (const Json* group : groups)
+    if (std::string of_group = text_at(*group, "format"); !of_group.empty()) format = std::move(of_group);
+  if (const std::string_view formats = layer.convention->formats;
+      method == "compressed-tensors" && !format.empty() && format != "mixed-precision" &&
+      !lists(formats, format))
+    return refusal("format: found {} in the config, allowed: {}", in_quotes(format),
+                   formats.empty() ? "that of the tensors" : formats);
   const std::string scheme = text_at(quantization, "activation_scheme");
   std::optional<bool> is_static;
   if (scheme == "static" || scheme == "dynamic") is_static = scheme == "static";
   for (const Json* group : groups)
     if (const Json* input = group->find("input_activations"); input != nullptr && input->is_object())
-      if (const Json* dynamic = input->find("dynamic"); dynamic != nullptr && dynamic->is_boolean())
-        is_static = !dynamic->get<bool>();
+      if (const Json* dynamic = input->find("dynamic");
+          dynamic != nullptr)  // "local": the second scale is static
+        is_static = dynamic->is_boolean() ? !dynamic->get<bool>() : *dynamic == "local";
+  // modelopt torch/export/unified_export_hf.py, _export_quantized_weight: both have an input_scale.
+  if (const std::string algorithm = algorithm_of(layer.name); algorithm == "FP8" || algorithm == "NVFP4")
+    is_static = true;
   if (is_static && layer.activation_format != Format::none && *is_static != layer.input_scale.has_value())
     return refusal("activations: found {} in the config, allowed: {}", *is_static ? "static" : "dynamic",
                    *is_static ? "dynamic, since there is no scale of the input"

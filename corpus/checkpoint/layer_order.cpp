@@ -1,4 +1,5 @@
 // The order in which layers stand in a network, by their names.
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -26,7 +27,25 @@ std::string_view part_at(std::string_view name, std::size_t at) {
   return name.substr(at, std::min(name.find('.', at), name.size()) - at);
 }
 
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
 }  // namespace
+
+// Names of transformers 5.24.0 (modeling_*.py) and of gguf 0.19.0 (gguf/constants.py, TENSOR_NAMES).
+bool is_product(std::string_view name) {
+  const std::string_view last =
+      name.substr(name.rfind('.') == std::string_view::npos ? 0 : name.rfind('.') + 1);
+  return last != "wte" && last != "wpe" && last != "shared" &&
+         !has_any(last, {"embed", "embd", "token_type", "attention_bias", "attn_rel_b", "conv1d", "pos_emb"});
+}
+
+bool are_experts(std::string_view name) {
+  return name.find("scale") == std::string_view::npos &&
+         has_any(name, {"expert", "_exps", "moe.", "input_linear", "output_linear"});
+}
 
 bool goes_before(std::string_view x, std::string_view y) {
   for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {

@@ -16,6 +16,14 @@ void read_all(const std::filesystem::path& path) {
     static_cast<void>(checkpoint.json().dump());
     for (const std::string& why : checkpoint.contradictions())
       if (why.find("found ") == std::string::npos) fail("a contradiction that says nothing");
+    for (const auto& tensor : checkpoint.tensors()) {
+      static_cast<void>(checkpoint.model_name(tensor->name));
+      if (!corpus::has_numbers(*tensor)) continue;
+      const std::uint64_t count = tensor->bytes / corpus::bytes_of(tensor->dtype);
+      if (corpus::facts_of(*tensor).not_finite > count) fail("more than all numbers");
+      if (corpus::numbers_of(*tensor, count / 2, count - count / 2).size() != count - count / 2)
+        fail("numbers that are not whole");
+    }
     for (const corpus::CheckpointLayer& layer : checkpoint.layers()) {
       const std::uint64_t rows = std::min<std::uint64_t>(layer.rows(), 3);
       if (layer.k > (std::uint64_t{1} << 16) || layer.scale_columns > (std::uint64_t{1} << 16)) continue;

@@ -215,6 +215,14 @@ quantized("w4a8_globs", {"quant_method": "ModelOpt", "quant_algo": "MIXED_PRECIS
           weight=("U8", [4, 32], CODES[:128]), weight_scale=("U8", [4, 2], CODES[100:108]), input_scale=("F32", [], TENTH))
 quantized("gptq_v2_contradicts", {"quant_method": "gptq", "checkpoint_format": "gptq_v2", "bits": 8, "group_size": 2**63, "sym": True},
           qweight=("I32", [4, 8], CODES[:128]), qzeros=("I32", [2, 1], CODES[:8]), scales=("F16", [2, 8], b"\0\x3c" * 16))
+TURNED = [{"targets": ["re:.*a$", "Linear"], "location": "weight_input", "inverse": True, "ignore": ["re:(", "b"]},
+          {"targets": ["a"], "location": "k_cache"}, {"location": 3}, 7]
+quantized("ct_rotated", compressed(group(None, num_bits=4, type="int", strategy="group", group_size=16), format="pack-quantized",
+                                   transform_config={"config_groups": {"r": {"type": "hadamard", "apply": TURNED}, "s": []}}), **WORDS)
+quantized("ct_ignored", {**compressed(group(FP8, num_bits=8, type="float")), "format": "int-quantized", "ignore": ["re:a|b", 5]}, **ROWS)
+quantized("scales_turned", {"quant_method": "modelopt", "quant_algo": "FP8"}, weight=("U8", [4, 32], CODES[:128]),
+          weight_scale=("F8_E4M3", [4, 4], CODES[:16]), weight_scale_2=("F32", [], TENTH), bias=("F32", [2], b"\0\0\x80\xff" * 2))
+quantized("foreign", {"quant_method": "torchao"}, _weight_qdata=("I8", [8, 32], CODES), _weight_scale=("F32", [8, 1], ONE * 8))
 quantized("no_scales", {"quant_method": "awq", "bits": 4, "group_size": -(2**63)}, qweight=("I32", [32, 1], CODES[:128]))
 HF = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4", "group_size": 16, "exclude_modules": ["lm_head", "a*"]}}
 FILE = tensors({"a.weight": {"dtype": "U8", "shape": [4, 32], "data_offsets": [0, 128]},

@@ -28,42 +28,6 @@ using corpus::CheckpointRows;
 
 constexpr std::uint64_t kMostK = std::uint64_t{1} << 19;  ///< a sample of more takes gigabytes
 
-/// The largest finite magnitude of all rows, read in pieces.
-double largest_of(const Checkpoint& checkpoint, const CheckpointLayer& layer) {
-  constexpr std::uint64_t kPieceOf = std::uint64_t{1} << 22;
-  const std::uint64_t step = std::max<std::uint64_t>(1, kPieceOf / layer.k);
-  const FormatSpec format = spec_of(layer.format);
-  const bool bits_in_order = layer.scale_columns == 0 && format.storage_bits == 16;
-  double largest = 0;
-  for (std::uint64_t first = 0; first < layer.rows(); first += step) {
-    const CheckpointRows rows = checkpoint.rows(layer, first, std::min(step, layer.rows() - first));
-    if (bits_in_order) {
-      std::uint16_t most = 0;
-      for (std::size_t i = 0; i + 1 < rows.codes.size(); i += 2) {
-        std::uint16_t bits = 0;
-        std::memcpy(&bits, rows.codes.data() + i, 2);
-        most = std::max(most, static_cast<std::uint16_t>(bits & 0x7FFF));
-      }
-      if (const double value = decode_value(most, format); std::isfinite(value)) {
-        largest = std::max(largest, value);
-        continue;
-      }
-    }
-    for (const float one : corpus::dequantized(layer, rows))
-      if (std::isfinite(one)) largest = std::max(largest, std::fabs(static_cast<double>(one)));
-  }
-  return largest;
-}
-
-struct LayerWork {
-  const ModelRequest& request;
-  const Checkpoint& checkpoint;
-  const Checkpoint* original;
-  const Activations& activations;
-  std::map<std::string_view, const CheckpointLayer*> originals;
-  std::map<std::string, std::vector<double>> input_scales;  ///< by the last part of names
-};
-
 std::string kind_of(const std::string& name) {
   return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
 }
@@ -141,72 +105,38 @@ void audit_codes(const LayerWork& work, const CheckpointLayer& layer, const Samp
   judge(audit);
 }
 
-/// Where else the original has these weights: ", which are those of ...", or "".
-std::string place_of(const LayerWork& work, const CheckpointLayer& layer, const CheckpointLayer& own,
-                     const SampledRows& sample) {
-  constexpr std::size_t kMost = 512;  // layers and experts that are read for it
-  std::size_t read = 0;
-  for (const auto& [name, other] : work.originals) {
-    if (other->n != own.n || other->k != own.k || layer.transposed_experts()) continue;
-    for (std::uint64_t expert = 0; expert < other->experts; ++expert) {
-      if (++read > kMost) return {};
-      SampledRows like;
-      for (const std::uint64_t row : sample.rows) like.rows.push_back(expert * layer.n + row % layer.n);
-      if (other_weights(sample, same_rows(*work.original, *other, like, layer).weights, {}, layer.k).empty())
-        return fmt::format("; they are {} of the original{}", printable(name),
-                           other->experts > 1 ? fmt::format(", expert {}", expert) : "");
-    }
-  }
-  return {};
-}
-
 void audit_layer(const LayerWork& work, const CheckpointLayer& layer, ModelLayer& out, ModelAudit& result) {
   if (layer.k > kMostK) {
     out.why = refusal("K: found {}, allowed: at most {}", layer.k, kMostK);
     return;
   }
-  if (layer.smoothed) {  // ModelOpt: codes are of the weights over these factors
-    out.why = "its activations are multiplied by a pre_quant_scale first, which is not done here";
-    return;
-  }
+  const WholeLayer all = whole_layer(work.checkpoint, layer);
+  if (all.scales.nan + all.scales.infinite != 0)
+    out.faults.push_back(fmt::format("impossible scales: {} of {} are infinite or NaN",
+                                     all.scales.nan + all.scales.infinite, all.scales.scales));
+  else if (all.numbers.not_finite != 0)
+    out.faults.push_back(fmt::format("impossible numbers: {} of {} are infinite or NaN",
+                                     all.numbers.not_finite, layer.rows() * layer.k));
+  const std::uint64_t seed = seed_of(work.request.seed, layer.name);
   const SampledRows sample =
-      sampled_rows(work.checkpoint, layer, seed_of(work.request.seed, layer.name), work.request.sample);
+      sampled_rows(work.checkpoint, layer, layer.experts > 1 ? sampled(1, layer.experts, seed)[0] : 0, seed,
+                   work.request.sample);
   std::vector<float> reference = sample.weights;
-  WeightComparison odd;
-  for (std::uint64_t expert = 0; expert < layer.experts && layer.scale != nullptr; ++expert)
-    count_scales(layer, work.checkpoint.rows(layer, expert * layer.n, layer.n, false).scales, odd);
-  for (const CheckpointRows& part : sample.parts)
-    if (layer.scale == nullptr) count_scales(layer, part.scales, odd);  // they lie among the codes
-  const auto is_finite = [](float x) { return std::isfinite(x); };
-  if (odd.nan + odd.infinite != 0 || !std::all_of(sample.weights.begin(), sample.weights.end(), is_finite))
-    out.faults.push_back(odd.nan + odd.infinite != 0
-                             ? fmt::format("impossible scales: {} of {} are infinite or NaN",
-                                           odd.nan + odd.infinite, odd.scales)
-                             : "impossible numbers: some weights are infinite or NaN");
+  if (out.faults.empty() &&
+      !std::all_of(sample.weights.begin(), sample.weights.end(), [](float x) { return std::isfinite(x); }))
+    out.faults.emplace_back("impossible numbers: some weights are infinite or NaN");
   if (layer.activations == "static" && !(std::isfinite(*layer.input_scale) && *layer.input_scale > 0))
     out.faults.push_back(
         fmt::format("impossible input_scale: found {}, allowed: finite and above 0", *layer.input_scale));
   const bool impossible = !out.faults.empty();
-  if (work.original != nullptr) {
-    const auto found = work.originals.find(layer.name);
-    const CheckpointLayer* of = found == work.originals.end() ? nullptr : found->second;
-    const bool turned = of != nullptr && layer.transposed_experts() && of->scale_columns == 0;
-    if (of == nullptr || of->experts != layer.experts || (turned ? of->k : of->n) != layer.n ||
-        (turned ? of->n : of->k) != layer.k) {
-      out.why = of == nullptr ? "the original has no layer of this name"
-                              : fmt::format("the original is {} x {} of {}", of->experts, of->n, of->k);
-      return;
-    }
-    reference = same_rows(*work.original, *of, sample, layer).weights;
-    CheckpointRows whole;
-    if (layer.scale_columns != 0) whole = work.checkpoint.rows(layer, 0, layer.rows(), false);
-    out.against = compared(layer, sample, reference);
-    count_scales(layer, whole.scales, *out.against);
-    if (impossible) return;
-    find_faults(layer, sample, reference, layer.scale_columns != 0 ? largest_of(*work.original, *of) : 0,
-                whole, out);
-    if (!out.faults.empty() && out.faults.back().starts_with("other weights"))
-      out.faults.back() += place_of(work, layer, *of, sample);
+  if (work.original != nullptr && !impossible) {
+    compare_layer(work, layer, sample, all, reference, out);
+    if (!out.why.empty()) return;
+  }
+  if (layer.smoothed) {  // ModelOpt: codes are of the weights over these factors
+    if (!impossible && work.original == nullptr)
+      out.why = "its activations are multiplied by a pre_quant_scale first, which is not done here";
+    return;
   }
   if (!layer.product || impossible) return;
   if (layer.recipe.empty() && layer.activation_format != Format::none) {
@@ -248,7 +178,7 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, ModelLayer
         if (!request.combinations.empty()) one.architecture = request.combinations[0].architecture;
         request.combinations.push_back(settled(one));  // all on the GPU of the first
       }
-      operands.largest_b = largest_of(work.checkpoint, layer);
+      operands.largest_b = all.numbers.largest;
       request.operands = operands;
       request.whole_m = operands.m, request.whole_n = layer.rows(), request.columns = sample.rows;
       if (work.request.limit > 0) request.limit = work.request.limit;
@@ -279,8 +209,16 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   out.contradictions = checkpoint.contradictions();
   out.original = request.original;
   for (const corpus::OtherTensor& other : checkpoint.others())
-    if (!other.why.empty()) out.unread.push_back(fmt::format("{}: {}", printable(other.name), other.why));
-  LayerWork work{request, checkpoint, original ? &*original : nullptr, activations, {}, {}};
+    if (!other.why.empty()) {
+      out.unread.push_back(fmt::format("{}: {}", printable(other.name), other.why));
+      const std::string name = checkpoint.model_name(other.name);
+      const std::string layer = name.substr(0, std::min(name.rfind('.'), name.size()));
+      if (other.is_layer() &&
+          (name == "quant_method" || fnmatch(request.layers.c_str(), layer.c_str(), 0) == 0))
+        out.unread_layers.push_back(out.unread.back());
+    }
+  std::map<std::string, Smoothing> smoothings;
+  LayerWork work{request, checkpoint, original ? &*original : nullptr, activations, {}, {}, smoothings};
   if (original)
     for (const CheckpointLayer& layer : original->layers()) work.originals.emplace(layer.name, &layer);
   if (checkpoint.layers().empty())
@@ -308,15 +246,20 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
     progress.advance(1);
   }
   if (list) return out;
+  compare_tensors(checkpoint, original ? &*original : nullptr, request.layers, smoothings, out);
   out.activations = activations.said();
   if (!activations.captured() &&
       std::any_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->activations == "static"; }))
     out.activations += "; where a layer has an input_scale they reach just what it covers, so none saturates";
-  out.strict = request.strict, out.recipes = request.recipes;
+  out.strict = request.strict, out.limited = request.limit > 0, out.recipes = request.recipes;
   out.sampled = fmt::format(
-      "{} rows of A and at most {} rows of every weight, in runs of 16 of one expert; scales and largest "
-      "magnitudes are of the whole layer.",
-      kActivationRows, request.sample);
+      "{} rows of A and at most {} rows of every weight, in runs of 16{}; scales, largest magnitudes and "
+      "what is not "
+      "finite are of the whole layer.",
+      kActivationRows, request.sample,
+      std::none_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->experts > 1; }) ? ""
+      : original ? ", of one expert for the product and at most 16 of each other expert against the original"
+                 : ", of one expert for the product");
   out.audit.activations = out.activations;
   out.audit.provenance.backend = "model";
   return out;

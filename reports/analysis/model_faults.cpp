@@ -15,28 +15,46 @@ namespace {
 using corpus::CheckpointLayer;
 using corpus::CheckpointRows;
 
-/// What is left when each group of elements has the factor that fits it best, and the factors' ends.
-struct Fit {
-  double error = 0, least = INFINITY, most = -INFINITY;
+/// Elements that share a factor: how many factors there are, and which one an element has.
+struct Sharing {
+  std::size_t count;
+  std::function<std::size_t(std::size_t)> of;
 };
-template <class GroupOf>
-Fit fitted(const SampledRows& sample, const std::vector<float>& original, std::size_t count,
-           const GroupOf& group_of) {
-  std::vector<double> along(count), own(count);
-  for (std::size_t i = 0; i < original.size(); ++i) {
-    const double x = sample.weights[i];
-    along[group_of(i)] += x * static_cast<double>(original[i]), own[group_of(i)] += x * x;
-  }
+
+/// The original times the factors that fit the sample best, one of each sharing, and what is left.
+struct Fit {
+  std::vector<std::vector<double>> factors;
+  std::vector<float> made;
+  double error = 0;
+};
+
+Fit fitted(const std::vector<float>& sample, const std::vector<float>& original,
+           const std::vector<Sharing>& by) {
+  constexpr int kRounds = 4;  // two kinds of factors are found in turns
   Fit out;
-  std::vector<float> made = sample.weights;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const std::size_t group = group_of(i);
-    const double factor = own[group] > 0 && std::isfinite(own[group]) ? along[group] / own[group] : 1;
-    out.least = std::min(out.least, factor), out.most = std::max(out.most, factor);
-    made[i] = static_cast<float>(made[i] * factor);
-  }
-  out.error = distance(made, original, original);
+  for (const Sharing& one : by) out.factors.emplace_back(one.count, 1.0);
+  std::vector<double> made(original.begin(), original.end());
+  for (int round = 0; round < (by.size() > 1 ? kRounds : 1); ++round)
+    for (std::size_t s = 0; s < by.size(); ++s) {
+      std::vector<double> along(by[s].count), own(by[s].count);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        const std::size_t at = by[s].of(i);
+        along[at] += made[i] * static_cast<double>(sample[i]), own[at] += made[i] * made[i];
+      }
+      for (std::size_t at = 0; at < own.size(); ++at) {
+        along[at] = own[at] > 0 && along[at] != 0 ? along[at] / own[at] : 1;
+        out.factors[s][at] *= along[at];
+      }
+      for (std::size_t i = 0; i < made.size(); ++i) made[i] *= along[by[s].of(i)];
+    }
+  out.made.assign(made.begin(), made.end());
+  out.error = distance(sample, out.made, out.made);
   return out;
+}
+
+std::string span_text(const std::vector<double>& factors) {
+  const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
+  return fmt::format("{:.2g} to {:.2g}", *least, *most);
 }
 
 /// The column of scales of every k.
@@ -93,6 +111,13 @@ std::vector<double> quantized_by(std::string_view recipe, const std::vector<floa
 
 }  // namespace
 
+void difference(double error, std::vector<std::string>& faults, std::vector<std::string>& suspicions) {
+  constexpr double kOther = 0.05, kRounded = 0x1p-8;  // BF16 rounds to 2^-9
+  if (error > kRounded)
+    (error > kOther ? faults : suspicions)
+        .push_back(fmt::format("differs from the original, though it is not quantized: error {:.3g}", error));
+}
+
 std::string other_weights(const SampledRows& sample, const std::vector<float>& original,
                           const std::vector<float>& nearest, std::uint64_t k) {
   constexpr double kRelated = 0.5, kFar = 3;  // cosine of one row with the other; of the error that has to be
@@ -119,37 +144,68 @@ std::string other_weights(const SampledRows& sample, const std::vector<float>& o
                      own > 0 && of > 0 ? along / std::sqrt(own * of) : 0.0);
 }
 
-void find_faults(const CheckpointLayer& layer, const SampledRows& sample, const std::vector<float>& original,
-                 double largest, const CheckpointRows& whole, ModelLayer& of) {
+void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::vector<float>& original,
+                 double largest, const CheckpointRows& whole, ModelLayer& of, Smoothing& smoothing) {
   std::vector<std::string>& out = of.faults;
-  if (layer.scale_columns == 0) {
-    if (std::string other = other_weights(sample, original, {}, layer.k); !other.empty())
-      out.push_back(other);
-    return;
-  }
-  constexpr double kCollapse = 3;  // what is wrong leaves far more error than quantization does
-  const double error = distance(sample.weights, original, original);
+  const std::size_t k = layer.k, columns = layer.scale_columns, n = sample.rows.size();
+  constexpr double kCollapse = 3;     // what is wrong leaves far more error than quantization does
+  constexpr double kUseless = 0.5;    // no format here errs as much
+  constexpr std::size_t kEnough = 8;  // rows, for a factor per column to say something
+  const Sharing by_row = {n, [k](std::size_t i) { return i / k; }},
+                by_column = {k, [k](std::size_t i) { return i % k; }};
+  const auto both = [&](const std::vector<float>& weights) {
+    return n < kEnough ? 1.0 : fitted(weights, original, {by_column, by_row}).error;
+  };
+  double error = distance(sample.weights, original, original);
+  if (error == 0) return;
+  const double smooth = both(sample.weights);
   const auto attempt = [&](const std::string& fault, const std::string& with,
                            const std::function<void(CheckpointRows&)>& change) {
     SampledRows other = sample;
     for (CheckpointRows& part : other.parts) change(part);
     other.dequantize(layer);
     const double after = distance(other.weights, original, original);
-    if (after < 1 && kCollapse * after < error)
+    if (after < kUseless && kCollapse * after < error)
       out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} {}", fault, error, after, with));
+    else if (kUseless < smooth)  // smoothed besides
+      if (const double also = both(other.weights); kCollapse * also < smooth)
+        out.push_back(
+            fmt::format("{}: error {:.3g}, and {:.3g} {} and a factor per column", fault, error, also, with));
   };
-  if (layer.format == Format::e2m1)
+  const bool whole_numbers = spec_of(layer.format).integer(), four = spec_of(layer.format).value_bits() == 4;
+  if (columns != 0 && four)
     attempt("wrong nibble order", "with the halves of every byte exchanged", [](CheckpointRows& part) {
       for (std::size_t i = 0; i + 1 < part.codes.size(); i += 2) std::swap(part.codes[i], part.codes[i + 1]);
     });
+  if (columns != 0 && whole_numbers) {
+    const bool sign = spec_of(layer.format).encoding == Encoding::signed_integer;
+    attempt(sign ? "signed codes, kept as unsigned ones are" : "unsigned codes, kept as signed ones are",
+            "with half of the range added", [&](CheckpointRows& part) {
+              for (std::uint8_t& code : part.codes)
+                code = static_cast<std::uint8_t>(!four              ? code ^ 0x80U
+                                                 : !sign            ? code ^ 8U
+                                                 : (code ^ 8U) & 8U ? (code ^ 8U) | 0xF0U
+                                                                    : (code ^ 8U) & 15U);
+            });
+  }
+  for (const float by : {1.0F, -1.0F})
+    if (layer.zeros)
+      attempt(
+          "zeros are off by one",
+          fmt::format("with {:+}", by) +
+              (layer.convention_name().starts_with("gptq") ? ": formats gptq and gptq_v2 differ in it" : ""),
+          [by](CheckpointRows& part) {
+            for (float& zero : part.zeros) zero += by;
+          });
   const auto inverse = [](std::vector<float>& scales) {
     for (float& scale : scales) scale = scale == 0 ? 0 : 1 / scale;
   };
-  attempt("reciprocal scale", "with 1 / scale", [&](CheckpointRows& part) { inverse(part.scales); });
+  if (columns != 0)
+    attempt("reciprocal scale", "with 1 / scale", [&](CheckpointRows& part) { inverse(part.scales); });
   if (layer.factors)
     attempt("reciprocal scale", "with 1 / scale of the tensor",
             [&](CheckpointRows& part) { inverse(part.factors); });
-  const std::uint64_t rows = layer.scale_rows, columns = layer.scale_columns;
+  const std::uint64_t rows = layer.scale_rows;
   if (rows > 1 && columns > 1)
     attempt("transposed scale blocks", "with the scales transposed", [&](CheckpointRows& part) {
       for (std::size_t i = 0; i < part.scales.size(); ++i) {
@@ -158,38 +214,73 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, const 
       }
     });
   if (!out.empty()) return;
-  const std::size_t k = layer.k;
-  const Fit whole_factor = fitted(sample, original, 1, [](std::size_t) { return 0; });
-  if (whole_factor.error < 1 && kCollapse * whole_factor.error < error)
-    out.push_back(fmt::format(
-        "{}: error {:.3g}, and {:.3g} times {:.4g}",
-        whole_factor.most < 0 ? "scales of the other sign" : "quantized twice, the first scale lost", error,
-        whole_factor.error, whole_factor.most));
-  const std::vector<std::size_t> blocks = blocks_of(layer, sample);
-  const Fit by_block = fitted(sample, original, sample.rows.size() * columns,
-                              [&](std::size_t i) { return i / k * columns + blocks[i % k]; });
-  if (out.empty() && by_block.error < 1 && kCollapse * by_block.error < error)
-    out.push_back(fmt::format("scales of other blocks: error {:.3g}, and {:.3g} with scales that fit", error,
-                              by_block.error));
-  if (!out.empty()) return;
+  // The simplest factors that leave about as little as any.
+  struct Explanation {
+    std::vector<Sharing> by;
+    double gate;  // of the error; a factor per column fits nothing by chance
+    Fit fit{};
+  };
+  constexpr double kClear = 1.5;
+  std::vector<Explanation> all = {{{{1, [](std::size_t) { return std::size_t{0}; }}}, kCollapse},
+                                  {{by_row}, kCollapse}};
+  if (n >= kEnough) all.push_back({{by_column}, kClear}), all.push_back({{by_column, by_row}, kClear});
+  if (columns != 0) {
+    const std::vector<std::size_t> blocks = blocks_of(layer, sample);
+    all.push_back(
+        {{{n * columns, [=](std::size_t i) { return i / k * columns + blocks[i % k]; }}}, kCollapse});
+  }
+  double least_left = error;
+  for (Explanation& one : all)
+    one.fit = fitted(sample.weights, original, one.by), least_left = std::min(least_left, one.fit.error);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Explanation& one) {
+    return one.fit.error < kUseless && one.fit.error <= kClear * least_left &&
+           one.gate * one.fit.error < error;
+  });
+  if (found != all.end()) {
+    const Fit& fit = found->fit;
+    const std::vector<double>& first = fit.factors.front();
+    if (first.size() == 1 && found == all.begin()) {
+      out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} times {:.4g}",
+                                first[0] < 0   ? "scales of the other sign"
+                                : columns == 0 ? "all weights times a factor"
+                                               : "quantized twice, the first scale lost",
+                                error, fit.error, 1 / first[0]));
+      return;
+    }
+    if (columns != 0 && found + 1 == all.end()) {
+      out.push_back(fmt::format("scales of other blocks: error {:.3g}, and {:.3g} with scales that fit",
+                                error, fit.error));
+      return;
+    }
+    for (const std::uint64_t row : sample.rows) smoothing.rows.push_back(row % layer.n);
+    const bool alone = found->by.size() == 1 && found == all.begin() + 1;
+    if (alone) smoothing.by_row = first;
+    if (!alone) smoothing.by_column = first;
+    if (found->by.size() > 1) smoothing.by_row = fit.factors[1];
+    smoothing.text = fmt::format(
+        "{}{}{} (error {:.3g}, and {:.3g} without)",
+        alone ? "" : "columns scaled by a smoothing factor, " + span_text(smoothing.by_column),
+        found->by.size() > 1 ? ", and " : "",
+        smoothing.by_row.empty() ? "" : "rows by a factor, " + span_text(smoothing.by_row), error, fit.error);
+    original = fit.made, error = fit.error;
+    largest = 0;
+    for (const float one : original) largest = std::max(largest, std::fabs(static_cast<double>(one)));
+  }
+  if (columns == 0) {
+    if (std::string other = other_weights(sample, original, {}, layer.k); !other.empty())
+      out.push_back(other);
+    else
+      difference(error, out, of.suspicions);
+    return;
+  }
   // Codes that are not the nearest to the original, but to what another recipe makes of it.
   const std::vector<double> numbers(original.begin(), original.end());
   constexpr double kOtherTies = 0.02;  // a writer that rounds them otherwise stays below
   const std::vector<float> nearest = requantized(layer, sample, numbers);
-  constexpr std::size_t kEnough = 8;  // rows, for a factor per column to say something
-  const Fit column = fitted(sample, original, k, [&](std::size_t i) { return i % k; });
-  if (sample.rows.size() >= kEnough && kCollapse * column.error < error) {
-    of.suspicions.push_back(fmt::format(
-        "every column has a factor of its own, {:.3g} to {:.3g}: AWQ or SmoothQuant, whose other half is in "
-        "the layer before; errors against the original count it ({:.3g}, and {:.3g} without)",
-        column.least, column.most, error, column.error));
-    return;
-  }
   if (std::string other = other_weights(sample, original, nearest, k); !other.empty()) {
     out.push_back(other);
     return;
   }
-  constexpr double kUseless = 0.5;  // no format here errs as much
   const double least = distance(nearest, original, original);
   if (error > kUseless || kCollapse * least < error) {
     (error > kUseless ? out : of.suspicions)

@@ -57,10 +57,9 @@ void SampledRows::dequantize(const CheckpointLayer& layer) {
   }
 }
 
-SampledRows sampled_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, std::uint64_t seed,
-                         std::uint64_t count) {
+SampledRows sampled_rows(const Checkpoint& checkpoint, const CheckpointLayer& layer, std::uint64_t expert,
+                         std::uint64_t seed, std::uint64_t count) {
   SampledRows out;
-  const std::uint64_t expert = layer.experts > 1 ? sampled(1, layer.experts, seed)[0] : 0;
   const std::uint64_t runs = (layer.n + kRun - 1) / kRun;
   for (const std::uint64_t run : sampled((count + kRun - 1) / kRun, runs, seed))
     for (std::uint64_t i = run * kRun; i < std::min(layer.n, (run + 1) * kRun) && out.rows.size() < count;

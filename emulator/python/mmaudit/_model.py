@@ -19,7 +19,7 @@ class Model(_report.Pages):
 
     def __init__(self, data: Dict[str, Any], pages: Dict[str, str], passes: bool) -> None:
         super().__init__(data, pages, "A checkpoint")
-        self.passes = passes  #: the program's verdict, True where nothing was judged
+        self.passes = passes  #: the program found nothing wrong; without max_rel_fro and original it judges no product
 
     @property
     def checkpoint(self) -> Dict[str, Any]:

@@ -90,6 +90,10 @@ def modelopt(kind, weight):
     if kind == "MXFP8":
         found, scales = tensors.MXFP8QTensor.quantize(weight)
         return {"weight": found._quantized_data, "weight_scale": scales}, found.dequantize(torch.bfloat16, scale=scales)
+    if kind == "W8A8_SQ_PER_CHANNEL":
+        found, scales = tensors.INT8QTensor.quantize(weight, scales=weight.float().abs().amax(1, keepdim=True) / 127)
+        again = found.dequantize(torch.bfloat16, scale=scales)
+        return {"weight": found._quantized_data, "weight_scale": scales.reshape(-1), "input_scale": torch.tensor(0.0171)}, again
     scale = weight.float().abs().amax() / 448
     found, scale = tensors.FP8QTensor.quantize(weight, scale)
     again = found.dequantize(torch.bfloat16, scale=scale)
@@ -182,7 +186,7 @@ CONVENTIONS = dict([
     _schemes("ct-mxfp4a16", "MXFP4A16"), _schemes("ct-mxfp8", "MXFP8"), _schemes("ct-w8a8", "W8A8"),
     _schemes("ct-w4a16", "W4A16"), _schemes("ct-w4a16-asym", "W4A16_ASYM"), _schemes("ct-w8a16", "W8A16"),
     _modelopt("modelopt-nvfp4", "NVFP4"), _modelopt("modelopt-fp8", "FP8"), _modelopt("modelopt-mxfp8", "MXFP8"),
-    _modelopt("modelopt-w4a8", "W4A8_NVFP4_FP8"),
+    _modelopt("modelopt-w4a8", "W4A8_NVFP4_FP8"), _modelopt("modelopt-int8", "W8A8_SQ_PER_CHANNEL"),
     ("deepseek-fp8", (fine_grained, lambda: {"quant_method": "fp8", "weight_block_size": [128, 128], "fmt": "e4m3",
                                              "activation_scheme": "dynamic"})),
     ("gptq", (gptq, lambda: {"quant_method": "gptq", **_INT4})),

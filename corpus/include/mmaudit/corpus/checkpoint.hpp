@@ -52,6 +52,8 @@ struct CheckpointLayer {
   std::string algorithm;  ///< quant_algo of ModelOpt's config, in capitals
   bool smoothed = false;  ///< activations are multiplied by a pre_quant_scale first
   bool product = true;    ///< false: rows of it are looked up (an embedding)
+  /// Where transform_config of compressed-tensors turned it: "weight_input" keeps the norms of rows; "": not.
+  std::string rotation;
 
   [[nodiscard]] std::uint64_t rows() const { return experts * n; }
   /// "w4a4 nvfp4-modelopt", "w4a16", "w4a8 e4m3" (no recipe has it), "bf16": what it means on a GPU.
@@ -79,7 +81,20 @@ struct CheckpointRows {
 struct OtherTensor {
   const StoredTensor* tensor = nullptr;
   std::string name, why;
+  /// Whether its name is one of weights: then `why` is of a layer that can't be read.
+  [[nodiscard]] bool is_layer() const;
 };
+
+/// Whether a tensor's elements are numbers by themselves: no integers, no blocks of a GGUF.
+bool has_numbers(const StoredTensor& tensor);
+/// What a pass over a whole tensor of numbers finds; of others nothing.
+struct TensorFacts {
+  std::uint64_t not_finite = 0;
+  double largest = 0;  ///< magnitude of the finite ones
+};
+TensorFacts facts_of(const StoredTensor& tensor);
+/// Numbers of a tensor from `first` on. Errors: InputError where they are none.
+std::vector<float> numbers_of(const StoredTensor& tensor, std::uint64_t first, std::uint64_t count);
 
 class Checkpoint {
  public:
@@ -97,6 +112,8 @@ class Checkpoint {
   [[nodiscard]] const std::vector<std::unique_ptr<StoredTensor>>& tensors() const { return tensors_; }
   [[nodiscard]] const Json& config() const { return config_; }
   [[nodiscard]] std::string kind() const { return kind_; }
+  /// A tensor's name in the model: of a GGUF's what transformers calls it.
+  [[nodiscard]] std::string model_name(const std::string& tensor) const;
   /// quant_method or producer of the config, "" where it names none.
   [[nodiscard]] std::string written_by() const;
   /// mmaudit.checkpoint/1.

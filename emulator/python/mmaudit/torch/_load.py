@@ -18,6 +18,7 @@ from ._stored import Place, Stored
 from ._tensors import NUMBERS
 
 _NAMED = 4  #: tensors that a message names
+_CONFIG = ("quant_method", "transform_config")  #: what the config says of all layers, and nothing here reads
 _SMOOTHED = ".pre_quant_scale"  #: nvidia-modelopt 0.47.0, torch/export/quant_utils.py, postprocess_state_dict
 _STACKS = ("MergeModulelist", "Concatenate")  #: what transformers does with experts' weights that is done here too
 
@@ -212,8 +213,8 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
         unread = {one["name"]: one["why"] for one in stored.described["others"] if one["why"] is not None}
         left, odd = [], stored.described["contradictions"]  # type: List[str], List[str]
         pieces: Dict[str, Dict[Place, _Piece]] = {}
-        for name, why in unread.items():
-            if names.place(name) or names.place(name.rpartition(".")[0] + ".weight"):
+        for name, why in sorted(unread.items(), key=lambda one: one[0] not in _CONFIG):
+            if name in _CONFIG or names.place(name) or names.place(name.rpartition(".")[0] + ".weight"):
                 raise ValueError(f"{name}: {why}")
             left.append(name)
         for index, layer in enumerate(stored.layers):

@@ -32,23 +32,33 @@ struct WeightComparison {
 struct ModelLayer {
   std::string name, meaning, type;
   std::uint64_t experts = 1, n = 0, k = 0, bytes = 0;
-  bool quantized = false, product = true;
+  bool quantized = false, product = true, compared = false;
   std::string why;  ///< it was not audited; "": it was, or nobody asked
   std::optional<WeightComparison> against;
   std::vector<std::string> faults;      ///< proven
   std::vector<std::string> suspicions;  ///< what may be right all the same
+  std::vector<std::string> notes;       ///< what is right, and explains a difference
+};
+
+/// A tensor without codes that is not as the original's, or a layer that one of the two lacks.
+struct ModelTensor {
+  std::string name;
+  std::vector<std::string> faults{}, suspicions{}, notes{};
 };
 
 struct ModelAudit {
   Json checkpoint;     ///< mmaudit.checkpoint/1
   CaptureAudit audit;  ///< a product per layer; quantized ones have one row: their own codes
   std::vector<ModelLayer> layers;
+  std::vector<ModelTensor> tensors;
+  std::size_t same_tensors = 0;             ///< without codes, and as the original's
   std::vector<std::string> unread;          ///< tensors that can't be read, and why
+  std::vector<std::string> unread_layers;   ///< names of those among them that were asked for
   std::vector<std::string> contradictions;  ///< of the config with the tensors
   std::string original, activations, sampled;
   std::vector<std::string>
       recipes;  ///< that layers without scales were audited in, in the order of their rows
-  bool strict = false;
+  bool strict = false, limited = false;
 };
 
 /// What: opens the checkpoint; audits one product per layer unless `list`. Errors: InputError.
