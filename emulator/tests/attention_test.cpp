@@ -135,7 +135,14 @@ TEST(Attention, Refusals) {
   plan.block_k = 24;
   EXPECT_NE(why_no_attention(x, plan).find("a k that divides block_k = 24"), std::string::npos);
   EXPECT_FALSE(attention_plan_of("flash", x, &why));
-  EXPECT_EQ(why, "like: found flash, allowed: torch-flash, torch-efficient, torch-cudnn, fa3, fa4");
+  EXPECT_EQ(why.rfind("like: found flash, allowed: torch-flash, torch-efficient, torch-cudnn, fa3, fa4, f16", 0),
+            0U)
+      << why;
+  x.causal = Causal::top_left;
+  EXPECT_TRUE(attention_plan_of("torch-flash", x, &why));
+  x.keys = 9;
+  EXPECT_FALSE(attention_plan_of("torch-flash", x, &why));
+  EXPECT_NE(why.find("causal: found top_left with 8 queries and 9 keys"), std::string::npos) << why;
 }
 
 }  // namespace

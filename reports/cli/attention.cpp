@@ -168,6 +168,17 @@ int audit_file(const AttentionOptions& options, const Context& context) {
   return options.outputs.publish(report_of(audits, numbers, options.limit), context);
 }
 
+int show_ranges(const AttentionOptions& options, const Context& context) {
+  AttentionProblem problem;
+  problem.batch = options.batch, problem.heads = options.heads;
+  problem.kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+  problem.queries = options.queries, problem.keys = options.keys, problem.depth = options.depth;
+  problem.causal = causal_of(options.causal);
+  problem.type = format_of("--type", corpus::Tensor{}, options.type.empty() ? "f16" : options.type);
+  try_outputs(options.outputs.files(), {});
+  return options.outputs.publish(attention_invariance(options.like, problem, options.most), context);
+}
+
 void add_operands(Command& command, AttentionOptions& options) {
   command.option("--q FILE", options.q, "Q, (batch, heads, queries, depth)").required();
   command.option("--k FILE", options.k, "K, (batch, key heads, keys, depth)").required();
@@ -183,6 +194,17 @@ void add_plan_options(Command& command, AttentionOptions& options) {
   command.option("--kernels NAMES", options.kernels, "the kernel's name instead, as profilers print it");
 }
 
+/// A subcommand with options of its own, which `takes` lists and `run` reads.
+void add(Command& group, const char* name, const char* about,
+         std::initializer_list<std::string_view> examples,
+         int (*run)(const AttentionOptions&, const Context&), void (*takes)(Command&, AttentionOptions&)) {
+  const auto options = std::make_shared<AttentionOptions>();
+  Command command = group.command(name, about, examples);
+  takes(command, *options);
+  options->outputs.add_to(command);
+  command.runs([options, run](const Context& context) { return run(*options, context); });
+}
+
 }  // namespace
 
 void add_attention(Command& app) {
@@ -191,82 +213,59 @@ void add_attention(Command& app) {
                   {"mmaudit attention families", "mmaudit attention audit --q q.npy --k k.npy --v v.npy"});
   group.requires_command();
 
-  auto of_predict = std::make_shared<AttentionOptions>();
-  Command predict = group.command(
-      "predict", "O by the plan of a library's kernel, without a GPU",
+  add(group, "predict", "O by the plan of a library's kernel, without a GPU",
       {"mmaudit attention predict --q q.npy --k k.npy --v v.npy --like torch-flash --out o.npy",
-       "mmaudit attention predict --q q.npy --k k.npy --v v.npy --causal bottom_right --out o.npy"});
-  add_operands(predict, *of_predict);
-  add_plan_options(predict, *of_predict);
-  predict.option("--mask FILE", of_predict->mask,
-                 "added to the scores, (batch or 1, heads or 1, queries, keys)");
-  predict.option("--out FILE", of_predict->out, "O, (batch, heads, queries, depth)").required();
-  of_predict->outputs.add_to(predict);
-  predict.runs([of_predict](const Context& context) { return predict_attention(*of_predict, context); });
-
-  auto of_explain = std::make_shared<AttentionOptions>();
-  Command explain = group.command(
-      "explain", "One element of O: maxima, P and sums, block of keys by block",
+       "mmaudit attention predict --q q.npy --k k.npy --v v.npy --causal bottom_right --out o.npy"},
+      predict_attention, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        add_plan_options(command, options);
+        command.option("--mask FILE", options.mask,
+                       "added to the scores, (batch or 1, heads or 1, queries, keys)");
+        command.option("--out FILE", options.out, "O, (batch, heads, queries, depth)").required();
+      });
+  add(group, "explain", "One element of O: maxima, P and sums, block of keys by block",
       {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3",
-       "mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 2,0,0 --causal bottom_right"});
-  add_operands(explain, *of_explain);
-  add_plan_options(explain, *of_explain);
-  explain.option("--at HEAD,QUERY,COLUMN", of_explain->at, "which element, counted from 0");
-  of_explain->outputs.add_to(explain);
-  explain.runs([of_explain](const Context& context) { return explain_element(*of_explain, context); });
-
-  auto of_audit = std::make_shared<AttentionOptions>();
-  Command audit = group.command(
-      "audit", "The error of each recipe on your Q, K, V, by cause",
+       "mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 2,0,0 --causal bottom_right"},
+      explain_element, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        add_plan_options(command, options);
+        command.option("--at HEAD,QUERY,COLUMN", options.at, "which element, counted from 0");
+      });
+  add(group, "audit", "The error of each recipe on your Q, K, V, by cause",
       {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05",
-       "mmaudit attention audit --q q.npy --k k.npy --v v.npy --html attention.html"});
-  add_operands(audit, *of_audit);
-  audit.option("--recipe NAMES", of_audit->recipes, "recipes of `mmaudit attention families`")
-      .comma_separated();
-  audit.option("--limit", of_audit->limit,
-               "the largest error that passes, |O - exact O| / |exact O|; 0: none");
-  audit.option("--rows", of_audit->rows, "queries of each head that are compared with exact ones")
-      .range(1, 1e6);
-  of_audit->outputs.add_to(audit);
-  audit.runs([of_audit](const Context& context) { return audit_file(*of_audit, context); });
-
-  auto of_ranges = std::make_shared<AttentionOptions>();
-  Command ranges =
-      group.command("invariant", "Over which sizes a row keeps its bits, by the plans",
-                    {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128",
-                     "mmaudit attention invariant --like torch-efficient --heads 8 --keys 1024 --depth 64"});
-  ranges.option("--like NAME", of_ranges->like, "whose kernel");
-  ranges.option("--type NAME", of_ranges->type, "f16, bf16, e4m3, e5m2");
-  ranges.option("--batch", of_ranges->batch, "sizes").range(1, 1e6);
-  ranges.option("--heads", of_ranges->heads, "of Q").range(1, 1e6);
-  ranges.option("--kv-heads", of_ranges->kv_heads, "of K; 0: as Q");
-  ranges.option("--queries", of_ranges->queries, "sizes").range(1, 1e6);
-  ranges.option("--keys", of_ranges->keys, "sizes").range(1, 1e6);
-  ranges.option("--depth", of_ranges->depth, "of a head").range(1, 256);
-  ranges.option("--causal NAME", of_ranges->causal, "none, top_left, bottom_right");
-  ranges.option("--most", of_ranges->most, "the largest size that is tried").range(1, 1e5);
-  of_ranges->outputs.add_to(ranges);
-  ranges.runs([of_ranges](const Context& context) {
-    const AttentionOptions& x = *of_ranges;
-    AttentionProblem problem;
-    problem.batch = x.batch, problem.heads = x.heads,
-    problem.kv_heads = x.kv_heads == 0 ? x.heads : x.kv_heads;
-    problem.queries = x.queries, problem.keys = x.keys, problem.depth = x.depth;
-    problem.causal = causal_of(x.causal);
-    problem.type = format_of("--type", corpus::Tensor{}, x.type.empty() ? "f16" : x.type);
-    try_outputs(x.outputs.files(), {});
-    return x.outputs.publish(attention_invariance(x.like, problem, x.most), context);
-  });
-
-  auto of_families = std::make_shared<AttentionOptions>();
-  Command families =
-      group.command("families", "Kernels that have a plan, recipes, and the evidence",
-                    {"mmaudit attention families", "mmaudit attention families --json families.json"});
-  of_families->outputs.add_to(families);
-  families.runs([of_families](const Context& context) {
-    try_outputs(of_families->outputs.files(), {});
-    return of_families->outputs.publish(attention_families_report(), context);
-  });
+       "mmaudit attention audit --q q.npy --k k.npy --v v.npy --html attention.html"},
+      audit_file, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        command.option("--recipe NAMES", options.recipes, "recipes of `mmaudit attention families`")
+            .comma_separated();
+        command.option("--limit", options.limit,
+                       "the largest error that passes, |O - exact O| / |exact O|; 0: none");
+        command.option("--rows", options.rows, "queries of each head that are compared with exact ones")
+            .range(1, 1e6);
+      });
+  add(group, "invariant", "Over which sizes a row keeps its bits, by the plans",
+      {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128",
+       "mmaudit attention invariant --like torch-efficient --heads 8 --keys 1024 --depth 64"},
+      show_ranges, [](Command& command, AttentionOptions& options) {
+        command.option("--like NAME", options.like, "whose kernel");
+        command.option("--type NAME", options.type, "f16, bf16, e4m3, e5m2");
+        command.option("--batch", options.batch, "sizes").range(1, 1e6);
+        command.option("--heads", options.heads, "of Q").range(1, 1e6);
+        command.option("--kv-heads", options.kv_heads, "of K; 0: as Q");
+        command.option("--queries", options.queries, "sizes").range(1, 1e6);
+        command.option("--keys", options.keys, "sizes").range(1, 1e6);
+        command.option("--depth", options.depth, "of a head").range(1, 256);
+        command.option("--causal NAME", options.causal, "none, top_left, bottom_right");
+        command.option("--most", options.most, "the largest size that is tried").range(1, 1e5);
+      });
+  add(
+      group, "families", "Kernels that have a plan, recipes, and the evidence",
+      {"mmaudit attention families", "mmaudit attention families --json families.json"},
+      [](const AttentionOptions& options, const Context& context) {
+        try_outputs(options.outputs.files(), {});
+        return options.outputs.publish(attention_families_report(), context);
+      },
+      [](Command&, AttentionOptions&) {});
 }
 
 }  // namespace mmaudit::cli

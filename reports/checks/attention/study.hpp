@@ -1,7 +1,6 @@
 #pragma once
 // What attention by a plan loses on a user's Q, K and V, cause by cause, and one row explained.
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,18 +10,6 @@
 
 namespace mmaudit::checks {
 
-/// How Q, K and V become what a kernel takes, and whose plan sums them.
-struct AttentionRecipe {
-  std::string_view name, family;
-  Format type = Format::bf16;  ///< of the operands of the products
-  bool scaled = false;         ///< divided by the largest number over the format's largest
-  bool per_head = false;       ///< a scale per batch and key head; else one of the tensor
-  Format cache = Format::f32;  ///< K and V go through this format first, scaled; f32: they don't
-  std::int64_t offset = -1, threshold = -1;  ///< -1: the family's
-  bool two_level = false;  ///< P V of each block of keys is added outside of the tensor core
-  std::string_view source, evidence;
-};
-std::span<const AttentionRecipe> attention_recipes();
 const AttentionRecipe& require_attention_recipe(const std::string& name);
 
 /// Numbers of the user, (batch, heads, rows, depth) each.
@@ -39,7 +26,9 @@ struct AttentionCause {
 struct AttentionAudit {
   const AttentionRecipe* recipe = nullptr;
   std::string plan;
-  double total = 0;  ///< |O - exact O| / |exact O|, 2-norms
+  double total = 0;              ///< |O - exact O| / |exact O|, 2-norms
+  double worst = 0;              ///< the same of one head, the worst
+  std::uint64_t worst_head = 0;  ///< of batch * heads
   std::vector<AttentionCause> causes;
   /// Of P that are not 0 in binary32: those beyond the format's largest number, and those that become 0.
   double saturated = 0, flushed = 0;

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import (
 from torch.utils._pytree import tree_leaves
 
 from .._refuse import listed, refused
-from . import _checked, _settings, _sharded
+from . import _attention, _checked, _settings, _sharded
 from ._cached import Products
 from ._calibrate import Calibration, prepared
 from ._checked import named_modules
@@ -115,11 +115,11 @@ class Emulation:
 
     def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
                  tell: bool = True, hardware: str = "auto", check: float = 0.01,
-                 calibration: Optional[Calibration] = None) -> None:
+                 calibration: Optional[Calibration] = None, attention: Optional[str] = None) -> None:
         if any(is_lazy(one) for one in module.parameters()):
             raise refused("module", "lazy parameters without a shape", "a module that was called once")
         self.plan, self.module, self._watch, self.hardware = plan, module, watch, Hardware(hardware, check)
-        self.calibration = calibration
+        self.calibration, self.attention = calibration, attention
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self.mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
@@ -142,7 +142,7 @@ class Emulation:
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
         return Emulation, (self.module, self.plan, self._watch, self._tell, self.hardware.switch, self.hardware.share,
-                           self.calibration)
+                           self.calibration, self.attention)
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -162,6 +162,8 @@ class Emulation:
             stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
             stack.enter_context(_settings.attention_apart())
             stack.enter_context(self.mode)
+            if self.attention or self.plan.attends:
+                stack.enter_context(_attention.Calls(self.attend))
             self._exit = stack.pop_all()
         return self
 
@@ -227,12 +229,17 @@ class Emulation:
             if x in storages:
                 storages.add(copy)
 
+    def here(self) -> Site:
+        """Where a forward operation is now."""
+        top = self._stack[-1] if self._stack else None
+        return Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
+
     def _where(self, operands: Tuple[Tensor, Tensor]) -> Tuple[Site, bool, Optional[int]]:
         """The site of a product, whether its layer is the first or the last and kept, and in the backward pass which
         operand, if any, is the gradient."""
         node, top = _node(), self._stack[-1] if self._stack else None
         if node is None or (top is not None and top.node == node):  # else the backward pass
-            site = Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
+            site = self.here()
             kept = any(one in self._kept or self._put(one, self._ends, site.layer) for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
@@ -301,6 +308,30 @@ class Emulation:
             self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0, weight))
         return d
 
+    def attend(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        """scaled_dot_product_attention by the plan of the layer's attention, else as the two products that it is."""
+        site = self.here()
+        decides, recipe, key = self.plan.choice_by(site.layer, site.kind)
+        names = (recipe and recipe.attention) or (None if key is not None and recipe is None else self.attention)
+        call = None if names is None else _attention.call_of(site.layer, args, kwargs)
+        like = None if call is None or names is None else _attention.chosen(
+            site.layer, _attention.names_in("attention", names), call)
+        if call is None or like is None:
+            return func(*args, **kwargs)
+        if self.hardware.switch == "always":
+            raise refused("hardware", f"always with attention {like}", "auto, never: the model runs it")
+        self._ran = True
+        self._keys.update([] if key is None else [key])
+        with self.hardware.computing(site.layer):
+            o = _attention.attended(call, like)
+        self.counted(f"attention {like}", site, EMULATED, call.multiply_adds)
+        if self._watch is not None:
+            with _disable_current_modes(), torch.no_grad():  # O is P V, of the exact P
+                p, v = call.weights()
+            self._watch(Seen(site, f"attention {like}", p, v, o.detach().flatten(0, 1),
+                             Recipe(**_attention.base_of(like), attention=like)))
+        return o
+
     def run_elements(self, func: Any, a: Tensor, b: Tensor, scales: Tuple[Tensor, Tensor], native: Callable[[], Tensor],
                      emulated: Callable[[Recipe], Tensor]) -> Tensor:
         """A * B of elements that come with their scales: the recipe says only which GPU adds them, and how."""
@@ -363,7 +394,8 @@ class Emulation:
 
 
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None,
-            hardware: str = "auto", check: float = 0.01, calibration: Optional[Calibration] = None) -> Emulation:
+            hardware: str = "auto", check: float = 0.01, calibration: Optional[Calibration] = None,
+            attention: Optional[str] = None) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
 
     Products come from nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
@@ -379,6 +411,10 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
             in the order of the plan, others by the model; "always" refuses others, "never" takes the model.
         check: the share of D's tiles by the hardware that the model checks, 0 to 1; at least one per product, unless 0.
         calibration: of calibrate(), where a recipe has static scales or SmoothQuant.
+        attention: whose bits scaled_dot_product_attention has: "torch-flash", "torch-efficient", "torch-cudnn", "fa3", "fa4", or
+            a recipe of `mmaudit attention families` ("fa3-head"); several with a comma, the first with a plan for a call
+            runs it; "products" (None): two products and a softmax. A layer's own `attention` in the plan goes before it, and
+            layers that a key keeps are kept. Forward only. docs/attention.md.
     Warns: on leaving, of keys of the plan's layers that decided on no product (`unmatched` has them), and of operators
         that compute products and are not emulated (`coverage` has them).
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has;
@@ -387,7 +423,11 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     _checked.module(module)
     if watch is not None and not callable(watch):
         raise refused("watch", f"a {type(watch).__name__}", "a function")
+    if attention is not None:
+        _checked.of_kind("attention", attention, str, "a str")
+        _attention.names_in("attention", attention)
     _checked.of_kind("hardware", hardware, str, listed(SWITCHES))
     if calibration is not None:
         _checked.of_kind("calibration", calibration, Calibration, "what calibrate() returns")
-    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check, calibration=calibration)
+    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check, calibration=calibration,
+                     attention=attention)
