@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "attention/study.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "outputs.hpp"
@@ -15,7 +17,7 @@ namespace mmaudit::cli {
 namespace {
 
 struct AttentionOptions {
-  std::string q, k, v, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
+  std::string q, k, v, capture, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
   std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
   std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096;
   double scale = 0, limit = 0;
@@ -79,7 +81,11 @@ Loaded load(const AttentionOptions& options) {
 }
 
 std::vector<NamedFile> inputs_of(const AttentionOptions& options) {
-  return {{"--q", options.q}, {"--k", options.k}, {"--v", options.v}, {"--mask", options.mask}};
+  return {{"--q", options.q},
+          {"--k", options.k},
+          {"--v", options.v},
+          {"--mask", options.mask},
+          {"--capture", options.capture}};
 }
 
 struct Planned {
@@ -149,23 +155,80 @@ int explain_element(const AttentionOptions& options, const Context& context) {
       context);
 }
 
-int audit_file(const AttentionOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), inputs_of(options));
-  const Loaded given = load(options);
-  AttentionCase numbers{given.problem, {}, {}, {}};
+AttentionCase numbers_of(const Loaded& given) {
+  AttentionCase out{given.problem, {}, {}, {}};
   const FastDecode decode(spec_of(given.problem.type));
   const std::size_t bytes = spec_of(given.problem.type).storage_bytes();
-  for (const auto& [from, to] :
-       {std::pair{&given.q, &numbers.q}, {&given.k, &numbers.k}, {&given.v, &numbers.v}})
+  for (const auto& [from, to] : {std::pair{&given.q, &out.q}, {&given.k, &out.k}, {&given.v, &out.v}})
     for (std::uint64_t i = 0; i < from->data.size() / bytes; ++i) {
       to->push_back(decode.at(from->data.data(), i));
       if (!(std::abs(to->back()) < std::numeric_limits<double>::infinity()))
         refuse("--q, --k, --v: found {}, allowed: finite numbers", to->back());
     }
-  std::vector<AttentionAudit> audits;
+  return out;
+}
+
+std::vector<AttentionAudit> audits_of(const AttentionOptions& options, const AttentionCase& numbers) {
+  std::vector<AttentionAudit> out;
   for (const std::string& name : options.recipes)
-    audits.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
-  return options.outputs.publish(report_of(audits, numbers, options.limit), context);
+    out.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
+  return out;
+}
+
+/// The attentions of a file of mmaudit.torch.capture().
+std::vector<AttentionLayer> captured(const AttentionOptions& options) {
+  constexpr std::string_view kEnd = ".attention";
+  std::vector<AttentionLayer> out;
+  for (const corpus::TensorInfo& each : corpus::read_safetensors_header(options.capture).tensors) {
+    if (!each.name.ends_with(kEnd)) continue;
+    const std::string name = each.name.substr(0, each.name.size() - kEnd.size()),
+                      file = options.capture + ":" + name;
+    AttentionOptions one = options;
+    const corpus::Tensor how = corpus::load_tensor(file + std::string(kEnd));
+    std::array<float, 2> said{};  // _CORNERS of _capture.py, and the scale
+    if (how.data.size() != sizeof said)
+      refuse("--capture: {}: found {} bytes, allowed: {}", file, how.data.size(), sizeof said);
+    std::memcpy(said.data(), how.data.data(), sizeof said);
+    constexpr std::size_t kCorners = std::size(names::kCausal);
+    if (!(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)))
+      refuse("--capture: {}: found the corner {}, allowed: 0 to {}", file, said[0], kCorners);
+    const auto corner = static_cast<std::size_t>(said[0]);
+    one.scale = static_cast<double>(said[1]);
+    one.q = file + ".q", one.k = file + ".k", one.v = file + ".v";
+    AttentionLayer layer{name.substr(0, name.rfind('#')), {}, {}};
+    if (corner == kCorners) {
+      out.push_back(
+          {layer.layer, {}, "no plan takes its mask, dropout or shapes (`attentions` in the file)"});
+      continue;
+    }
+    one.causal = names::kCausal[corner];
+    try {
+      layer.audits = audits_of(one, numbers_of(load(one)));
+    } catch (const InputError& error) {
+      layer.why = error.what();
+    }
+    out.push_back(std::move(layer));
+  }
+  if (out.empty())
+    refuse(
+        "--capture: {}: found no attention, allowed: a file of mmaudit.torch.capture() of a module that "
+        "calls scaled_dot_product_attention without a mask",
+        options.capture);
+  return out;
+}
+
+int audit_file(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  const bool any = !options.q.empty() || !options.k.empty() || !options.v.empty();
+  if (any == !options.capture.empty() ||
+      (any && (options.q.empty() || options.k.empty() || options.v.empty())))
+    refuse("--q, --k, --v: found {}, allowed: all three, or --capture", any ? "some of them" : "none");
+  for (const std::string& name : options.recipes) require_attention_recipe(name);
+  if (!(options.limit >= 0)) refuse("--limit: found {}, allowed: 0 or more", options.limit);
+  if (!options.capture.empty())
+    return options.outputs.publish(report_of(captured(options), options.limit), context);
+  const AttentionCase numbers = numbers_of(load(options));
+  return options.outputs.publish(report_of(audits_of(options, numbers), numbers, options.limit), context);
 }
 
 int show_ranges(const AttentionOptions& options, const Context& context) {
@@ -179,10 +242,15 @@ int show_ranges(const AttentionOptions& options, const Context& context) {
   return options.outputs.publish(attention_invariance(options.like, problem, options.most), context);
 }
 
-void add_operands(Command& command, AttentionOptions& options) {
-  command.option("--q FILE", options.q, "Q, (batch, heads, queries, depth)").required();
-  command.option("--k FILE", options.k, "K, (batch, key heads, keys, depth)").required();
-  command.option("--v FILE", options.v, "V, as K").required();
+void add_operands(Command& command, AttentionOptions& options, bool required = true) {
+  const std::tuple<const char*, std::string&, const char*> files[] = {
+      {"--q FILE", options.q, "Q, (batch, heads, queries, depth)"},
+      {"--k FILE", options.k, "K, (batch, key heads, keys, depth)"},
+      {"--v FILE", options.v, "V, as K"}};
+  for (const auto& [name, file, what] : files) {
+    auto option = command.option(name, file, what);
+    if (required) option.required();
+  }
   command.option("--type NAME", options.type, "of raw bits: f16, bf16, e4m3, e5m2");
   command.option("--causal NAME", options.causal, "none, top_left, bottom_right: the corner of the diagonal");
   command.option("--scale", options.scale, "of the scores; 0: 1 / sqrt(depth)");
@@ -233,9 +301,11 @@ void add_attention(Command& app) {
       });
   add(group, "audit", "The error of each recipe on your Q, K, V, by cause",
       {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05",
-       "mmaudit attention audit --q q.npy --k k.npy --v v.npy --html attention.html"},
+       "mmaudit attention audit --capture net.safetensors --recipe fa3-head --limit 0.05"},
       audit_file, [](Command& command, AttentionOptions& options) {
-        add_operands(command, options);
+        add_operands(command, options, false);
+        command.option("--capture FILE", options.capture,
+                       "every attention of a file of mmaudit.torch.capture() instead");
         command.option("--recipe NAMES", options.recipes, "recipes of `mmaudit attention families`")
             .comma_separated();
         command.option("--limit", options.limit,

@@ -1,6 +1,7 @@
 """emulate(attention=...): scaled_dot_product_attention by the plan of a fused kernel."""
 import json
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -161,6 +162,20 @@ def test_other_refusals():
         net(q.detach(), k, v)
 
 
+def test_flex_attention_has_no_plan():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    class Flex(nn.Module):
+        def forward(self, q, k, v):
+            return flex_attention(q, k, v)
+    q, k, v = operands(1, 1, 1, 16, 16, 64, dtype=torch.float32)
+    with torch.no_grad(), mt.emulate(net := Flex(), "bf16", attention="bf16,products"):
+        net(q, k, v)
+    with pytest.raises(ValueError, match="layer '': found flex_attention with bf16"), torch.no_grad(), mt.emulate(
+            net, "bf16", attention="bf16"):
+        net(q, k, v)
+
+
 def llama():
     torch.manual_seed(1)
     return LlamaForCausalLM(LlamaConfig(**SIZES)).eval().bfloat16()
@@ -274,3 +289,35 @@ def test_a_trace_suspects_an_attention_that_is_not_its_plans(tmp_path, monkeypat
     monkeypatch.setattr(_attention, "_work", lambda like, *rest: work("torch-cudnn", *rest))
     first = mt.trace_diff(a, traced(tmp_path / "c.trace", net, "torch-flash")).first
     assert first["cause"] == "wrong attention" and first["proof"] == "suspected" and first["text"].startswith("B's O is not")
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.plain, self.masked = Attend(), Attend()
+
+    def forward(self, q, k, v, mask):
+        return self.plain(q, k, v, is_causal=True, enable_gqa=True) + self.masked(q, k, v, attn_mask=mask, enable_gqa=True)
+
+
+@needs_tool
+def test_attentions_of_a_capture_are_audited(tmp_path):
+    q, k, v = operands(2, 4, 2, 50, 50, 64, dtype=torch.float32, seed=9)
+    file = tmp_path / "net.safetensors"
+    found = mt.capture(Two(), (q, k, v, torch.ones(50, 50, dtype=torch.bool)), file, matrices=4, rows=64)
+    assert [(one["layer"], one["why"]) for one in found.attentions] == [("plain", ""), ("masked", "a mask")]
+    done = subprocess.run([os.environ["MMAUDIT_TOOL"], "attention", "audit", f"--capture={file}", "--recipe=fa3-head,bf16",
+                           "--limit=0.04", "--rows=64", "--json=-"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr  # nobody knows what the masked one errs by
+    layers = {one["layer"]: one for one in json.loads(done.stdout)["layers"]}
+    assert "no plan takes its mask" in layers["masked"]["why"] and layers["masked"]["recipes"] == []
+    exact = F.scaled_dot_product_attention(q.double(), k.double(), v.double(), is_causal=True, enable_gqa=True)
+    for recipe in layers["plain"]["recipes"]:
+        o, _ = emulated(recipe["recipe"], q, k, v, is_causal=True, enable_gqa=True)
+        assert recipe["error"] == pytest.approx(float((o.double() - exact).norm() / exact.norm()), rel=1e-3)
+        assert sum(one["share"] for one in recipe["causes"]) == pytest.approx(1)
+    mt.capture(Two(), (q, k, v, torch.ones(50, 50, dtype=torch.bool)), file, matrices=1, rows=7)
+    from safetensors.torch import load_file
+    saved = load_file(file)
+    (head,) = (i for i in range(4) if torch.equal(saved["plain#attention0.k"][0, 0], k.reshape(4, 50, 64)[i]))
+    assert torch.equal(saved["plain#attention0.q"][0], q.reshape(4, 2, 50, 64)[head, :, 43:])

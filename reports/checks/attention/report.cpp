@@ -17,7 +17,7 @@ using report::Section;
 using report::Table;
 using report::Tone;
 
-std::string shown(double x) { return x == 0 ? "0" : fmt::format("{:.3g}", x); }
+std::string shown(double x) { return x == 0 ? "0" : x != x ? "NaN" : fmt::format("{:.3g}", x); }
 std::string percent(double x) { return fmt::format("{:.2f}%", 100 * x); }
 
 std::string sizes_of(const AttentionProblem& x) {
@@ -27,12 +27,21 @@ std::string sizes_of(const AttentionProblem& x) {
       x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
 }
 
+/// The first that is not a number, else the largest.
 const AttentionCause& largest_of(const AttentionAudit& one) {
   return *std::max_element(one.causes.begin(), one.causes.end(),
-                           [](const AttentionCause& a, const AttentionCause& b) { return a.size < b.size; });
+                           [](const AttentionCause& a, const AttentionCause& b) {
+                             return a.size == a.size && !(b.size <= a.size);
+                           });
+}
+std::string largest_text(const AttentionAudit& one) {
+  const AttentionCause& cause = largest_of(one);
+  if (cause.size == 0) return "none";
+  return cause.share == cause.share ? fmt::format("{} ({:.0f}%)", cause.name, 100 * cause.share)
+                                    : std::string(cause.name);
 }
 
-std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
+Json recipes_json(const std::vector<AttentionAudit>& audits) {
   Json rows = Json::array();
   for (const AttentionAudit& one : audits) {
     Json causes = Json::array();
@@ -48,8 +57,17 @@ std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
                     {"flushed", one.flushed},
                     {"causes", std::move(causes)}});
   }
-  return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {"recipes", std::move(rows)}},
-                  1);
+  return rows;
+}
+
+std::string json_of(double limit, const char* name, Json what) {
+  return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {name, std::move(what)}}, 1);
+}
+
+bool within(const AttentionAudit& one, double limit) { return limit == 0 || one.total <= limit; }
+
+Cell error_cell(const AttentionAudit& one, double limit) {
+  return Cell(shown(one.total), limit == 0 ? Tone::plain : within(one, limit) ? Tone::good : Tone::bad);
 }
 
 }  // namespace
@@ -58,12 +76,9 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
                          double limit) {
   report::Report out{.title = "Attention: what each recipe loses, by cause"};
   out.meta = {sizes_of(given.problem)};
-  const auto passes = [&](const AttentionAudit& one) { return limit == 0 || one.total <= limit; };
   std::vector<report::Field<AttentionAudit>> fields = {
       {{"recipe"}, [](const AttentionAudit& one) { return std::string(one.recipe->name); }},
-      {{"error", true}, [&](const AttentionAudit& one) {
-         return Cell(shown(one.total), limit == 0 ? Tone::plain : passes(one) ? Tone::good : Tone::bad);
-       }}};
+      {{"error", true}, [limit](const AttentionAudit& one) { return error_cell(one, limit); }}};
   for (std::size_t i = 0; i < audits.front().causes.size(); ++i)
     fields.push_back({{std::string(audits.front().causes[i].name), true},
                       [i](const AttentionAudit& one) { return shown(one.causes[i].size); }});
@@ -72,9 +87,7 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
                     }});
   fields.push_back({{"P saturated", true}, [](const AttentionAudit& one) { return percent(one.saturated); }});
   fields.push_back({{"P to 0", true}, [](const AttentionAudit& one) { return percent(one.flushed); }});
-  fields.push_back({{"largest cause"}, [](const AttentionAudit& one) {
-                      return fmt::format("{} ({:.0f}%)", largest_of(one).name, 100 * largest_of(one).share);
-                    }});
+  fields.push_back({{"largest cause"}, largest_text});
   Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
   table.remark =
       "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it what each "
@@ -90,8 +103,8 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
   if (limit != 0) {
     std::vector<std::string> good, bad;
     for (const AttentionAudit& one : audits) {
-      (passes(one) ? good : bad).push_back(fmt::format("{} {}", one.recipe->name, shown(one.total)));
-      if (!passes(one))
+      (within(one, limit) ? good : bad).push_back(fmt::format("{} {}", one.recipe->name, shown(one.total)));
+      if (!within(one, limit))
         bad.back() +=
             fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
     }
@@ -102,7 +115,55 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
     out.headline = line("Beyond", bad) + line("Within", good);
     out.headline.pop_back();
   }
-  out.json = [audits, limit] { return json_of(audits, limit); };
+  out.json = [audits, limit] { return json_of(limit, "recipes", recipes_json(audits)); };
+  return out;
+}
+
+report::Report report_of(const std::vector<AttentionLayer>& layers, double limit) {
+  report::Report out{.title = "Attention of every layer: what each recipe loses"};
+  Table table{.title = "Errors of layers", .columns = {{"layer"}}};
+  table.remark =
+      "|O - exact O| / |exact O| of the layer's attention, 2-norms; the cause is that of the largest error.";
+  std::vector<std::string> verdicts;
+  const auto measured = std::find_if(layers.begin(), layers.end(),
+                                     [](const AttentionLayer& one) { return !one.audits.empty(); });
+  const std::size_t count = measured == layers.end() ? 0 : measured->audits.size();
+  bool good = count != 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    table.columns.emplace_back(std::string(measured->audits[i].recipe->name), true);
+    std::size_t passing = 0;
+    const AttentionLayer* worst = nullptr;
+    for (const AttentionLayer& one : layers) {
+      if (one.audits.empty()) continue;
+      passing += within(one.audits[i], limit) ? 1 : 0;
+      if (worst == nullptr || !(one.audits[i].total <= worst->audits[i].total)) worst = &one;
+    }
+    const AttentionAudit& most = worst->audits[i];
+    verdicts.push_back(fmt::format(
+        "{}: {}worst {} in {}, most by {}", most.recipe->name,
+        limit == 0 ? "" : fmt::format("{} of {} layers within {}, ", passing, layers.size(), limit),
+        shown(most.total), worst->layer, largest_of(most).name));
+    good = good && passing == layers.size();
+  }
+  table.columns.emplace_back("largest cause");
+  Json json = Json::array();
+  for (const AttentionLayer& one : layers) {
+    std::vector<Cell> row = {one.layer};
+    for (std::size_t i = 0; i < count; ++i)
+      row.push_back(one.audits.empty() ? Cell("-", Tone::bad) : error_cell(one.audits[i], limit));
+    const auto largest =
+        std::max_element(one.audits.begin(), one.audits.end(),
+                         [](const AttentionAudit& a, const AttentionAudit& b) { return a.total < b.total; });
+    row.emplace_back(largest == one.audits.end() ? one.why : largest_text(*largest));
+    table.rows.push_back(std::move(row));
+    json.push_back({{"layer", one.layer}, {"why", one.why}, {"recipes", recipes_json(one.audits)}});
+  }
+  out.headline =
+      verdicts.empty() ? "No layer could be measured" : fmt::format("{}", fmt::join(verdicts, "; "));
+  out.tone = limit == 0 && good ? Tone::plain : good ? Tone::good : Tone::bad;
+  out.records = table;
+  out.sections.push_back(report::section_of(std::move(table)));
+  out.json = [json, limit] { return json_of(limit, "layers", json); };
   return out;
 }
 

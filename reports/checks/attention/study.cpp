@@ -100,7 +100,7 @@ class Head {
         std::vector<double> row(d);
         for (std::uint64_t j = first; j < last; ++j)
           for (std::uint64_t c = 0; c < d; ++c) row[c] += p[j] * values[j * d + c];
-        for (double& x : row) x /= sum;
+        for (double& x : row) x = sum == 0 ? 0 : x / sum;  // as kernels divide
         return row;
       };
       const auto product = [&](const double* a, const double* b) {

@@ -41,6 +41,15 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
 /// Passed where every recipe's total is at most `limit`; 0: nothing is judged.
 report::Report report_of(const std::vector<AttentionAudit>& audits, const AttentionCase& given, double limit);
 
+/// The attention of a layer of a network; why: nothing was measured.
+struct AttentionLayer {
+  std::string layer;
+  std::vector<AttentionAudit> audits;
+  std::string why;
+};
+/// Layers down, recipes across. Passed where every layer has been measured and is within `limit`.
+report::Report report_of(const std::vector<AttentionLayer>& layers, double limit);
+
 /// One element of O, block of keys by block.
 report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
                                  const AttentionOperands& operands, const Architecture& architecture,

@@ -78,6 +78,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
         if isinstance(func, HigherOrderOperator):
             name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
             if name == "flex_attention":
+                self.owner.require_products(name)
                 with self:
                     return flex_attention(*args, **kwargs)
             raise refused(
@@ -308,11 +309,24 @@ class Emulation:
             self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0, weight))
         return d
 
+    def _attention_of(self, site: Site) -> Tuple[Optional[str], Optional[str]]:
+        """Names of kernels or recipes of a layer's attention, None for two products, and the plan's key that decides."""
+        _, recipe, key = self.plan.choice_by(site.layer, site.kind)
+        found = (recipe and recipe.attention) or (None if key is not None and recipe is None else self.attention)
+        return found, key
+
+    def require_products(self, what: str) -> None:
+        """Refuses an attention without a plan in a layer whose attention has to be one."""
+        site = self.here()
+        names, _ = self._attention_of(site)
+        if names is not None and _attention.PRODUCTS not in _attention.names_in("attention", names):
+            raise refused(f"attention in layer {site.layer!r}", f"{what} with {names}",
+                          f"scaled_dot_product_attention, or with {_attention.PRODUCTS} as its last name")
+
     def attend(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         """scaled_dot_product_attention by the plan of the layer's attention, else as the two products that it is."""
         site = self.here()
-        decides, recipe, key = self.plan.choice_by(site.layer, site.kind)
-        names = (recipe and recipe.attention) or (None if key is not None and recipe is None else self.attention)
+        names, key = self._attention_of(site)
         call = None if names is None else _attention.call_of(site.layer, args, kwargs)
         like = None if call is None or names is None else _attention.chosen(
             site.layer, _attention.names_in("attention", names), call)
