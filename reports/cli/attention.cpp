@@ -11,6 +11,7 @@
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/fast_cast.hpp"
+#include "mmaudit/names.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
@@ -44,15 +45,10 @@ corpus::Tensor load_part(const char* option, const std::string& file) {
 /// The format of a file of numbers; raw bits need --type.
 Format format_of(const char* option, const corpus::Tensor& tensor, const std::string& type) {
   constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2, Format::f32};
-  for (const Format each : kTypes)
-    if (type == name_of(each)) return each;
+  const Format found =
+      type.empty() ? corpus::format_of(tensor.dtype) : read_format(type).value_or(Format::none);
+  if (std::find(kTypes.begin(), kTypes.end(), found) != kTypes.end()) return found;
   if (!type.empty()) refuse("--type: found {}, allowed: {}", type, names_of(kTypes));
-  const auto is = [&](corpus::DType dtype) { return tensor.dtype == dtype; };
-  if (is(corpus::DType::f16)) return Format::f16;
-  if (is(corpus::DType::bf16)) return Format::bf16;
-  if (is(corpus::DType::f32)) return Format::f32;
-  if (is(corpus::DType::f8_e4m3)) return Format::e4m3;
-  if (is(corpus::DType::f8_e5m2)) return Format::e5m2;
   refuse("{}: found {}, allowed: {}, or raw bits with --type", option, corpus::safetensors_name(tensor.dtype),
          names_of(kTypes));
 }
@@ -168,51 +164,47 @@ AttentionCase numbers_of(const Loaded& given) {
   return out;
 }
 
-std::vector<AttentionAudit> audits_of(const AttentionOptions& options, const AttentionCase& numbers) {
-  std::vector<AttentionAudit> out;
-  for (const std::string& name : options.recipes)
-    out.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
-  return out;
-}
-
-/// The attentions of a file of mmaudit.torch.capture().
-std::vector<AttentionLayer> captured(const AttentionOptions& options) {
+/// The attentions of a file of mmaudit.torch.capture(), by every recipe.
+std::vector<AttentionAudit> captured(const AttentionOptions& options) {
   constexpr std::string_view kEnd = ".attention";
-  std::vector<AttentionLayer> out;
+  constexpr std::size_t kCorners = std::size(names::kCausal);  // one more: no plan takes the call
+  std::vector<AttentionAudit> out;
   for (const corpus::TensorInfo& each : corpus::read_safetensors_header(options.capture).tensors) {
     if (!each.name.ends_with(kEnd)) continue;
     const std::string name = each.name.substr(0, each.name.size() - kEnd.size()),
                       file = options.capture + ":" + name;
-    AttentionOptions one = options;
     const corpus::Tensor how = corpus::load_tensor(file + std::string(kEnd));
-    std::array<float, 2> said{};  // _CORNERS of _capture.py, and the scale
-    if (how.data.size() != sizeof said)
-      refuse("--capture: {}: found {} bytes, allowed: {}", file, how.data.size(), sizeof said);
-    std::memcpy(said.data(), how.data.data(), sizeof said);
-    constexpr std::size_t kCorners = std::size(names::kCausal);
-    if (!(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)))
-      refuse("--capture: {}: found the corner {}, allowed: 0 to {}", file, said[0], kCorners);
+    std::array<float, 2> said{};  // which of _CORNERS of _capture.py, and the scale
+    if (how.data.size() == sizeof said) std::memcpy(said.data(), how.data.data(), sizeof said);
+    if (how.data.size() != sizeof said || !(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)))
+      refuse("--capture: {}: found {} bytes, corner {}, allowed: {}, 0 to {}", file, how.data.size(), said[0],
+             sizeof said, kCorners);
     const auto corner = static_cast<std::size_t>(said[0]);
+    AttentionOptions one = options;
     one.scale = static_cast<double>(said[1]);
     one.q = file + ".q", one.k = file + ".k", one.v = file + ".v";
-    AttentionLayer layer{name.substr(0, name.rfind('#')), {}, {}};
-    if (corner == kCorners) {
-      out.push_back(
-          {layer.layer, {}, "no plan takes its mask, dropout or shapes (`attentions` in the file)"});
-      continue;
+    std::optional<AttentionCase> numbers;
+    for (const std::string& recipe : options.recipes) {
+      AttentionAudit audit;
+      audit.recipe = &require_attention_recipe(recipe);
+      audit.why = "no plan takes its mask, dropout or shapes (`attentions` in the file)";
+      try {
+        if (corner < kCorners) {
+          one.causal = names::kCausal[corner];
+          if (!numbers) numbers = numbers_of(load(one));
+          audit = audit_attention(*numbers, *audit.recipe, options.rows, options.threads);
+        }
+      } catch (const InputError& error) {
+        audit.why = error.what();
+      }
+      audit.layer = name.substr(0, name.rfind('#'));
+      out.push_back(std::move(audit));
     }
-    one.causal = names::kCausal[corner];
-    try {
-      layer.audits = audits_of(one, numbers_of(load(one)));
-    } catch (const InputError& error) {
-      layer.why = error.what();
-    }
-    out.push_back(std::move(layer));
   }
   if (out.empty())
     refuse(
         "--capture: {}: found no attention, allowed: a file of mmaudit.torch.capture() of a module that "
-        "calls scaled_dot_product_attention without a mask",
+        "calls scaled_dot_product_attention",
         options.capture);
   return out;
 }
@@ -223,12 +215,14 @@ int audit_file(const AttentionOptions& options, const Context& context) {
   if (any == !options.capture.empty() ||
       (any && (options.q.empty() || options.k.empty() || options.v.empty())))
     refuse("--q, --k, --v: found {}, allowed: all three, or --capture", any ? "some of them" : "none");
-  for (const std::string& name : options.recipes) require_attention_recipe(name);
   if (!(options.limit >= 0)) refuse("--limit: found {}, allowed: 0 or more", options.limit);
   if (!options.capture.empty())
-    return options.outputs.publish(report_of(captured(options), options.limit), context);
+    return options.outputs.publish(report_of(captured(options), {options.capture}, options.limit), context);
   const AttentionCase numbers = numbers_of(load(options));
-  return options.outputs.publish(report_of(audits_of(options, numbers), numbers, options.limit), context);
+  std::vector<AttentionAudit> audits;
+  for (const std::string& name : options.recipes)
+    audits.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
+  return options.outputs.publish(report_of(audits, {sizes_of(numbers.problem)}, options.limit), context);
 }
 
 int show_ranges(const AttentionOptions& options, const Context& context) {

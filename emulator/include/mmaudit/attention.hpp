@@ -1,6 +1,7 @@
 #pragma once
 // Attention as a fused kernel computes it: the plan of its sums as data, which plan a library takes, and O
 // from the plan, bit for bit (docs/attention.md).
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -100,7 +101,8 @@ struct AttentionPlan {
 
 /// Shows `visit` every field under its name, as for_each_field() of a GemmPlan does.
 template <typename Plan, typename Visit>
-void for_each_attention_field(Plan& plan, Visit&& visit) {
+requires std::same_as<std::remove_const_t<Plan>, AttentionPlan>
+void for_each_field(Plan& plan, Visit&& visit) {
   visit.instruction("qk", plan.qk);
   visit.instruction("pv", plan.pv);
   visit.count("block_q", plan.block_q, 1);

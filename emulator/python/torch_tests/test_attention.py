@@ -309,13 +309,15 @@ def test_attentions_of_a_capture_are_audited(tmp_path):
     done = subprocess.run([os.environ["MMAUDIT_TOOL"], "attention", "audit", f"--capture={file}", "--recipe=fa3-head,bf16",
                            "--limit=0.04", "--rows=64", "--json=-"], capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr  # nobody knows what the masked one errs by
-    layers = {one["layer"]: one for one in json.loads(done.stdout)["layers"]}
-    assert "no plan takes its mask" in layers["masked"]["why"] and layers["masked"]["recipes"] == []
+    rows = json.loads(done.stdout)["recipes"]
+    assert [(one["layer"], one["recipe"]) for one in rows] == [
+        (layer, recipe) for layer in ("masked", "plain") for recipe in ("fa3-head", "bf16")]
+    assert all("no plan takes its mask" in one["why"] and not one["causes"] for one in rows[:2])
     exact = F.scaled_dot_product_attention(q.double(), k.double(), v.double(), is_causal=True, enable_gqa=True)
-    for recipe in layers["plain"]["recipes"]:
-        o, _ = emulated(recipe["recipe"], q, k, v, is_causal=True, enable_gqa=True)
-        assert recipe["error"] == pytest.approx(float((o.double() - exact).norm() / exact.norm()), rel=1e-3)
-        assert sum(one["share"] for one in recipe["causes"]) == pytest.approx(1)
+    for one in rows[2:]:
+        o, _ = emulated(one["recipe"], q, k, v, is_causal=True, enable_gqa=True)
+        assert one["error"] == pytest.approx(float((o.double() - exact).norm() / exact.norm()), rel=1e-3) and not one["why"]
+        assert sum(cause["share"] for cause in one["causes"]) == pytest.approx(1)
     mt.capture(Two(), (q, k, v, torch.ones(50, 50, dtype=torch.bool)), file, matrices=1, rows=7)
     from safetensors.torch import load_file
     saved = load_file(file)

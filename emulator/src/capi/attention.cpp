@@ -51,7 +51,7 @@ AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& pr
     AttentionPlan plan;
     plan.p = plan.output = problem.type;
     FieldReader reader("plan", work.plan);
-    for_each_attention_field(plan, reader);
+    for_each_field(plan, reader);
     reader.finish(kPage);
     if (plan.qk.k == 0 || plan.pv.k == 0)
       refuse("plan: found no qk or no pv, allowed: an instruction of each");

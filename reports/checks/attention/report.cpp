@@ -20,13 +20,6 @@ using report::Tone;
 std::string shown(double x) { return x == 0 ? "0" : x != x ? "NaN" : fmt::format("{:.3g}", x); }
 std::string percent(double x) { return fmt::format("{:.2f}%", 100 * x); }
 
-std::string sizes_of(const AttentionProblem& x) {
-  return fmt::format(
-      "{} x {} heads{}, {} queries, {} keys, depth {}{}", x.batch, x.heads,
-      x.heads == x.kv_heads ? "" : fmt::format(" ({} of K)", x.kv_heads), x.queries, x.keys, x.depth,
-      x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
-}
-
 /// The first that is not a number, else the largest.
 const AttentionCause& largest_of(const AttentionAudit& one) {
   return *std::max_element(one.causes.begin(), one.causes.end(),
@@ -35,13 +28,14 @@ const AttentionCause& largest_of(const AttentionAudit& one) {
                            });
 }
 std::string largest_text(const AttentionAudit& one) {
+  if (!one.why.empty()) return one.why;
   const AttentionCause& cause = largest_of(one);
   if (cause.size == 0) return "none";
   return cause.share == cause.share ? fmt::format("{} ({:.0f}%)", cause.name, 100 * cause.share)
                                     : std::string(cause.name);
 }
 
-Json recipes_json(const std::vector<AttentionAudit>& audits) {
+std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
   Json rows = Json::array();
   for (const AttentionAudit& one : audits) {
     Json causes = Json::array();
@@ -56,37 +50,54 @@ Json recipes_json(const std::vector<AttentionAudit>& audits) {
                     {"saturated", one.saturated},
                     {"flushed", one.flushed},
                     {"causes", std::move(causes)}});
+    if (!one.layer.empty()) rows.back()["layer"] = one.layer, rows.back()["why"] = one.why;
   }
-  return rows;
+  return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {"recipes", std::move(rows)}},
+                  1);
 }
 
-std::string json_of(double limit, const char* name, Json what) {
-  return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {name, std::move(what)}}, 1);
-}
-
-bool within(const AttentionAudit& one, double limit) { return limit == 0 || one.total <= limit; }
-
-Cell error_cell(const AttentionAudit& one, double limit) {
-  return Cell(shown(one.total), limit == 0 ? Tone::plain : within(one, limit) ? Tone::good : Tone::bad);
+/// "Beyond the limit 0.05: ...": at most so many of them.
+std::string line_of(const char* what, double limit, const std::vector<std::string>& some) {
+  constexpr std::size_t kMost = 6;
+  if (some.empty()) return {};
+  const auto end = some.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, some.size()));
+  return fmt::format("{} the limit {}: {}{}. ", what, limit, fmt::join(some.begin(), end, ", "),
+                     some.size() > kMost ? fmt::format(" and {} more", some.size() - kMost) : "");
 }
 
 }  // namespace
 
-report::Report report_of(const std::vector<AttentionAudit>& audits, const AttentionCase& given,
+std::string sizes_of(const AttentionProblem& x) {
+  return fmt::format(
+      "{} x {} heads{}, {} queries, {} keys, depth {}{}", x.batch, x.heads,
+      x.heads == x.kv_heads ? "" : fmt::format(" ({} of K)", x.kv_heads), x.queries, x.keys, x.depth,
+      x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
+}
+
+report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<std::string> meta,
                          double limit) {
   report::Report out{.title = "Attention: what each recipe loses, by cause"};
-  out.meta = {sizes_of(given.problem)};
-  std::vector<report::Field<AttentionAudit>> fields = {
-      {{"recipe"}, [](const AttentionAudit& one) { return std::string(one.recipe->name); }},
-      {{"error", true}, [limit](const AttentionAudit& one) { return error_cell(one, limit); }}};
-  for (std::size_t i = 0; i < audits.front().causes.size(); ++i)
-    fields.push_back({{std::string(audits.front().causes[i].name), true},
-                      [i](const AttentionAudit& one) { return shown(one.causes[i].size); }});
-  fields.push_back({{"worst head", true}, [](const AttentionAudit& one) {
-                      return fmt::format("{} ({})", shown(one.worst), one.worst_head);
+  out.meta = std::move(meta);
+  const auto within = [&](const AttentionAudit& one) {
+    return one.why.empty() && (limit == 0 || one.total <= limit);
+  };
+  using Audit = const AttentionAudit&;
+  std::vector<report::Field<AttentionAudit>> fields;
+  if (!audits.front().layer.empty()) fields.push_back({{"layer"}, [](Audit one) { return one.layer; }});
+  fields.push_back({{"recipe"}, [](Audit one) { return std::string(one.recipe->name); }});
+  const auto number = [&](const char* name, const auto& text) {
+    fields.push_back({{name, true}, [text](Audit one) { return Cell(one.why.empty() ? text(one) : "-"); }});
+  };
+  fields.push_back({{"error", true}, [&](Audit one) {
+                      return Cell(one.why.empty() ? shown(one.total) : "-", !within(one) ? Tone::bad
+                                                                            : limit == 0 ? Tone::plain
+                                                                                         : Tone::good);
                     }});
-  fields.push_back({{"P saturated", true}, [](const AttentionAudit& one) { return percent(one.saturated); }});
-  fields.push_back({{"P to 0", true}, [](const AttentionAudit& one) { return percent(one.flushed); }});
+  for (std::size_t i = 0; i < std::size(kAttentionCauses); ++i)
+    number(kAttentionCauses[i].data(), [i](Audit one) { return shown(one.causes[i].size); });
+  number("worst head", [](Audit one) { return fmt::format("{} ({})", shown(one.worst), one.worst_head); });
+  number("P saturated", [](Audit one) { return percent(one.saturated); });
+  number("P to 0", [](Audit one) { return percent(one.flushed); });
   fields.push_back({{"largest cause"}, largest_text});
   Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
   table.remark =
@@ -95,75 +106,29 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, const Attent
   out.records = table;
   out.sections.push_back(report::section_of(std::move(table)));
   Section plans{.title = "Plans"};
-  for (const AttentionAudit& one : audits)
-    plans.lines.push_back(
-        fmt::format("{} ({}; {}): {}", one.recipe->name, one.recipe->source, one.recipe->evidence, one.plan));
-  plans.notes = {fmt::format("{} rows were compared with exact ones.", audits.front().rows)};
+  std::uint64_t rows = 0;
+  std::vector<std::string> good, bad;
+  for (Audit one : audits) {
+    rows = std::max(rows, one.rows);
+    std::string plan =
+        fmt::format("{} ({}; {}): {}", one.recipe->name, one.recipe->source, one.recipe->evidence, one.plan);
+    if (one.why.empty() && std::find(plans.lines.begin(), plans.lines.end(), plan) == plans.lines.end())
+      plans.lines.push_back(std::move(plan));
+    std::string text = fmt::format("{}{}{} {}", one.layer, one.layer.empty() ? "" : " by ", one.recipe->name,
+                                   one.why.empty() ? shown(one.total) : "is not measured");
+    if (!within(one) && one.why.empty())
+      text +=
+          fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
+    (within(one) ? good : bad).push_back(std::move(text));
+  }
+  plans.notes = {fmt::format("{} rows were compared with exact ones.", rows)};
   out.sections.push_back(std::move(plans));
-  if (limit != 0) {
-    std::vector<std::string> good, bad;
-    for (const AttentionAudit& one : audits) {
-      (within(one, limit) ? good : bad).push_back(fmt::format("{} {}", one.recipe->name, shown(one.total)));
-      if (!within(one, limit))
-        bad.back() +=
-            fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
-    }
+  if (limit != 0 || !bad.empty()) {
     out.tone = bad.empty() ? Tone::good : Tone::bad;
-    const auto line = [&](const char* what, const std::vector<std::string>& some) {
-      return some.empty() ? "" : fmt::format("{} the limit {}: {}. ", what, limit, fmt::join(some, ", "));
-    };
-    out.headline = line("Beyond", bad) + line("Within", good);
+    out.headline = line_of("Beyond", limit, bad) + line_of("Within", limit, good);
     out.headline.pop_back();
   }
-  out.json = [audits, limit] { return json_of(limit, "recipes", recipes_json(audits)); };
-  return out;
-}
-
-report::Report report_of(const std::vector<AttentionLayer>& layers, double limit) {
-  report::Report out{.title = "Attention of every layer: what each recipe loses"};
-  Table table{.title = "Errors of layers", .columns = {{"layer"}}};
-  table.remark =
-      "|O - exact O| / |exact O| of the layer's attention, 2-norms; the cause is that of the largest error.";
-  std::vector<std::string> verdicts;
-  const auto measured = std::find_if(layers.begin(), layers.end(),
-                                     [](const AttentionLayer& one) { return !one.audits.empty(); });
-  const std::size_t count = measured == layers.end() ? 0 : measured->audits.size();
-  bool good = count != 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    table.columns.emplace_back(std::string(measured->audits[i].recipe->name), true);
-    std::size_t passing = 0;
-    const AttentionLayer* worst = nullptr;
-    for (const AttentionLayer& one : layers) {
-      if (one.audits.empty()) continue;
-      passing += within(one.audits[i], limit) ? 1 : 0;
-      if (worst == nullptr || !(one.audits[i].total <= worst->audits[i].total)) worst = &one;
-    }
-    const AttentionAudit& most = worst->audits[i];
-    verdicts.push_back(fmt::format(
-        "{}: {}worst {} in {}, most by {}", most.recipe->name,
-        limit == 0 ? "" : fmt::format("{} of {} layers within {}, ", passing, layers.size(), limit),
-        shown(most.total), worst->layer, largest_of(most).name));
-    good = good && passing == layers.size();
-  }
-  table.columns.emplace_back("largest cause");
-  Json json = Json::array();
-  for (const AttentionLayer& one : layers) {
-    std::vector<Cell> row = {one.layer};
-    for (std::size_t i = 0; i < count; ++i)
-      row.push_back(one.audits.empty() ? Cell("-", Tone::bad) : error_cell(one.audits[i], limit));
-    const auto largest =
-        std::max_element(one.audits.begin(), one.audits.end(),
-                         [](const AttentionAudit& a, const AttentionAudit& b) { return a.total < b.total; });
-    row.emplace_back(largest == one.audits.end() ? one.why : largest_text(*largest));
-    table.rows.push_back(std::move(row));
-    json.push_back({{"layer", one.layer}, {"why", one.why}, {"recipes", recipes_json(one.audits)}});
-  }
-  out.headline =
-      verdicts.empty() ? "No layer could be measured" : fmt::format("{}", fmt::join(verdicts, "; "));
-  out.tone = limit == 0 && good ? Tone::plain : good ? Tone::good : Tone::bad;
-  out.records = table;
-  out.sections.push_back(report::section_of(std::move(table)));
-  out.json = [json, limit] { return json_of(limit, "layers", json); };
+  out.json = [audits, limit] { return json_of(audits, limit); };
   return out;
 }
 

@@ -12,9 +12,7 @@
 namespace mmaudit::checks {
 namespace {
 
-constexpr std::string_view kCauses[] = {"Q, K",         "V",      "QK sum", "exponential", "P rounding",
-                                        "P saturation", "PV sum", "output"};
-constexpr std::size_t kParts = std::size(kCauses);
+constexpr std::size_t kParts = std::size(kAttentionCauses);
 
 /// Of sums of squares; 0 where there is no error.
 double relative(double error, double exact) { return error == 0 ? 0 : std::sqrt(error / exact); }
@@ -214,8 +212,8 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   out.saturated = static_cast<double>(sums.saturated) / seen;
   out.flushed = static_cast<double>(sums.flushed) / seen;
   for (std::size_t i = 0; i < kParts; ++i)
-    out.causes.push_back(
-        {kCauses[i], relative(sums.parts[i], sums.exact), sums.total == 0 ? 0 : sums.along[i] / sums.total});
+    out.causes.push_back({kAttentionCauses[i], relative(sums.parts[i], sums.exact),
+                          sums.total == 0 ? 0 : sums.along[i] / sums.total});
   return out;
 }
 

@@ -18,6 +18,8 @@ struct AttentionCase {
   std::vector<double> q, k, v;
 };
 
+inline constexpr std::string_view kAttentionCauses[] = {
+    "Q, K", "V", "QK sum", "exponential", "P rounding", "P saturation", "PV sum", "output"};
 /// A part of the error: its 2-norm and the exact O's give `size`; shares of all parts add up to 1.
 struct AttentionCause {
   std::string_view name;
@@ -33,22 +35,18 @@ struct AttentionAudit {
   /// Of P that are not 0 in binary32: those beyond the format's largest number, and those that become 0.
   double saturated = 0, flushed = 0;
   std::uint64_t rows = 0;  ///< compared with the exact ones
+  std::string layer, why;  ///< of a capture; why: nothing was measured
 };
 /// What: O by the recipe's plan against softmax(scale Q K^T) V of the given numbers in binary64. `rows`: at
 /// most so many of each head. Errors: InputError where the family has no plan.
 AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe& recipe, std::uint64_t rows,
                                unsigned threads);
-/// Passed where every recipe's total is at most `limit`; 0: nothing is judged.
-report::Report report_of(const std::vector<AttentionAudit>& audits, const AttentionCase& given, double limit);
-
-/// The attention of a layer of a network; why: nothing was measured.
-struct AttentionLayer {
-  std::string layer;
-  std::vector<AttentionAudit> audits;
-  std::string why;
-};
-/// Layers down, recipes across. Passed where every layer has been measured and is within `limit`.
-report::Report report_of(const std::vector<AttentionLayer>& layers, double limit);
+/// Passed where every one is measured and its total is at most `limit`; 0: nothing is judged. `meta`: of
+/// what.
+report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<std::string> meta,
+                         double limit);
+/// "1 x 8 heads (2 of K), 512 queries, ...".
+std::string sizes_of(const AttentionProblem& problem);
 
 /// One element of O, block of keys by block.
 report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
