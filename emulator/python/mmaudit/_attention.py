@@ -10,7 +10,8 @@ from ._products import threads_of
 from ._refuse import refused
 
 #: What a fused kernel can do and no plan describes.
-_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "backward", "cu_seqlens", "block_table")
+_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "s_aux", "learnable_sink", "backward", "cu_seqlens", "cu_seqlens_q",
+                 "cu_seqlens_k", "block_table")
 Window = Tuple[Optional[int], Optional[int]]
 
 
@@ -98,7 +99,7 @@ def attention(
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
-        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn"; or plan: fields of docs/attention.md,
+        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn", or a recipe ("fa3-head"), which converts; or plan: fields of docs/attention.md,
             {"qk": "wgmma...", ...}; or kernels: names of the library's kernels, as torch's profiler prints them.
         causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
         window: keys to the left and right of the bottom right diagonal; None: all.

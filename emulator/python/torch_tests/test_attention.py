@@ -134,7 +134,7 @@ def test_what_nobody_multiplies_is_torchs():
     ({"attn_mask": torch.zeros(4, 4, dtype=torch.bfloat16)}, "bias: found a mask"),
     ({"sizes": (1, 1, 1, 4, 5, 64), "is_causal": True}, "found top_left with 4 queries and 5 keys"),
     ({"flat": True}, "operands of 3 dimensions"),
-    ({"short": True}, "one batch, depth and dtype"),
+    ({"short": True}, "Q, K, V of [1, 1, 4, 64]"),
 ])
 def test_refusals_name_layer_and_reason(how, words):
     how = dict(how)

@@ -327,11 +327,13 @@ Found attention_plan_of(std::string_view family, const AttentionProblem& problem
 
 Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::string>& kernels,
                         std::string* why) {
+  std::string unused;
+  if (why == nullptr) why = &unused;
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
-  if (why != nullptr)
-    *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
-                   kernels.empty() ? "none" : kernels[0]);
+  *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
+                 kernels.empty() ? "none" : kernels[0]);
   return std::nullopt;
 }
 

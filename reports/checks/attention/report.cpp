@@ -125,7 +125,10 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
   out.sections.push_back(std::move(plans));
   if (limit != 0 || !bad.empty()) {
     out.tone = bad.empty() ? Tone::good : Tone::bad;
-    out.headline = line_of("Beyond", limit, bad) + line_of("Within", limit, good);
+    out.headline =
+        line_of("Beyond", limit, bad) +
+        (audits.front().layer.empty() ? line_of("Within", limit, good)
+                                      : fmt::format("{} of {} are within it. ", good.size(), audits.size()));
     out.headline.pop_back();
   }
   out.json = [audits, limit] { return json_of(audits, limit); };

@@ -49,7 +49,8 @@ std::optional<Attended> attended(const Side& side) {
         std::find(std::begin(names::kCausal), std::end(names::kCausal), causal->get<std::string>());
     if (corner == std::end(names::kCausal)) return std::nullopt;
     x.causal = static_cast<Causal>(corner - std::begin(names::kCausal));
-  } else if (const Json* const causal = said("is_causal"); causal != nullptr && causal->get<bool>()) {
+  } else if (const Json* const causal = said("is_causal");
+             causal != nullptr && causal->is_boolean() && causal->get<bool>()) {
     x.causal = found->causal;
   }
   if (x.queries == x.keys && x.causal != Causal::none) x.causal = Causal::top_left;

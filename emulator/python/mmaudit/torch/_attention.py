@@ -57,15 +57,13 @@ class Call(NamedTuple):
 
     def weights(self) -> Tuple[Tensor, Tensor]:
         """softmax(scale Q K^T + mask) in binary32, and V, both (batch heads, rows, columns)."""
-        group = self.q.shape[1] // self.k.shape[1]
-        q, k, v = self.q.float(), self.k.repeat_interleave(group, 1).float(), self.v.repeat_interleave(group, 1)
-        s = torch.matmul(q, k.mT) * (self.scale or 1 / math.sqrt(q.shape[-1]))
-        if self.mask is not None:
-            s = s + self.mask
+        k, v = (x.repeat_interleave(self.q.shape[1] // self.k.shape[1], 1) for x in (self.k, self.v))
+        s = torch.matmul(self.q.float(), k.float().mT) * (self.scale or 1 / math.sqrt(self.q.shape[-1]))
+        s = s if self.mask is None else s + self.mask
         if self.causal != "none":
             shift = 0 if self.causal == "top_left" else s.shape[-1] - s.shape[-2]
             s = s.masked_fill(torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).triu(shift + 1), -torch.inf)
-        p = torch.nan_to_num(torch.softmax(s, -1)) if bool((s == -torch.inf).all(-1).any()) else torch.softmax(s, -1)
+        p = torch.softmax(s, -1).masked_fill((s == -torch.inf).all(-1, True), 0)
         return p.flatten(0, 1), v.flatten(0, 1)
 
 
@@ -84,17 +82,14 @@ def call_of(layer: str, args: Any, kwargs: Dict[str, Any]) -> Optional[Call]:
     if (mask is not None and causal) or not (q.dim() == k.dim() == v.dim()) or (
             q.dim() > 2 and not grouped and q.shape[1] != k.shape[1]) or q.is_meta:
         return None
-    where = f"attention in layer {layer!r}"
-    hint = f'another backend, or "attention": "{PRODUCTS}" for that layer'
-    if _sharded.among([type(one) for one in (q, k, v)]):
-        raise refused(where, "operands of DTensor", hint)
-    if dropout:
-        raise refused(where, f"dropout_p {dropout}", "0: module.eval()")
-    if q.dim() != 4:
-        raise refused(where, f"operands of {q.dim()} dimensions", f"(batch, heads, rows, depth), {hint}")
-    if k.shape != v.shape or (q.shape[0], q.shape[3]) != (k.shape[0], k.shape[3]) or not q.dtype == k.dtype == v.dtype:
-        raise refused(where, f"Q, K, V of {list(q.shape)}, {list(k.shape)}, {list(v.shape)}, {q.dtype}, {k.dtype}, {v.dtype}",
-                      f"one batch, depth and dtype, {hint}")
+    found = "operands of DTensor" if _sharded.among([type(one) for one in (q, k, v)]) else (
+        f"dropout_p {dropout}" if dropout else f"operands of {q.dim()} dimensions" if q.dim() != 4 else "")
+    if not found and (k.shape != v.shape or (q.shape[0], q.shape[3]) != (k.shape[0], k.shape[3]) or
+                      not q.dtype == k.dtype == v.dtype):
+        found = f"Q, K, V of {list(q.shape)}, {list(k.shape)}, {list(v.shape)}, {q.dtype}, {k.dtype}, {v.dtype}"
+    if found:
+        raise refused(f"attention in layer {layer!r}", found, "(batch, heads, rows, depth) of one batch, depth and dtype, "
+                      f'without dropout, or "attention": "{PRODUCTS}" for that layer')
     if not q.numel() or not k.numel():
         return None
     if mask is not None:
@@ -126,15 +121,14 @@ def _output(like: str, dtype: torch.dtype, causal: str, scale: float, q: Tuple[i
     return dtype_of(next((one.split()[1] for one in words if one.startswith("output ") and one.count(" ") == 1), "f32"))
 
 
-def chosen(layer: str, names: List[str], call: Call) -> Optional[str]:
+def chosen(layer: str, names: str, call: Call) -> Optional[str]:
     """The first name with a plan for the call; None: two products. ValueError with every name's reason."""
     why: List[str] = []
-    for name in names:
-        if name == PRODUCTS:
-            return None
+    for name in names_in("attention", names):
         try:
-            _output(name, call.q.dtype, call.causal, call.scale, tuple(call.q.shape), tuple(call.k.shape), call.mask is not None)
-            return name
+            if name != PRODUCTS:
+                _output(name, call.q.dtype, call.causal, call.scale, tuple(call.q.shape), tuple(call.k.shape), call.mask is not None)
+            return None if name == PRODUCTS else name
         except ValueError as error:
             why.append(f"{name}: {error}")
     raise refused(f"attention in layer {layer!r}", "; ".join(why),
@@ -175,21 +169,17 @@ def attended(call: Call, like: str) -> Tensor:
     return found
 
 
-class Recorder:
-    """Calls of an Emulation's layers, which run as they are: what `see` gets of each, or why no plan takes it."""
-
-    def __init__(self, layer: Callable[[], str], see: Callable[[str, Optional[Call], str], None]) -> None:
-        self._layer, self._see = layer, see
-
-    def __call__(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-        layer, call, why = self._layer(), None, ""
+def recorder(layer: Callable[[], str], see: Callable[[str, Optional[Call], str], None]) -> "Calls":
+    """Calls, which run as they are: `see` gets the layer and the call, or why no plan takes it."""
+    def attend(func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         try:
-            call = call_of(layer, args, kwargs)
+            call = call_of(layer(), args, kwargs)
+            if call is not None:
+                see(layer(), call, "")
         except ValueError as error:
-            why = str(error)
-        if call is not None or why:
-            self._see(layer, call, why)
+            see(layer(), None, str(error))
         return func(*args, **kwargs)
+    return Calls(attend)
 
 
 class Calls(TorchFunctionMode):

@@ -217,8 +217,8 @@ def capture(
 
     attended: Dict[str, int] = {}
     with unchanged(module, seed), torch.no_grad(), Emulation(
-            module, LayerRecipes(), keep, tell=False) as emulation, _attention.Calls(
-                _attention.Recorder(lambda: emulation.here().layer, keep_attention)):
+            module, LayerRecipes(), keep, tell=False) as emulation, _attention.recorder(
+                lambda: emulation.here().layer, keep_attention):
         called(module, batch)
     if not products:
         raise ValueError(NO_PRODUCTS)

@@ -127,18 +127,17 @@ class Runner:
             types[name] = torch.float32 if call is None else call.q.dtype
             for kernel in self._attention:
                 try:
-                    if call is not None:
-                        _attention.chosen(name, [kernel], call)
+                    if call is None:
+                        raise ValueError(why)
+                    _attention.chosen(name, kernel, call)
                 except ValueError as error:
-                    why = str(error)
-                if why:
-                    self.not_taken.setdefault((name, kernel), why)
+                    self.not_taken.setdefault((name, kernel), str(error))
 
         attentions: Dict[str, int] = {}
         types: Dict[str, torch.dtype] = {}
         before = dict(self.layers)
-        with self._under(LayerRecipes(), note) as emulation, _attention.Calls(
-                _attention.Recorder(lambda: emulation.here().layer, attended)) if self._attention else nullcontext():
+        with self._under(LayerRecipes(), note) as emulation, _attention.recorder(
+                lambda: emulation.here().layer, attended) if self._attention else nullcontext():
             found = first_call(self.module, batch, number)
         own = dict(named_modules(self.module))
         for name, mine in weights.items():

@@ -174,7 +174,7 @@ class Costs:
 
     def _of_attention(self, name: str) -> List[Candidate]:
         """A kernel or recipe of attention, if this is its GPU."""
-        row = _attention.known()[_attention.names_in("attention", name)[0]]
+        row = _attention.known().get(_attention.names_in("attention", name)[0], {"arch": "no GPU"})
         if row["arch"] != self.arch:
             self.missing.append(f"{self.arch} lacks {name}, which is left out: it is {row['arch']}'s")
             return []

@@ -328,8 +328,7 @@ class Emulation:
         site = self.here()
         names, key = self._attention_of(site)
         call = None if names is None else _attention.call_of(site.layer, args, kwargs)
-        like = None if call is None or names is None else _attention.chosen(
-            site.layer, _attention.names_in("attention", names), call)
+        like = None if call is None or names is None else _attention.chosen(site.layer, names, call)
         if call is None or like is None:
             return func(*args, **kwargs)
         if self.hardware.switch == "always":
