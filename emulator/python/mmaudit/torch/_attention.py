@@ -35,10 +35,10 @@ def names_in(field: str, given: str) -> List[str]:
     return names
 
 
-def base_of(given: str) -> Dict[str, str]:
+def base_of(given: str) -> Tuple[str, str]:
     """arch and dtype of a recipe that names an attention alone."""
     row = known().get(names_in("attention", given)[0], {})
-    return {"arch": row.get("arch") or "hopper", "dtype": row.get("dtype") or "bf16"}
+    return row.get("arch") or "hopper", row.get("dtype") or "bf16"
 
 
 class Call(NamedTuple):

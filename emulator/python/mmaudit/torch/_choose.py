@@ -242,7 +242,8 @@ def choose_plan(
     max_loss_increase: Optional[float] = None, min_top1: Optional[float] = None, min_metric: Optional[float] = None,
     max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
-    policy: Optional[Names] = None, options: Optional[Names] = None, attention: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None,
+    policy: Optional[Names] = None, options: Optional[Names] = None, attention: Optional[Names] = None,
+    html: "Union[str, PathLike[str], None]" = None,
     allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().

@@ -14,7 +14,7 @@ from .._refuse import refused
 from . import _attention
 from ._mixed import bits_of, misfit, options_of, plain, words
 from ._operator import Path, find_path
-from ._recipes import RECIPES, Recipe, label
+from ._recipes import RECIPES, Recipe, label, of_attention
 
 #: What choose_plan() takes where no dtype is given, as far as the GPU has it.
 USUAL = ("nvf4", "mxf8", "e4m3", "bf16", "f16")
@@ -178,7 +178,7 @@ class Costs:
         if row["arch"] != self.arch:
             self.missing.append(f"{self.arch} lacks {name}, which is left out: it is {row['arch']}'s")
             return []
-        recipe = Recipe(**_attention.base_of(name), attention=name)
+        recipe = of_attention(name)
         fma = self.peaks.most("fp8" if recipe.dtype in ("e4m3", "e5m2") else recipe.dtype)
         return [Candidate(name, recipe, "attention", row["evidence"], row["source"], fma or self.half or 1.0, fma > 0)]
 

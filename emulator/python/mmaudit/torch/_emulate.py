@@ -26,7 +26,7 @@ from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
 from ._hardware import SWITCHES, Hardware
 from ._operator import find_path, largest_finite, product
-from ._recipes import Choice, LayerRecipes, Plan, Recipe
+from ._recipes import Choice, LayerRecipes, Plan, Recipe, of_attention
 from ._rules import flex_attention, rule_of
 from ._seen import Seen as Seen
 from ._seen import Site
@@ -341,8 +341,7 @@ class Emulation:
         if self._watch is not None:
             with _disable_current_modes(), torch.no_grad():  # O is P V, of the exact P
                 p, v = call.weights()
-            self._watch(Seen(site, f"attention {like}", p, v, o.detach().flatten(0, 1),
-                             Recipe(**_attention.base_of(like), attention=like)))
+            self._watch(Seen(site, f"attention {like}", p, v, o.detach().flatten(0, 1), of_attention(like)))
         return o
 
     def run_elements(self, func: Any, a: Tensor, b: Tensor, scales: Tuple[Tensor, Tensor], native: Callable[[], Tensor],

@@ -80,6 +80,13 @@ def _known() -> Dict[str, Recipe]:
 #: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
 RECIPES: Dict[str, Recipe] = _known()
 
+
+def of_attention(name: str) -> Recipe:
+    """The recipe of a layer that runs nothing but this attention."""
+    arch, dtype = _attention.base_of(name)
+    return Recipe(arch, dtype, attention=name)
+
+
 Choice = Union[str, Recipe, Mapping[str, Any], None]
 KEEP = "keep"
 
@@ -119,7 +126,7 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
             raise refused(where, f"{KEEP!r} with other fields", "alone")
         return replace(found, **given).checked()
     if isinstance(given.get("attention"), str):
-        given = {**_attention.base_of(given["attention"]), **given}
+        given = {**dict(zip(("arch", "dtype"), _attention.base_of(given["attention"]))), **given}
     if "arch" not in given or "dtype" not in given:
         lacking = "dtype" if "arch" in given else "arch"
         raise refused(where, f"no {lacking}", "arch and dtype, or recipe")
@@ -273,7 +280,7 @@ class LayerRecipes:
             for name, one in RECIPES.items():
                 if one == recipe:
                     return name
-            if recipe.attention is not None and recipe == recipe_of("", {"attention": recipe.attention}):
+            if recipe.attention is not None and recipe == of_attention(recipe.attention):
                 return {"attention": recipe.attention}
             return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name == "smooth" and one == 0}
 
