@@ -86,6 +86,11 @@ def test_the_first_name_with_a_plan_runs():
     assert emulated(both, q, k, v)[1].coverage.rows[0].operator == "attention torch-flash"
     assert emulated(both, q, k, v, attn_mask=mask)[1].coverage.rows[0].operator == "attention torch-efficient"
     assert {one.operator for one in emulated("torch-flash,products", q, k, v, attn_mask=mask)[1].coverage.rows} == {"aten.bmm"}
+    for names in ("products", "torch-flash,products"):
+        torch.manual_seed(0)
+        found, emulation = emulated(names, q, k, v, dropout_p=0.5)
+        assert {one.operator for one in emulation.coverage.rows} == {"aten.bmm"} and found.shape == q.shape
+        assert emulated(names, q[0], k[0], v[0])[0].shape == (2, 9, 64)
 
 
 @pytest.mark.parametrize("name", ["bf16", "bf16-efficient", "kv-e4m3", "fa3-tensor", "fa3-head", "fa3-head-two-level",

@@ -35,6 +35,10 @@ def names_in(field: str, given: str) -> List[str]:
     return names
 
 
+def may_be_products(given: Optional[str]) -> bool:
+    return given is None or PRODUCTS in names_in("attention", given)
+
+
 def base_of(given: str) -> Tuple[str, str]:
     """arch and dtype of a recipe that names an attention alone."""
     row = known().get(names_in("attention", given)[0], {})
@@ -72,8 +76,9 @@ def _signature(query: Tensor, key: Tensor, value: Tensor, attn_mask: Any = None,
     return query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
 
 
-def call_of(layer: str, args: Any, kwargs: Dict[str, Any]) -> Optional[Call]:
-    """None: torch's own refuses it, or there is nothing to multiply. ValueError where no plan describes it."""
+def call_of(layer: str, args: Any, kwargs: Dict[str, Any], products: bool = False) -> Optional[Call]:
+    """None: torch's own refuses it, or there is nothing to multiply; with `products` also where no plan describes it, which
+    is a ValueError else."""
     q, k, v, mask, dropout, causal, scale, grouped = _signature(*args, **kwargs)
     corner = "top_left" if causal else "none"
     variant = getattr(mask, "variant", None)  # of torch.nn.attention.bias.CausalBias
@@ -87,6 +92,8 @@ def call_of(layer: str, args: Any, kwargs: Dict[str, Any]) -> Optional[Call]:
     if not found and (k.shape != v.shape or (q.shape[0], q.shape[3]) != (k.shape[0], k.shape[3]) or
                       not q.dtype == k.dtype == v.dtype):
         found = f"Q, K, V of {list(q.shape)}, {list(k.shape)}, {list(v.shape)}, {q.dtype}, {k.dtype}, {v.dtype}"
+    if found and products:
+        return None
     if found:
         raise refused(f"attention in layer {layer!r}", found, "(batch, heads, rows, depth) of one batch, depth and dtype, "
                       f'without dropout, or "attention": "{PRODUCTS}" for that layer')

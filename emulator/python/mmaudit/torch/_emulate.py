@@ -319,7 +319,7 @@ class Emulation:
         """Refuses an attention without a plan in a layer whose attention has to be one."""
         site = self.here()
         names, _ = self._attention_of(site)
-        if names is not None and _attention.PRODUCTS not in _attention.names_in("attention", names):
+        if not _attention.may_be_products(names):
             raise refused(f"attention in layer {site.layer!r}", f"{what} with {names}",
                           f"scaled_dot_product_attention, or with {_attention.PRODUCTS} as its last name")
 
@@ -327,7 +327,7 @@ class Emulation:
         """scaled_dot_product_attention by the plan of the layer's attention, else as the two products that it is."""
         site = self.here()
         names, key = self._attention_of(site)
-        call = None if names is None else _attention.call_of(site.layer, args, kwargs)
+        call = None if names is None else _attention.call_of(site.layer, args, kwargs, _attention.may_be_products(names))
         like = None if call is None or names is None else _attention.chosen(site.layer, names, call)
         if call is None or like is None:
             return func(*args, **kwargs)
