@@ -75,6 +75,10 @@ TEST(AttentionPlan, NamesOfKernelsSayTheBlocks) {
         "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_3_64x64x64"})
     EXPECT_EQ(blocks(unknown), Pair(0, 0)) << unknown;
   EXPECT_NE(why.find("kernels: found cudnn"), std::string::npos) << why;
+  AttentionProblem wide = x;
+  wide.type = Format::f32;
+  EXPECT_FALSE(attention_plan_of(wide, {"fmha_cutlassF_f32_aligned_64x64_rf_sm80"}, &why));
+  EXPECT_EQ(why, "type: found f32, allowed: f16, bf16");
 }
 
 TEST(Attention, MasksOfRows) {
@@ -135,7 +139,15 @@ TEST(Attention, Refusals) {
   plan.block_k = 24;
   EXPECT_NE(why_no_attention(x, plan).find("a k that divides block_k = 24"), std::string::npos);
   EXPECT_FALSE(attention_plan_of("flash", x, &why));
-  EXPECT_EQ(why, "like: found flash, allowed: torch-flash, torch-efficient, torch-cudnn, fa3, fa4");
+  EXPECT_EQ(
+      why.rfind("like: found flash, allowed: torch-flash, torch-efficient, torch-cudnn, fa3, fa4, f16", 0),
+      0U)
+      << why;
+  x.causal = Causal::top_left;
+  EXPECT_TRUE(attention_plan_of("torch-flash", x, &why));
+  x.keys = 9;
+  EXPECT_FALSE(attention_plan_of("torch-flash", x, &why));
+  EXPECT_NE(why.find("causal: found top_left with 8 queries and 9 keys"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -171,6 +171,8 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   if (const auto drawn = header.metadata.find("activations"); drawn != header.metadata.end())
     out.activations = drawn->second;
   const std::set<std::string> tensors = tensors_of(header);
+  out.attentions = std::count_if(tensors.begin(), tensors.end(),
+                                 [](const std::string& name) { return name.ends_with(".attention"); });
   const std::vector<std::string> names = products_of(file, tensors);
   TensorAuditRequest one = request;
   std::error_code ignored;  // facts_of_file() says what is wrong
@@ -242,6 +244,10 @@ Report report_of(const CaptureAudit& audit) {
     out.headline = "No limit was given (--max-rel-fro, --max-output-error), so nothing is judged.";
   }
   out.lead = {fmt::format("{} products of {} layers.", audit.products.size(), choices.size())};
+  if (audit.attentions != 0)
+    out.lead.push_back(fmt::format(
+        "`mmaudit attention audit --capture` judges {} calls of attention by fused kernels and FP8 recipes.",
+        audit.attentions));
   if (!audit.activations.empty())
     out.lead.push_back(
         fmt::format("Weights are a checkpoint's, and A is drawn: {}.", printable(audit.activations)));

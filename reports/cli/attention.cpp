@@ -2,20 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "attention/study.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/fast_cast.hpp"
+#include "mmaudit/names.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct AttentionOptions {
-  std::string q, k, v, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
+  std::string q, k, v, capture, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
   std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
   std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096;
   double scale = 0, limit = 0;
@@ -42,15 +45,10 @@ corpus::Tensor load_part(const char* option, const std::string& file) {
 /// The format of a file of numbers; raw bits need --type.
 Format format_of(const char* option, const corpus::Tensor& tensor, const std::string& type) {
   constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2, Format::f32};
-  for (const Format each : kTypes)
-    if (type == name_of(each)) return each;
+  const Format found =
+      type.empty() ? corpus::format_of(tensor.dtype) : read_format(type).value_or(Format::none);
+  if (std::find(kTypes.begin(), kTypes.end(), found) != kTypes.end()) return found;
   if (!type.empty()) refuse("--type: found {}, allowed: {}", type, names_of(kTypes));
-  const auto is = [&](corpus::DType dtype) { return tensor.dtype == dtype; };
-  if (is(corpus::DType::f16)) return Format::f16;
-  if (is(corpus::DType::bf16)) return Format::bf16;
-  if (is(corpus::DType::f32)) return Format::f32;
-  if (is(corpus::DType::f8_e4m3)) return Format::e4m3;
-  if (is(corpus::DType::f8_e5m2)) return Format::e5m2;
   refuse("{}: found {}, allowed: {}, or raw bits with --type", option, corpus::safetensors_name(tensor.dtype),
          names_of(kTypes));
 }
@@ -79,7 +77,11 @@ Loaded load(const AttentionOptions& options) {
 }
 
 std::vector<NamedFile> inputs_of(const AttentionOptions& options) {
-  return {{"--q", options.q}, {"--k", options.k}, {"--v", options.v}, {"--mask", options.mask}};
+  return {{"--q", options.q},
+          {"--k", options.k},
+          {"--v", options.v},
+          {"--mask", options.mask},
+          {"--capture", options.capture}};
 }
 
 struct Planned {
@@ -149,29 +151,100 @@ int explain_element(const AttentionOptions& options, const Context& context) {
       context);
 }
 
-int audit_file(const AttentionOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), inputs_of(options));
-  const Loaded given = load(options);
-  AttentionCase numbers{given.problem, {}, {}, {}};
+AttentionCase numbers_of(const Loaded& given) {
+  AttentionCase out{given.problem, {}, {}, {}};
   const FastDecode decode(spec_of(given.problem.type));
   const std::size_t bytes = spec_of(given.problem.type).storage_bytes();
-  for (const auto& [from, to] :
-       {std::pair{&given.q, &numbers.q}, {&given.k, &numbers.k}, {&given.v, &numbers.v}})
+  for (const auto& [from, to] : {std::pair{&given.q, &out.q}, {&given.k, &out.k}, {&given.v, &out.v}})
     for (std::uint64_t i = 0; i < from->data.size() / bytes; ++i) {
       to->push_back(decode.at(from->data.data(), i));
       if (!(std::abs(to->back()) < std::numeric_limits<double>::infinity()))
         refuse("--q, --k, --v: found {}, allowed: finite numbers", to->back());
     }
+  return out;
+}
+
+/// The attentions of a file of mmaudit.torch.capture(), by every recipe.
+std::vector<AttentionAudit> captured(const AttentionOptions& options) {
+  constexpr std::string_view kEnd = ".attention";
+  constexpr std::size_t kCorners = std::size(names::kCausal);  // one more: no plan takes the call
+  std::vector<AttentionAudit> out;
+  for (const corpus::TensorInfo& each : corpus::read_safetensors_header(options.capture).tensors) {
+    if (!each.name.ends_with(kEnd)) continue;
+    const std::string name = each.name.substr(0, each.name.size() - kEnd.size()),
+                      file = options.capture + ":" + name;
+    const corpus::Tensor how = corpus::load_tensor(file + std::string(kEnd));
+    std::array<float, 2> said{};  // which of _CORNERS of _capture.py, and the scale
+    if (how.data.size() == sizeof said) std::memcpy(said.data(), how.data.data(), sizeof said);
+    if (how.data.size() != sizeof said || !(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)))
+      refuse("--capture: {}: found {} bytes, corner {}, allowed: {}, 0 to {}", file, how.data.size(), said[0],
+             sizeof said, kCorners);
+    const auto corner = static_cast<std::size_t>(said[0]);
+    AttentionOptions one = options;
+    one.scale = static_cast<double>(said[1]);
+    one.q = file + ".q", one.k = file + ".k", one.v = file + ".v";
+    std::optional<AttentionCase> numbers;
+    for (const std::string& recipe : options.recipes) {
+      AttentionAudit audit;
+      audit.recipe = &require_attention_recipe(recipe);
+      audit.why = "no plan takes its mask, dropout or shapes (`attentions` in the file)";
+      try {
+        if (corner < kCorners) {
+          one.causal = names::kCausal[corner];
+          if (!numbers) numbers = numbers_of(load(one));
+          audit = audit_attention(*numbers, *audit.recipe, options.rows, options.threads);
+        }
+      } catch (const InputError& error) {
+        audit.why = error.what();
+      }
+      audit.layer = name.substr(0, name.rfind('#'));
+      out.push_back(std::move(audit));
+    }
+  }
+  if (out.empty())
+    refuse(
+        "--capture: {}: found no attention, allowed: a file of mmaudit.torch.capture() of a module that "
+        "calls scaled_dot_product_attention",
+        options.capture);
+  return out;
+}
+
+int audit_file(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  const bool any = !options.q.empty() || !options.k.empty() || !options.v.empty();
+  if (any == !options.capture.empty() ||
+      (any && (options.q.empty() || options.k.empty() || options.v.empty())))
+    refuse("--q, --k, --v: found {}, allowed: all three, or --capture", any ? "some of them" : "none");
+  if (!(options.limit >= 0)) refuse("--limit: found {}, allowed: 0 or more", options.limit);
+  if (!options.capture.empty())
+    return options.outputs.publish(report_of(captured(options), {options.capture}, options.limit), context);
+  const AttentionCase numbers = numbers_of(load(options));
   std::vector<AttentionAudit> audits;
   for (const std::string& name : options.recipes)
     audits.push_back(audit_attention(numbers, require_attention_recipe(name), options.rows, options.threads));
-  return options.outputs.publish(report_of(audits, numbers, options.limit), context);
+  return options.outputs.publish(report_of(audits, {sizes_of(numbers.problem)}, options.limit), context);
 }
 
-void add_operands(Command& command, AttentionOptions& options) {
-  command.option("--q FILE", options.q, "Q, (batch, heads, queries, depth)").required();
-  command.option("--k FILE", options.k, "K, (batch, key heads, keys, depth)").required();
-  command.option("--v FILE", options.v, "V, as K").required();
+int show_ranges(const AttentionOptions& options, const Context& context) {
+  AttentionProblem problem;
+  problem.batch = options.batch, problem.heads = options.heads;
+  problem.kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+  problem.queries = options.queries, problem.keys = options.keys, problem.depth = options.depth;
+  problem.causal = causal_of(options.causal);
+  problem.type = format_of("--type", corpus::Tensor{}, options.type.empty() ? "f16" : options.type);
+  try_outputs(options.outputs.files(), {});
+  return options.outputs.publish(attention_invariance(options.like, problem, options.most), context);
+}
+
+void add_operands(Command& command, AttentionOptions& options, bool required = true) {
+  const std::tuple<const char*, std::string&, const char*> files[] = {
+      {"--q FILE", options.q, "Q, (batch, heads, queries, depth)"},
+      {"--k FILE", options.k, "K, (batch, key heads, keys, depth)"},
+      {"--v FILE", options.v, "V, as K"}};
+  for (const auto& [name, file, what] : files) {
+    auto option = command.option(name, file, what);
+    if (required) option.required();
+  }
   command.option("--type NAME", options.type, "of raw bits: f16, bf16, e4m3, e5m2");
   command.option("--causal NAME", options.causal, "none, top_left, bottom_right: the corner of the diagonal");
   command.option("--scale", options.scale, "of the scores; 0: 1 / sqrt(depth)");
@@ -183,6 +256,17 @@ void add_plan_options(Command& command, AttentionOptions& options) {
   command.option("--kernels NAMES", options.kernels, "the kernel's name instead, as profilers print it");
 }
 
+/// A subcommand with options of its own, which `takes` lists and `run` reads.
+void add(Command& group, const char* name, const char* about,
+         std::initializer_list<std::string_view> examples,
+         int (*run)(const AttentionOptions&, const Context&), void (*takes)(Command&, AttentionOptions&)) {
+  const auto options = std::make_shared<AttentionOptions>();
+  Command command = group.command(name, about, examples);
+  takes(command, *options);
+  options->outputs.add_to(command);
+  command.runs([options, run](const Context& context) { return run(*options, context); });
+}
+
 }  // namespace
 
 void add_attention(Command& app) {
@@ -191,82 +275,61 @@ void add_attention(Command& app) {
                   {"mmaudit attention families", "mmaudit attention audit --q q.npy --k k.npy --v v.npy"});
   group.requires_command();
 
-  auto of_predict = std::make_shared<AttentionOptions>();
-  Command predict = group.command(
-      "predict", "O by the plan of a library's kernel, without a GPU",
+  add(group, "predict", "O by the plan of a library's kernel, without a GPU",
       {"mmaudit attention predict --q q.npy --k k.npy --v v.npy --like torch-flash --out o.npy",
-       "mmaudit attention predict --q q.npy --k k.npy --v v.npy --causal bottom_right --out o.npy"});
-  add_operands(predict, *of_predict);
-  add_plan_options(predict, *of_predict);
-  predict.option("--mask FILE", of_predict->mask,
-                 "added to the scores, (batch or 1, heads or 1, queries, keys)");
-  predict.option("--out FILE", of_predict->out, "O, (batch, heads, queries, depth)").required();
-  of_predict->outputs.add_to(predict);
-  predict.runs([of_predict](const Context& context) { return predict_attention(*of_predict, context); });
-
-  auto of_explain = std::make_shared<AttentionOptions>();
-  Command explain = group.command(
-      "explain", "One element of O: maxima, P and sums, block of keys by block",
+       "mmaudit attention predict --q q.npy --k k.npy --v v.npy --causal bottom_right --out o.npy"},
+      predict_attention, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        add_plan_options(command, options);
+        command.option("--mask FILE", options.mask,
+                       "added to the scores, (batch or 1, heads or 1, queries, keys)");
+        command.option("--out FILE", options.out, "O, (batch, heads, queries, depth)").required();
+      });
+  add(group, "explain", "One element of O: maxima, P and sums, block of keys by block",
       {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3",
-       "mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 2,0,0 --causal bottom_right"});
-  add_operands(explain, *of_explain);
-  add_plan_options(explain, *of_explain);
-  explain.option("--at HEAD,QUERY,COLUMN", of_explain->at, "which element, counted from 0");
-  of_explain->outputs.add_to(explain);
-  explain.runs([of_explain](const Context& context) { return explain_element(*of_explain, context); });
-
-  auto of_audit = std::make_shared<AttentionOptions>();
-  Command audit = group.command(
-      "audit", "The error of each recipe on your Q, K, V, by cause",
+       "mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 2,0,0 --causal bottom_right"},
+      explain_element, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        add_plan_options(command, options);
+        command.option("--at HEAD,QUERY,COLUMN", options.at, "which element, counted from 0");
+      });
+  add(group, "audit", "The error of each recipe on your Q, K, V, by cause",
       {"mmaudit attention audit --q q.npy --k k.npy --v v.npy --recipe bf16,fa3-head,fa4-e4m3 --limit 0.05",
-       "mmaudit attention audit --q q.npy --k k.npy --v v.npy --html attention.html"});
-  add_operands(audit, *of_audit);
-  audit.option("--recipe NAMES", of_audit->recipes, "recipes of `mmaudit attention families`")
-      .comma_separated();
-  audit.option("--limit", of_audit->limit,
-               "the largest error that passes, |O - exact O| / |exact O|; 0: none");
-  audit.option("--rows", of_audit->rows, "queries of each head that are compared with exact ones")
-      .range(1, 1e6);
-  of_audit->outputs.add_to(audit);
-  audit.runs([of_audit](const Context& context) { return audit_file(*of_audit, context); });
-
-  auto of_ranges = std::make_shared<AttentionOptions>();
-  Command ranges =
-      group.command("invariant", "Over which sizes a row keeps its bits, by the plans",
-                    {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128",
-                     "mmaudit attention invariant --like torch-efficient --heads 8 --keys 1024 --depth 64"});
-  ranges.option("--like NAME", of_ranges->like, "whose kernel");
-  ranges.option("--type NAME", of_ranges->type, "f16, bf16, e4m3, e5m2");
-  ranges.option("--batch", of_ranges->batch, "sizes").range(1, 1e6);
-  ranges.option("--heads", of_ranges->heads, "of Q").range(1, 1e6);
-  ranges.option("--kv-heads", of_ranges->kv_heads, "of K; 0: as Q");
-  ranges.option("--queries", of_ranges->queries, "sizes").range(1, 1e6);
-  ranges.option("--keys", of_ranges->keys, "sizes").range(1, 1e6);
-  ranges.option("--depth", of_ranges->depth, "of a head").range(1, 256);
-  ranges.option("--causal NAME", of_ranges->causal, "none, top_left, bottom_right");
-  ranges.option("--most", of_ranges->most, "the largest size that is tried").range(1, 1e5);
-  of_ranges->outputs.add_to(ranges);
-  ranges.runs([of_ranges](const Context& context) {
-    const AttentionOptions& x = *of_ranges;
-    AttentionProblem problem;
-    problem.batch = x.batch, problem.heads = x.heads,
-    problem.kv_heads = x.kv_heads == 0 ? x.heads : x.kv_heads;
-    problem.queries = x.queries, problem.keys = x.keys, problem.depth = x.depth;
-    problem.causal = causal_of(x.causal);
-    problem.type = format_of("--type", corpus::Tensor{}, x.type.empty() ? "f16" : x.type);
-    try_outputs(x.outputs.files(), {});
-    return x.outputs.publish(attention_invariance(x.like, problem, x.most), context);
-  });
-
-  auto of_families = std::make_shared<AttentionOptions>();
-  Command families =
-      group.command("families", "Kernels that have a plan, recipes, and the evidence",
-                    {"mmaudit attention families", "mmaudit attention families --json families.json"});
-  of_families->outputs.add_to(families);
-  families.runs([of_families](const Context& context) {
-    try_outputs(of_families->outputs.files(), {});
-    return of_families->outputs.publish(attention_families_report(), context);
-  });
+       "mmaudit attention audit --capture net.safetensors --recipe fa3-head --limit 0.05"},
+      audit_file, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options, false);
+        command.option("--capture FILE", options.capture,
+                       "every attention of a file of mmaudit.torch.capture() instead");
+        command.option("--recipe NAMES", options.recipes, "recipes of `mmaudit attention families`")
+            .comma_separated();
+        command.option("--limit", options.limit,
+                       "the largest error that passes, |O - exact O| / |exact O|; 0: none");
+        command.option("--rows", options.rows, "queries of each head that are compared with exact ones")
+            .range(1, 1e6);
+      });
+  add(group, "invariant", "Over which sizes a row keeps its bits, by the plans",
+      {"mmaudit attention invariant --heads 32 --keys 4096 --depth 128",
+       "mmaudit attention invariant --like torch-efficient --heads 8 --keys 1024 --depth 64"},
+      show_ranges, [](Command& command, AttentionOptions& options) {
+        command.option("--like NAME", options.like, "whose kernel");
+        command.option("--type NAME", options.type, "f16, bf16, e4m3, e5m2");
+        command.option("--batch", options.batch, "sizes").range(1, 1e6);
+        command.option("--heads", options.heads, "of Q").range(1, 1e6);
+        command.option("--kv-heads", options.kv_heads, "of K; 0: as Q");
+        command.option("--queries", options.queries, "sizes").range(1, 1e6);
+        command.option("--keys", options.keys, "sizes").range(1, 1e6);
+        command.option("--depth", options.depth, "of a head").range(1, 256);
+        command.option("--causal NAME", options.causal, "none, top_left, bottom_right");
+        command.option("--most", options.most, "the largest size that is tried").range(1, 1e5);
+      });
+  add(
+      group, "families", "Kernels that have a plan, recipes, and the evidence",
+      {"mmaudit attention families", "mmaudit attention families --json families.json"},
+      [](const AttentionOptions& options, const Context& context) {
+        try_outputs(options.outputs.files(), {});
+        return options.outputs.publish(attention_families_report(), context);
+      },
+      [](Command&, AttentionOptions&) {});
 }
 
 }  // namespace mmaudit::cli

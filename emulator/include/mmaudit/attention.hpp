@@ -1,6 +1,7 @@
 #pragma once
 // Attention as a fused kernel computes it: the plan of its sums as data, which plan a library takes, and O
 // from the plan, bit for bit (docs/attention.md).
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -47,7 +48,7 @@ enum class OutputSum : std::uint8_t {
   blocks,    ///< the chain starts at 0; fma(rescale, O, chain), the last block's with the division in it
   two_level  ///< the chain starts at 0; (O * rescale) + chain
 };
-enum class Division : std::uint8_t {
+enum class OutputDivision : std::uint8_t {
   reciprocal,   ///< O * (1 / sum), IEEE
   approximate,  ///< O * rcp.approx(sum)
   quotient      ///< O / sum, IEEE
@@ -66,7 +67,7 @@ inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
 inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
-inline constexpr std::string_view kDivision[] = {"reciprocal", "approximate", "quotient"};
+inline constexpr std::string_view kOutputDivision[] = {"reciprocal", "approximate", "quotient"};
 inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
@@ -88,7 +89,7 @@ struct AttentionPlan {
   RowSum row_sum = RowSum::lanes;
   LaneJoin join = LaneJoin::crossed;
   OutputSum output_sum = OutputSum::chain;
-  Division division = Division::reciprocal;
+  OutputDivision division = OutputDivision::reciprocal;
   std::uint64_t splits = 1;  ///< of the blocks of keys, with a maximum and sums each; then combined
   /// Splits i, i + this, ... are weighed by one lane; lanes are added by halves. A power of two.
   std::uint64_t combine_lanes = 1;
@@ -100,7 +101,8 @@ struct AttentionPlan {
 
 /// Shows `visit` every field under its name, as for_each_field() of a GemmPlan does.
 template <typename Plan, typename Visit>
-void for_each_attention_field(Plan& plan, Visit&& visit) {
+requires std::same_as<std::remove_const_t<Plan>, AttentionPlan>
+void for_each_field(Plan& plan, Visit&& visit) {
   visit.instruction("qk", plan.qk);
   visit.instruction("pv", plan.pv);
   visit.count("block_q", plan.block_q, 1);
@@ -115,7 +117,7 @@ void for_each_attention_field(Plan& plan, Visit&& visit) {
   visit.choice("row_sum", names::kRowSum, plan.row_sum);
   visit.choice("join", names::kLaneJoin, plan.join);
   visit.choice("output_sum", names::kOutputSum, plan.output_sum);
-  visit.choice("division", names::kDivision, plan.division);
+  visit.choice("division", names::kOutputDivision, plan.division);
   visit.count("splits", plan.splits, 1);
   visit.count("combine_lanes", plan.combine_lanes, 1);
   visit.choice("lse", names::kLseRule, plan.lse);
@@ -198,5 +200,39 @@ std::optional<AttentionPlan> attention_plan_of(std::string_view family, const At
 /// The plan that the names of the kernels say (demangled or as profilers print them); nullopt, with why.
 std::optional<AttentionPlan> attention_plan_of(const AttentionProblem& problem,
                                                const std::vector<std::string>& kernels, std::string* why);
+
+/// How numbers become the Q, K and V that a kernel takes, and whose plan sums them.
+struct AttentionRecipe {
+  std::string_view name, family;
+  Format type = Format::bf16;  ///< of the operands of the products
+  bool scaled = false;         ///< divided by the largest number over the format's largest
+  bool per_head = false;       ///< a scale per batch and key head; else one of the tensor
+  Format cache = Format::f32;  ///< K and V go through this format first, scaled; f32: they don't
+  std::int64_t offset = -1, threshold = -1;  ///< -1: the family's
+  bool two_level = false;  ///< P V of each block of keys is added outside of the tensor core
+  std::string_view source, evidence;
+};
+std::span<const AttentionRecipe> attention_recipes();
+/// Null: there is none of that name.
+const AttentionRecipe* find_attention_recipe(std::string_view name);
+/// The plan of a recipe, which says the type of the operands; nullopt, with why.
+std::optional<AttentionPlan> attention_plan_of(const AttentionRecipe& recipe, AttentionProblem problem,
+                                               std::string* why);
+
+/// Q, K, V and a mask as a recipe's kernel takes them.
+struct AttentionElements {
+  std::vector<std::byte> q, k, v, bias;
+  std::vector<float> scale_q, scale_k, scale_v;  ///< per batch and key head: number = element * scale
+
+  [[nodiscard]] AttentionOperands operands() const {
+    return {q.data(),       k.data(),       v.data(),      bias.empty() ? nullptr : bias.data(), 1, 1,
+            scale_q.data(), scale_k.data(), scale_v.data()};
+  }
+};
+/// What: numbers, (batch, heads, rows, depth), as elements. Rounding: to nearest even of binary32 number /
+/// scale, saturating where the recipe has scales; a scale maps the largest magnitude to the format's.
+AttentionElements attention_elements(const AttentionRecipe& recipe, const AttentionProblem& problem,
+                                     std::span<const double> q, std::span<const double> k,
+                                     std::span<const double> v, std::span<const double> bias = {});
 
 }  // namespace mmaudit

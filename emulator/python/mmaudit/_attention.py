@@ -10,7 +10,8 @@ from ._products import threads_of
 from ._refuse import refused
 
 #: What a fused kernel can do and no plan describes.
-_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "backward", "cu_seqlens", "block_table")
+_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "s_aux", "learnable_sink", "backward", "cu_seqlens", "cu_seqlens_q",
+                 "cu_seqlens_k", "block_table")
 Window = Tuple[Optional[int], Optional[int]]
 
 
@@ -46,8 +47,7 @@ def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
 
 
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
-         scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int,
-         only_plan: bool = False) -> Attended:
+         scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int) -> Attended:
     arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     kind = kind or _arrays.format_of(arrays["q"].dtype)
     if kind is None:
@@ -71,9 +71,6 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         if factors is not None:
             kept.append(np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads))))
             _arrays.filled(work, **{name: kept[-1]})
-    if only_plan:
-        empty = np.empty(0, np.float32)
-        return Attended(empty, empty, _library.text_from(lib.mmaudit_attention_predict, byref(work)), {})
     text = _library.text_from(lib.mmaudit_attention_predict, byref(work))  # the plan says O's format
     output = next((word.split()[1] for word in text.split(", ") if word.startswith("output ") and word.count(" ") == 1), "f32")
     o = np.empty((batch, heads, queries, depth), _arrays.value_dtype(output, _arrays.is_ml(arrays["q"])))
@@ -98,8 +95,9 @@ def attention(
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
-        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn"; or plan: fields of docs/attention.md,
-            {"qk": "wgmma...", ...}; or kernels: names of the library's kernels, as torch's profiler prints them.
+        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn", or a recipe ("fa3-head"), which converts; or plan:
+            fields of docs/attention.md, {"qk": "wgmma...", ...}; or kernels: names of the library's kernels, as torch's
+            profiler prints them.
         causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
         window: keys to the left and right of the bottom right diagonal; None: all.
         mask: (..., queries, keys), added to the scores, or truth values; where the plan takes masks.

@@ -194,6 +194,27 @@ class Attention(unittest.TestCase):
         self.assertTrue(1.13 <= error("e4m3", 8, 4) / wide <= 1.60)
         self.assertTrue(0.45 <= error("e4m3", 4, 4) / wide <= 0.55)
 
+    def test_recipes_are_elements_descales_and_a_plan(self) -> None:
+        r = np.random.default_rng(8)
+        q, k, v = (r.standard_normal((1, heads, 40, 64)).astype(np.float32) for heads in (4, 2, 2))
+        for name, per_head, change in (("fa4-e4m3", True, {"offset": 8, "threshold": 4}), ("fa3-tensor", False, {}),
+                                       ("fa4-e4m3-mended", True, {"offset": 4, "threshold": 4}),
+                                       ("fa3-head-two-level", True, {"output_sum": "two_level"})):
+            grouped = [x.reshape(1, 2, -1) for x in (q, k, v)]
+            most = [np.abs(x).max(-1) if per_head else np.full((1, 2), np.abs(x).max()) for x in grouped]
+            factors = [(x.astype(float) / 448).astype(np.float32) for x in most]
+            bits = [mmaudit.convert((x / f[:, :, None]).reshape(y.shape), "e4m3", saturate=True)
+                    for x, f, y in zip(grouped, factors, (q, k, v))]
+            arch, how = "blackwell" if name[2] == "4" else "hopper", {"type": "e4m3", "details": True}
+            plan = {**plan_of(mmaudit.attention(*bits, like=name[:3], **how).plan), **change}
+            o = mmaudit.attention(*bits, plan=plan, arch=arch, type="e4m3", descale_q=factors[0], descale_k=factors[1],
+                                  descale_v=factors[2])
+            self.assertEqual(hash_of(np.asarray(mmaudit.attention(q, k, v, like=name))), hash_of(np.asarray(o)), name)
+            with self.assertRaisesRegex(ValueError, "descale_k: found it with"):
+                mmaudit.attention(q, k, v, like=name, descale_k=factors[1])
+            with self.assertRaisesRegex(ValueError, "type: found e4m3, allowed: f16, bf16, f32 with"):
+                mmaudit.attention(*bits, like=name, type="e4m3")
+
     def test_fa3_decode_differs_from_prefill_from_97_keys_on(self) -> None:
         """sglang #25790: blocks of 96 keys in decode, larger ones in prefill."""
         r = np.random.default_rng(5)
@@ -213,7 +234,8 @@ class Attention(unittest.TestCase):
 
     def test_refusals(self) -> None:
         x = np.zeros((1, 2, 8, 64), np.float16)
-        for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"like": "torch-math"}, "allowed: torch-flash"),
+        for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"cu_seqlens_q": 1}, "cu_seqlens_q: found it"),
+                            ({"like": "torch-math"}, "allowed: torch-flash"),
                             ({"backward": True}, "backward: found it"), ({"kernels": ["sgemm"]}, "kernels: found sgemm"),
                             ({"mask": np.zeros((8, 8), np.float16)}, "torch-efficient takes masks"),
                             ({"causal": "left"}, "allowed: none, top_left, bottom_right")):

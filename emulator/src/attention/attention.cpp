@@ -292,7 +292,7 @@ class Strips {
           continue;
         }
         const float whole = plan.output_sum == OutputSum::two_level && any ? o[j] * rescale + part : part;
-        o[j] = !last ? whole : plan.division == Division::quotient ? whole / factor : whole * factor;
+        o[j] = !last ? whole : plan.division == OutputDivision::quotient ? whole / factor : whole * factor;
       }
     }
 
@@ -380,7 +380,7 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
       plan.pv.a != plan.p)
     return refusal("instruction: found {} and {}, allowed: operands of {}, and P of {}", name_of(plan.qk),
                    name_of(plan.pv), name_of(problem.type), name_of(plan.p));
-  if (plan.output_sum == OutputSum::blocks && plan.division == Division::quotient)
+  if (plan.output_sum == OutputSum::blocks && plan.division == OutputDivision::quotient)
     return refusal(
         "division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
   if (plan.block_k % 8 != 0) return refusal("block_k: found {}, allowed: a multiple of 8", plan.block_k);

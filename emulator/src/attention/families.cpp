@@ -97,6 +97,14 @@ Found flash_plan(const AttentionProblem& problem, std::string* why) {
     *why = refusal("bias: found a mask, allowed: none with torch-flash (torch-efficient takes masks)");
     return std::nullopt;
   }
+  // check_flash_causal_non_square_seqlens() of sdp_utils.cpp
+  if (problem.causal == Causal::top_left && problem.queries != problem.keys) {
+    *why = refusal(
+        "causal: found top_left with {} queries and {} keys, allowed: bottom_right, or equal numbers, "
+        "with torch-flash",
+        problem.queries, problem.keys);
+    return std::nullopt;
+  }
   AttentionPlan plan = flash_base(problem.type);
   split_flash(problem, plan);
   const std::uint64_t depth = problem.depth;
@@ -157,7 +165,7 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
   plan.exponential = Exponential::ex2;
   plan.row_sum = RowSum::block_lanes;
   plan.join = LaneJoin::neighbours;
-  plan.division = Division::approximate;
+  plan.division = OutputDivision::approximate;
   plan.lse = LseRule::log2_sum;
   plan.p = plan.output = type;
   return plan;
@@ -208,7 +216,7 @@ Found fa3_plan(const AttentionProblem& problem, std::string* why) {
   plan.score = ScoreRule::fused;
   plan.exponential = Exponential::ex2_ftz;
   plan.offset = fp8 ? 8 : 0;
-  plan.division = Division::approximate;
+  plan.division = OutputDivision::approximate;
   plan.p = problem.type;
   plan.output = fp8 ? Format::bf16 : problem.type;
   return plan;
@@ -233,7 +241,7 @@ Found fa4_plan(const AttentionProblem& problem, std::string* why) {
   plan.offset = fp8 ? 8 : 0;
   plan.threshold = fp8 ? 0 : 8;
   plan.row_sum = RowSum::eighths;
-  plan.division = Division::approximate;
+  plan.division = OutputDivision::approximate;
   plan.p = problem.type;
   plan.output = fp8 ? Format::bf16 : problem.type;
   return plan;
@@ -310,6 +318,7 @@ Found attention_plan_of(std::string_view family, const AttentionProblem& problem
   if (found == nullptr) {
     std::vector<std::string_view> names;
     for (const AttentionFamily& one : kFamilies) names.push_back(one.name);
+    for (const AttentionRecipe& one : attention_recipes()) names.push_back(one.name);
     *why = refusal("like: found {}, allowed: {}", family, names_of(names));
     return std::nullopt;
   }
@@ -318,11 +327,13 @@ Found attention_plan_of(std::string_view family, const AttentionProblem& problem
 
 Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::string>& kernels,
                         std::string* why) {
+  std::string unused;
+  if (why == nullptr) why = &unused;
+  if (*why = why_not(problem); !why->empty()) return std::nullopt;
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
-  if (why != nullptr)
-    *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
-                   kernels.empty() ? "none" : kernels[0]);
+  *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",
+                 kernels.empty() ? "none" : kernels[0]);
   return std::nullopt;
 }
 

@@ -160,8 +160,8 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
 
 float factor_of(const AttentionPlan& plan, float sum) {
   if (sum == 0 || sum != sum) return 1;
-  if (plan.division == Division::approximate) return evaluated(functions::Id::rcp, sum);
-  return plan.division == Division::reciprocal ? 1 / sum : sum;
+  if (plan.division == OutputDivision::approximate) return evaluated(functions::Id::rcp, sum);
+  return plan.division == OutputDivision::reciprocal ? 1 / sum : sum;
 }
 
 float lse_of(const RowRules& rules, const RowEnd& end, bool split) {

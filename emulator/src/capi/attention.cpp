@@ -2,9 +2,11 @@
 #include "mmaudit/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "field_reader.hpp"
+#include "mmaudit/fast_cast.hpp"
 
 namespace mmaudit::capi {
 namespace {
@@ -28,9 +30,15 @@ AttentionProblem problem_of(const mmaudit_attention& work) {
   return out;
 }
 
+const AttentionRecipe* recipe_for(const mmaudit_attention& work) {
+  return work.like != nullptr ? find_attention_recipe(work.like) : nullptr;
+}
+
 const Architecture& architecture_for(const mmaudit_attention& work) {
   if (work.arch != nullptr) return capi::architecture_of(work.arch);
-  const AttentionFamily* family = work.like != nullptr ? find_attention_family(work.like) : nullptr;
+  const AttentionRecipe* recipe = recipe_for(work);
+  const AttentionFamily* family =
+      work.like != nullptr ? find_attention_family(recipe != nullptr ? recipe->family : work.like) : nullptr;
   return *find_architecture(family != nullptr ? family->architecture : kDefaultArchitecture);
 }
 
@@ -43,11 +51,13 @@ AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& pr
     AttentionPlan plan;
     plan.p = plan.output = problem.type;
     FieldReader reader("plan", work.plan);
-    for_each_attention_field(plan, reader);
+    for_each_field(plan, reader);
     reader.finish(kPage);
     if (plan.qk.k == 0 || plan.pv.k == 0)
       refuse("plan: found no qk or no pv, allowed: an instruction of each");
     found = plan;
+  } else if (const AttentionRecipe* recipe = recipe_for(work)) {
+    found = attention_plan_of(*recipe, problem, &why);
   } else if (work.like != nullptr) {
     found = attention_plan_of(work.like, problem, &why);
   } else {
@@ -63,14 +73,21 @@ AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& pr
 }
 
 void run_attention(const mmaudit_attention& work, char** plan_text) {
-  const AttentionProblem problem = problem_of(work);
+  AttentionProblem problem = problem_of(work);
+  const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
+  const AttentionRecipe* const recipe = recipe_for(work);
+  if (recipe != nullptr) {
+    constexpr std::array kNumbers{Format::f16, Format::bf16, Format::f32};
+    if (std::find(kNumbers.begin(), kNumbers.end(), type.id) == kNumbers.end())
+      refuse("type: found {}, allowed: {} with {}", name_of(type.id), names_of(kNumbers), recipe->name);
+    problem.type = recipe->type;
+  }
   const AttentionPlan plan = plan_for(work, problem);
   const Architecture& architecture = architecture_for(work);
   if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
     throw InputError(why);
   if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
   if (!given(work.o)) return;
-  const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
   const Axis batch{"batch", problem.batch}, heads{"heads", problem.heads}, kv{"kv_heads", problem.kv_heads},
       queries{"queries", problem.queries}, keys{"keys", problem.keys}, depth{"depth", problem.depth};
   require("q", work.q, {batch, heads, queries, depth}, type);
@@ -82,9 +99,13 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
       refuse("{}: found {}, allowed: 1, {}", name, found, whole);
   require_if_given("bias", work.bias,
                    {{"bias_batch", work.bias_batch}, {"bias_heads", work.bias_heads}, queries, keys}, type);
-  for (const auto& [name, factors] :
-       {std::pair{"descale_q", work.descale_q}, {"descale_k", work.descale_k}, {"descale_v", work.descale_v}})
+  for (const auto& [name, factors] : {std::pair{"descale_q", work.descale_q},
+                                      {"descale_k", work.descale_k},
+                                      {"descale_v", work.descale_v}}) {
+    if (recipe != nullptr && given(factors))
+      refuse("{}: found it with {}, allowed: none, since the recipe makes them", name, recipe->name);
     require_if_given(name, factors, {batch, kv}, f32);
+  }
   require("o", work.o, {batch, heads, queries, depth}, spec_of(plan.output));
   for (const auto& [name, rows] : {std::pair{"lse", work.lse}, {"maxima", work.maxima}, {"sums", work.sums}})
     require_if_given(name, rows, {batch, heads, queries}, f32);
@@ -98,9 +119,23 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
     require_apart(name, work.o, array);
   const auto in = [](mmaudit_in array) { return static_cast<const float*>(array.data); };
   const auto out = [](mmaudit_out array) { return static_cast<float*>(array.data); };
-  attention(problem, plan,
-            {work.q.data, work.k.data, work.v.data, work.bias.data, work.bias_batch, work.bias_heads,
-             in(work.descale_q), in(work.descale_k), in(work.descale_v)},
+  AttentionOperands operands{work.q.data,        work.k.data,        work.v.data,
+                             work.bias.data,     work.bias_batch,    work.bias_heads,
+                             in(work.descale_q), in(work.descale_k), in(work.descale_v)};
+  AttentionElements elements;
+  if (recipe != nullptr) {
+    const FastDecode decode(type);
+    const auto numbers = [&](mmaudit_in array) {
+      std::vector<double> x(array.bytes / type.storage_bytes());
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decode.at(array.data, i);
+      return x;
+    };
+    elements = attention_elements(*recipe, problem, numbers(work.q), numbers(work.k), numbers(work.v),
+                                  problem.bias ? numbers(work.bias) : std::vector<double>());
+    operands = elements.operands();
+    operands.bias_batch = work.bias_batch, operands.bias_heads = work.bias_heads;
+  }
+  attention(problem, plan, operands,
             {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
              out(work.later), out(work.maxima), out(work.sums)},
             work.threads, architecture);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mmaudit/attention.hpp"
 #include "mmaudit/names.hpp"
 #include "text/json/writer.hpp"
 
@@ -118,6 +119,14 @@ std::string recipes_json() {
     text("bytes_of", each.bytes_of);
     out.end_object();
   }
+  out.end_array().key("attention").begin_array();
+  const auto attention = [&](const auto& each, std::string_view family, std::string_view dtype) {
+    out.begin_object().field("name", each.name).field("arch", find_attention_family(family)->architecture);
+    text("dtype", dtype);
+    out.field("evidence", each.evidence).field("source", each.source).end_object();
+  };
+  for (const AttentionFamily& each : attention_families()) attention(each, each.name, "");
+  for (const AttentionRecipe& each : attention_recipes()) attention(each, each.family, name_of(each.type));
   return out.end_array().end_object().text();
 }
 

@@ -160,4 +160,25 @@ inline std::string change_between(const Values& was, const Values& is) {
   return out;
 }
 
+template <typename Plan>
+std::string words_of_plan(const Plan& plan) {
+  Words words;
+  for_each_field(plan, words);
+  return words.text;
+}
+/// Words leave out what `out` has.
+template <typename Plan>
+std::optional<Plan> plan_in(std::string_view words, Plan out) {
+  WordsReader reader(words);
+  for_each_field(out, reader);
+  return reader.understood() ? std::optional(out) : std::nullopt;
+}
+template <typename Plan>
+std::string change_of_plan(const Plan& before, const Plan& after) {
+  Values was, is;
+  for_each_field(before, was);
+  for_each_field(after, is);
+  return change_between(was, is);
+}
+
 }  // namespace mmaudit::plan_words

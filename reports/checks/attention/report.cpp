@@ -17,19 +17,22 @@ using report::Section;
 using report::Table;
 using report::Tone;
 
-std::string shown(double x) { return x == 0 ? "0" : fmt::format("{:.3g}", x); }
+std::string shown(double x) { return x == 0 ? "0" : x != x ? "NaN" : fmt::format("{:.3g}", x); }
 std::string percent(double x) { return fmt::format("{:.2f}%", 100 * x); }
 
-std::string sizes_of(const AttentionProblem& x) {
-  return fmt::format(
-      "{} x {} heads{}, {} queries, {} keys, depth {}{}", x.batch, x.heads,
-      x.heads == x.kv_heads ? "" : fmt::format(" ({} of K)", x.kv_heads), x.queries, x.keys, x.depth,
-      x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
-}
-
+/// The first that is not a number, else the largest.
 const AttentionCause& largest_of(const AttentionAudit& one) {
   return *std::max_element(one.causes.begin(), one.causes.end(),
-                           [](const AttentionCause& a, const AttentionCause& b) { return a.size < b.size; });
+                           [](const AttentionCause& a, const AttentionCause& b) {
+                             return a.size == a.size && !(b.size <= a.size);
+                           });
+}
+std::string largest_text(const AttentionAudit& one) {
+  if (!one.why.empty()) return one.why;
+  const AttentionCause& cause = largest_of(one);
+  if (cause.size == 0) return "none";
+  return cause.share == cause.share ? fmt::format("{} ({:.0f}%)", cause.name, 100 * cause.share)
+                                    : std::string(cause.name);
 }
 
 std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
@@ -42,55 +45,91 @@ std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
                     {"plan", one.plan},
                     {"evidence", one.recipe->evidence},
                     {"error", one.total},
+                    {"worst_head", {{"head", one.worst_head}, {"error", one.worst}}},
                     {"rows", one.rows},
                     {"saturated", one.saturated},
                     {"flushed", one.flushed},
                     {"causes", std::move(causes)}});
+    if (!one.layer.empty()) rows.back()["layer"] = one.layer, rows.back()["why"] = one.why;
   }
   return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {"recipes", std::move(rows)}},
                   1);
 }
 
+/// "Beyond the limit 0.05: ...": at most so many of them.
+std::string line_of(const char* what, double limit, const std::vector<std::string>& some) {
+  constexpr std::size_t kMost = 6;
+  if (some.empty()) return {};
+  const auto end = some.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, some.size()));
+  return fmt::format("{} the limit {}: {}{}. ", what, limit, fmt::join(some.begin(), end, ", "),
+                     some.size() > kMost ? fmt::format(" and {} more", some.size() - kMost) : "");
+}
+
 }  // namespace
 
-report::Report report_of(const std::vector<AttentionAudit>& audits, const AttentionCase& given,
+std::string sizes_of(const AttentionProblem& x) {
+  return fmt::format(
+      "{} x {} heads{}, {} queries, {} keys, depth {}{}", x.batch, x.heads,
+      x.heads == x.kv_heads ? "" : fmt::format(" ({} of K)", x.kv_heads), x.queries, x.keys, x.depth,
+      x.causal == Causal::none ? "" : fmt::format(", causal {}", name_in(names::kCausal, x.causal)));
+}
+
+report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<std::string> meta,
                          double limit) {
   report::Report out{.title = "Attention: what each recipe loses, by cause"};
-  out.meta = {sizes_of(given.problem)};
-  const auto passes = [&](const AttentionAudit& one) { return limit == 0 || one.total <= limit; };
-  std::vector<report::Field<AttentionAudit>> fields = {
-      {{"recipe"}, [](const AttentionAudit& one) { return std::string(one.recipe->name); }},
-      {{"error", true}, [&](const AttentionAudit& one) {
-         return Cell(shown(one.total), limit == 0 ? Tone::plain : passes(one) ? Tone::good : Tone::bad);
-       }}};
-  for (std::size_t i = 0; i < audits.front().causes.size(); ++i)
-    fields.push_back({{std::string(audits.front().causes[i].name), true},
-                      [i](const AttentionAudit& one) { return shown(one.causes[i].size); }});
-  fields.push_back({{"P saturated", true}, [](const AttentionAudit& one) { return percent(one.saturated); }});
-  fields.push_back({{"P to 0", true}, [](const AttentionAudit& one) { return percent(one.flushed); }});
-  fields.push_back({{"largest cause"}, [](const AttentionAudit& one) {
-                      return fmt::format("{} ({:.0f}%)", largest_of(one).name, 100 * largest_of(one).share);
+  out.meta = std::move(meta);
+  const auto within = [&](const AttentionAudit& one) {
+    return one.why.empty() && (limit == 0 || one.total <= limit);
+  };
+  using Audit = const AttentionAudit&;
+  std::vector<report::Field<AttentionAudit>> fields;
+  if (!audits.front().layer.empty()) fields.push_back({{"layer"}, [](Audit one) { return one.layer; }});
+  fields.push_back({{"recipe"}, [](Audit one) { return std::string(one.recipe->name); }});
+  const auto number = [&](const char* name, const auto& text) {
+    fields.push_back({{name, true}, [text](Audit one) { return Cell(one.why.empty() ? text(one) : "-"); }});
+  };
+  fields.push_back({{"error", true}, [&](Audit one) {
+                      return Cell(one.why.empty() ? shown(one.total) : "-", !within(one) ? Tone::bad
+                                                                            : limit == 0 ? Tone::plain
+                                                                                         : Tone::good);
                     }});
+  for (std::size_t i = 0; i < std::size(kAttentionCauses); ++i)
+    number(kAttentionCauses[i].data(), [i](Audit one) { return shown(one.causes[i].size); });
+  number("worst head", [](Audit one) { return fmt::format("{} ({})", shown(one.worst), one.worst_head); });
+  number("P saturated", [](Audit one) { return percent(one.saturated); });
+  number("P to 0", [](Audit one) { return percent(one.flushed); });
+  fields.push_back({{"largest cause"}, largest_text});
   Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
   table.remark =
-      "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it the parts.";
+      "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it what each "
+      "step alone changes; heads count from 0 over the batch.";
   out.records = table;
   out.sections.push_back(report::section_of(std::move(table)));
   Section plans{.title = "Plans"};
-  for (const AttentionAudit& one : audits)
-    plans.lines.push_back(
-        fmt::format("{} ({}; {}): {}", one.recipe->name, one.recipe->source, one.recipe->evidence, one.plan));
-  plans.notes = {fmt::format("{} rows were compared with exact ones.", audits.front().rows)};
+  std::uint64_t rows = 0;
+  std::vector<std::string> good, bad;
+  for (Audit one : audits) {
+    rows = std::max(rows, one.rows);
+    std::string plan =
+        fmt::format("{} ({}; {}): {}", one.recipe->name, one.recipe->source, one.recipe->evidence, one.plan);
+    if (one.why.empty() && std::find(plans.lines.begin(), plans.lines.end(), plan) == plans.lines.end())
+      plans.lines.push_back(std::move(plan));
+    std::string text = fmt::format("{}{}{} {}", one.layer, one.layer.empty() ? "" : " by ", one.recipe->name,
+                                   one.why.empty() ? shown(one.total) : "is not measured");
+    if (!within(one) && one.why.empty())
+      text +=
+          fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
+    (within(one) ? good : bad).push_back(std::move(text));
+  }
+  plans.notes = {fmt::format("{} rows were compared with exact ones.", rows)};
   out.sections.push_back(std::move(plans));
-  if (limit != 0) {
-    std::vector<std::string> failed;
-    for (const AttentionAudit& one : audits)
-      if (!passes(one))
-        failed.push_back(
-            fmt::format("{}: {} ({})", one.recipe->name, shown(one.total), largest_of(one).name));
-    out.tone = failed.empty() ? Tone::good : Tone::bad;
-    out.headline = failed.empty() ? fmt::format("Every recipe passes the limit {}", limit)
-                                  : fmt::format("Beyond the limit {}: {}", limit, fmt::join(failed, ", "));
+  if (limit != 0 || !bad.empty()) {
+    out.tone = bad.empty() ? Tone::good : Tone::bad;
+    out.headline =
+        line_of("Beyond", limit, bad) +
+        (audits.front().layer.empty() ? line_of("Within", limit, good)
+                                      : fmt::format("{} of {} are within it. ", good.size(), audits.size()));
+    out.headline.pop_back();
   }
   out.json = [audits, limit] { return json_of(audits, limit); };
   return out;

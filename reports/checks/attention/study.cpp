@@ -12,104 +12,23 @@
 namespace mmaudit::checks {
 namespace {
 
-constexpr AttentionRecipe kRecipes[] = {
-    {.name = "f16", .family = "torch-flash", .type = Format::f16, .source = "torch", .evidence = "recorded"},
-    {.name = "bf16",
-     .family = "torch-flash",
-     .type = Format::bf16,
-     .source = "torch",
-     .evidence = "recorded"},
-    {.name = "bf16-efficient",
-     .family = "torch-efficient",
-     .type = Format::bf16,
-     .source = "torch",
-     .evidence = "recorded"},
-    {.name = "kv-e4m3",
-     .family = "torch-flash",
-     .type = Format::bf16,
-     .per_head = true,
-     .cache = Format::e4m3,
-     .source = "a cache of K and V in E4M3, read back as bf16 (flashinfer)",
-     .evidence = "literature"},
-    {.name = "fa3-tensor",
-     .family = "fa3",
-     .type = Format::e4m3,
-     .scaled = true,
-     .source = "flash-attention hopper/, one descale",
-     .evidence = "literature"},
-    {.name = "fa3-head",
-     .family = "fa3",
-     .type = Format::e4m3,
-     .scaled = true,
-     .per_head = true,
-     .source = "flash-attention hopper/, descales per batch and key head",
-     .evidence = "literature"},
-    {.name = "fa3-head-two-level",
-     .family = "fa3",
-     .type = Format::e4m3,
-     .scaled = true,
-     .per_head = true,
-     .two_level = true,
-     .source = "vllm-project/flash-attention PR #104",
-     .evidence = "literature"},
-    {.name = "fa4-e4m3",
-     .family = "fa4",
-     .type = Format::e4m3,
-     .scaled = true,
-     .per_head = true,
-     .offset = 8,
-     .threshold = 4,
-     .source = "flash-attention before PR #2717 (issue #2716)",
-     .evidence = "literature"},
-    {.name = "fa4-e4m3-mended",
-     .family = "fa4",
-     .type = Format::e4m3,
-     .scaled = true,
-     .per_head = true,
-     .offset = 4,
-     .threshold = 4,
-     .source = "flash-attention PR #2717: offset + threshold <= log2(448)",
-     .evidence = "literature"},
-    {.name = "fa4-e5m2",
-     .family = "fa4",
-     .type = Format::e5m2,
-     .scaled = true,
-     .per_head = true,
-     .offset = 8,
-     .threshold = 4,
-     .source = "flash-attention before PR #2717 (issue #2716)",
-     .evidence = "literature"},
-};
+constexpr std::size_t kParts = std::size(kAttentionCauses);
 
-constexpr std::string_view kCauses[] = {"Q, K, V",      "QK sum", "exponential", "P rounding",
-                                        "P saturation", "PV sum", "output"};
-constexpr std::size_t kParts = std::size(kCauses);
+/// Of sums of squares; 0 where there is no error.
+double relative(double error, double exact) { return error == 0 ? 0 : std::sqrt(error / exact); }
 
-/// An operand as elements, and the factor that undoes their scale.
-struct Quantized {
-  std::vector<std::byte> bits;
-  std::vector<double> numbers;  ///< what the elements and the factor stand for
-  float factor = 1;
-};
-
-double largest(const double* x, std::uint64_t count) {
-  double most = 0;
-  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, std::abs(x[i]));
-  return most;
-}
-
-Quantized quantized(const double* x, std::uint64_t count, Format type, float factor) {
-  const FormatSpec spec = spec_of(type);
-  const FastCast cast(spec, {CastRounding::nearest_even, true});
-  const FastDecode decode(spec);
-  Quantized out{std::vector<std::byte>(count * spec.storage_bytes()), std::vector<double>(count), factor};
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = cast(static_cast<double>(static_cast<float>(x[i]) / factor));
-    store_word(out.bits.data(), spec.storage_bytes(), i, bits);
-    out.numbers[i] = decode(bits) * factor;
+/// One head's part of an operand: the numbers given, and what its elements and their scale stand for.
+struct Operand {
+  const double* given;
+  const std::byte* bits;
+  float scale;
+  std::vector<double> numbers;
+  Operand(const double* x, const std::byte* elements, std::uint64_t count, Format type, float factor)
+      : given(x), bits(elements), scale(factor), numbers(count) {
+    const FastDecode decode(spec_of(type));
+    for (std::uint64_t i = 0; i < count; ++i) numbers[i] = decode.at(bits, i) * scale;
   }
-  return out;
-}
+};
 
 /// P in `spec` with as many exponents as it needs.
 double rounded_without_end(double x, const FormatSpec& spec, const FastCast& cast, const FastDecode& decode) {
@@ -143,8 +62,7 @@ class Head {
         cast_(p_, {CastRounding::nearest_even, true}),
         decode_(p_) {}
 
-  Sums run(const double* q, const double* k, const double* v, const Quantized& of_q, const Quantized& of_k,
-           const Quantized& of_v, std::uint64_t rows) {
+  Sums run(const Operand& q, const Operand& k, const Operand& v, std::uint64_t rows) {
     const std::uint64_t n = problem_.queries, keys = problem_.keys, d = problem_.depth;
     std::vector<float> o(n * d), scores(n * keys), weights(n * keys), later(n * keys);
     AttentionResult result;
@@ -153,15 +71,15 @@ class Head {
     AttentionPlan plan = plan_;
     plan.output = Format::f32;
     attention(problem_, plan,
-              {.q = of_q.bits.data(),
-               .k = of_k.bits.data(),
-               .v = of_v.bits.data(),
-               .descale_q = &of_q.factor,
-               .descale_k = &of_k.factor,
-               .descale_v = &of_v.factor},
+              {.q = q.bits,
+               .k = k.bits,
+               .v = v.bits,
+               .descale_q = &q.scale,
+               .descale_k = &k.scale,
+               .descale_v = &v.scale},
               result, 1, architecture_);
     Sums out;
-    const double scale = scales_of(problem_).first, factors = static_cast<double>(of_q.factor) * of_k.factor;
+    const double scale = scales_of(problem_).first, factors = static_cast<double>(q.scale) * k.scale;
     const FormatSpec output = spec_of(plan_.output);
     std::vector<double> p(keys);
     for (std::uint64_t turn = 0; turn < std::min(rows, n); ++turn) {
@@ -180,7 +98,7 @@ class Head {
         std::vector<double> row(d);
         for (std::uint64_t j = first; j < last; ++j)
           for (std::uint64_t c = 0; c < d; ++c) row[c] += p[j] * values[j * d + c];
-        for (double& x : row) x /= sum;
+        for (double& x : row) x = sum == 0 ? 0 : x / sum;  // as kernels divide
         return row;
       };
       const auto product = [&](const double* a, const double* b) {
@@ -190,9 +108,11 @@ class Head {
           return sum * scale;
         });
       };
-      steps[0] = with(v, product(q, k));
-      steps[1] = with(of_v.numbers.data(), product(of_q.numbers.data(), of_k.numbers.data()));
-      steps[2] = with(of_v.numbers.data(),
+      steps[0] = with(v.given, product(q.given, k.given));
+      const double of_elements = product(q.numbers.data(), k.numbers.data());
+      steps[1] = with(v.given, of_elements);
+      steps[2] = with(v.numbers.data(), of_elements);
+      steps[3] = with(v.numbers.data(),
                       soft([&](std::uint64_t j) { return scores[i * keys + j] * factors * scale; }));
       double sum = 0;
       const auto weigh = [&](const auto& value) {
@@ -201,9 +121,9 @@ class Head {
       };
       weigh([](double x) { return x; });
       for (std::uint64_t j = first; j < last; ++j) sum += p[j];
-      steps[3] = with(of_v.numbers.data(), sum);
+      steps[4] = with(v.numbers.data(), sum);
       weigh([&](double x) { return rounded_without_end(x, p_, cast_, decode_); });
-      steps[4] = with(of_v.numbers.data(), sum);
+      steps[5] = with(v.numbers.data(), sum);
       weigh([&](double x) {
         const double kept = decode_(cast_(x));
         out.seen += x != 0 ? 1 : 0;
@@ -211,10 +131,10 @@ class Head {
         out.saturated += kept < x * 0.9375 && kept >= decode_value(p_.max_finite_bits(), p_) ? 1 : 0;
         return kept;
       });
-      steps[5] = with(of_v.numbers.data(), sum);
-      steps[6].assign(&o[i * d], &o[i * d] + d);
-      for (const double x : steps[6])
-        steps[7].push_back(decode_value(encode_nearest_even(x, output), output));
+      steps[6] = with(v.numbers.data(), sum);
+      steps[7].assign(&o[i * d], &o[i * d] + d);
+      for (const double x : steps[7])
+        steps[8].push_back(decode_value(encode_nearest_even(x, output), output));
       for (std::uint64_t c = 0; c < d; ++c) {
         const double whole = steps[kParts][c] - steps[0][c];
         out.exact += steps[0][c] * steps[0][c];
@@ -239,22 +159,14 @@ class Head {
   FastDecode decode_;
 };
 
-/// The factor that makes a format's largest number of `most`.
-float factor_of(double most, Format type) {
-  const FormatSpec spec = spec_of(type);
-  return most == 0 ? 1.0F : static_cast<float>(most / decode_value(spec.max_finite_bits(), spec));
-}
-
 }  // namespace
 
-std::span<const AttentionRecipe> attention_recipes() { return kRecipes; }
-
 const AttentionRecipe& require_attention_recipe(const std::string& name) {
-  if (const AttentionRecipe* found = find_named(kRecipes, name)) return *found;
+  if (const AttentionRecipe* found = find_attention_recipe(name)) return *found;
   for (const std::string_view known : {"sage", "nvfp4"})
     if (name == known)
       refuse("--recipe: found {}, allowed: a recipe with a plan; {} has none yet", name, name);
-  refuse("--recipe: found {}, allowed: {}", name, names_of(kRecipes));
+  refuse("--recipe: found {}, allowed: {}", name, names_of(attention_recipes()));
 }
 
 AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe& recipe, std::uint64_t rows,
@@ -262,11 +174,8 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   AttentionProblem problem = given.problem;
   problem.type = recipe.type;
   std::string why;
-  auto plan = attention_plan_of(recipe.family, problem, &why);
+  auto plan = attention_plan_of(recipe, problem, &why);
   if (!plan) throw InputError(why);
-  if (recipe.offset >= 0) plan->offset = static_cast<std::uint64_t>(recipe.offset);
-  if (recipe.threshold >= 0) plan->threshold = static_cast<std::uint64_t>(recipe.threshold);
-  if (recipe.two_level) plan->output_sum = OutputSum::two_level;
   AttentionAudit out;
   plan->splits = plan->combine_lanes = 1;  // one maximum per row, which the parts of the error need
   out.recipe = &recipe, out.plan = mmaudit::text_of(*plan);
@@ -275,49 +184,36 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
 
   const std::uint64_t group = problem.heads / problem.kv_heads, of_row = problem.queries * problem.depth,
                       of_key = problem.keys * problem.depth;
-  const auto scale_of = [&](const std::vector<double>& x, std::uint64_t first, std::uint64_t count,
-                            Format type) {
-    return recipe.per_head ? factor_of(largest(&x[first], count), type)
-                           : factor_of(largest(x.data(), x.size()), type);
-  };
+  const AttentionElements elements = attention_elements(recipe, problem, given.q, given.k, given.v);
   AttentionProblem one = problem;
   one.batch = one.heads = one.kv_heads = 1;
   Sums sums;
   std::mutex mutex;
   detail::parallel_for(problem.batch * problem.heads, threads, [&](std::uint64_t head) {
     const std::uint64_t kv = head / problem.heads * problem.kv_heads + head % problem.heads / group;
-    const double *q = &given.q[head * of_row], *k = &given.k[kv * of_key], *v = &given.v[kv * of_key];
-    std::vector<double> cached_k, cached_v;
-    const double *taken_k = k, *taken_v = v;
-    if (recipe.cache != Format::f32) {
-      cached_k =
-          quantized(k, of_key, recipe.cache, scale_of(given.k, kv * of_key, of_key, recipe.cache)).numbers;
-      cached_v =
-          quantized(v, of_key, recipe.cache, scale_of(given.v, kv * of_key, of_key, recipe.cache)).numbers;
-      taken_k = cached_k.data(), taken_v = cached_v.data();
-    }
-    const auto factor = [&](const std::vector<double>& x, std::uint64_t first, std::uint64_t count) {
-      return recipe.scaled ? scale_of(x, first, count, recipe.type) : 1.0F;
+    const auto part = [&](const std::vector<double>& x, const std::vector<std::byte>& bits,
+                          const std::vector<float>& scales, std::uint64_t at, std::uint64_t count) {
+      return Operand(&x[at * count], &bits[at * count * spec_of(recipe.type).storage_bytes()], count,
+                     recipe.type, scales[kv]);
     };
-    // Q's scale is that of all heads which share a head of K.
-    const Sums found =
-        Head(one, *plan, architecture)
-            .run(q, k, v,
-                 quantized(q, of_row, recipe.type, factor(given.q, kv * group * of_row, group * of_row)),
-                 quantized(taken_k, of_key, recipe.type, factor(given.k, kv * of_key, of_key)),
-                 quantized(taken_v, of_key, recipe.type, factor(given.v, kv * of_key, of_key)), rows);
+    const Sums found = Head(one, *plan, architecture)
+                           .run(part(given.q, elements.q, elements.scale_q, head, of_row),
+                                part(given.k, elements.k, elements.scale_k, kv, of_key),
+                                part(given.v, elements.v, elements.scale_v, kv, of_key), rows);
     const std::lock_guard lock(mutex);
     sums.add(found);
+    if (const double error = relative(found.total, found.exact);
+        error > out.worst || (error == out.worst && head < out.worst_head) || error != error)
+      out.worst = error, out.worst_head = head;
   });
-  const double exact = std::sqrt(sums.exact);
-  out.total = std::sqrt(sums.total) / exact;
+  out.total = relative(sums.total, sums.exact);
   out.rows = sums.rows;
   const auto seen = static_cast<double>(std::max<std::uint64_t>(1, sums.seen));
   out.saturated = static_cast<double>(sums.saturated) / seen;
   out.flushed = static_cast<double>(sums.flushed) / seen;
   for (std::size_t i = 0; i < kParts; ++i)
-    out.causes.push_back(
-        {kCauses[i], std::sqrt(sums.parts[i]) / exact, sums.total == 0 ? 0 : sums.along[i] / sums.total});
+    out.causes.push_back({kAttentionCauses[i], relative(sums.parts[i], sums.exact),
+                          sums.total == 0 ? 0 : sums.along[i] / sums.total});
   return out;
 }
 

@@ -10,29 +10,10 @@
 #include "mmaudit/functions/row_reduction.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/whole_number.hpp"
-#include "trace/trace.hpp"
+#include "trace/trace_side.hpp"
 
 namespace mmaudit::checks {
 namespace {
-
-/// An operation of one of both traces.
-struct Side {
-  const Trace& trace;
-  const TraceOperation& of;
-
-  [[nodiscard]] std::size_t number() const { return static_cast<std::size_t>(&of - trace.operations.data()); }
-  [[nodiscard]] const corpus::Tensor* value(std::string_view name) const {
-    const auto found = trace.values.find(fmt::format("{}.{}", number(), name));
-    return found == trace.values.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] const TraceTensor* result() const {
-    return of.out.empty() ? nullptr : &trace.tensors[of.out[0]];
-  }
-  [[nodiscard]] std::string said(const std::string& key) const {
-    const auto found = trace.machine.find(key);
-    return found == trace.machine.end() ? "" : found->second;
-  }
-};
 
 constexpr std::uint64_t kMostSlices = 64, kMostDropped = 256;  ///< that are tried where values are there
 
@@ -193,13 +174,6 @@ std::optional<TraceCause> gemm_cause(const Side& a, const Side& b, bool values) 
   return std::nullopt;
 }
 
-std::optional<Format> format_of_dtype(std::string_view dtype) {
-  for (const auto& [name, format] :
-       {std::pair{"float32", Format::f32}, {"bfloat16", Format::bf16}, {"float16", Format::f16}})
-    if (dtype == name) return format;
-  return std::nullopt;
-}
-
 /// The plan by which torch reduces the rows of an operation on a GPU; empty: it has none.
 std::string row_plan(const Side& side) {
   static constexpr std::pair<std::string_view, RowOperation> kOperators[] = {
@@ -230,14 +204,9 @@ std::string words_changed(const std::string& before, const std::string& after) {
   return out;
 }
 
-/// The plan of an attention, once there are some: how its kernel walks keys and rounds. Empty: not known.
-std::string attention_plan(const Side& /*side*/) { return {}; }
-
 std::optional<TraceCause> attention_cause(const Side& a, const Side& b) {
   if (a.of.name.find("attention") == std::string::npos || b.of.name.find("attention") == std::string::npos)
     return std::nullopt;
-  const std::string of_a = attention_plan(a), of_b = attention_plan(b);
-  if (of_a != of_b) return TraceCause{"attention plan", words_changed(of_a, of_b), TraceProof::suspected};
   if (a.of.name != b.of.name)
     return TraceCause{"attention kernel", fmt::format("{} -> {}", a.of.name, b.of.name), TraceProof::seen};
   if (!same_kernels(a, b)) return TraceCause{"attention kernel", kernel_change(a, b), TraceProof::seen};
@@ -303,6 +272,7 @@ TraceCause cause_of(const Trace& trace_a, const TraceOperation& in_a, const Trac
   const TraceTensor *const x = a.result(), *const y = b.result();
   if (x != nullptr && y != nullptr && x->dtype != y->dtype)
     return {"dtype", fmt::format("{} -> {}", x->dtype, y->dtype), TraceProof::seen};
+  if (auto found = attention_plan_cause(a, b, values)) return *found;
   if (std::string changed = arguments_changed(a, b); !changed.empty())
     return {"argument", changed, TraceProof::seen};
   if (auto found = gemm_cause(a, b, values)) return *found;

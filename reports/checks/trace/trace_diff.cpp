@@ -77,7 +77,8 @@ class Differ {
 
   /// Attention is one operation, whichever kernel it is written for.
   static std::string plain(const std::string& name) {
-    return name.find("scaled_dot_product") != std::string::npos ? "attention" : name;
+    return name == "mmaudit.attention" || name.find("scaled_dot_product") != std::string::npos ? "attention"
+                                                                                               : name;
   }
   [[nodiscard]] static std::string result_type(const Trace& trace, const TraceOperation& of) {
     return of.out.empty() ? "" : trace.tensors[of.out[0]].dtype;

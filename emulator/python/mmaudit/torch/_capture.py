@@ -4,13 +4,13 @@ import json
 import math
 import warnings
 from os import PathLike
-from typing import Any, Callable, Collection, Dict, List, Set, Union
+from typing import Any, Callable, Collection, Dict, List, Optional, Set, Union
 
 import torch
 from torch import Tensor, nn
 
 from .._refuse import refused
-from . import _checked
+from . import _attention, _checked
 from ._checked import output_file, seed_of, unchanged, whole, written
 from ._compare import NO_PRODUCTS, called, logits_of, relative_error
 from ._coverage import Coverage
@@ -121,9 +121,34 @@ def layer_gains(module: nn.Module, batch: Any, layers: Set[str], seed: int) -> D
 
 
 class Captured(List[Dict[str, Any]]):
-    """What the file says of every product, and the `coverage` of the run: what the file has is "kept" there."""
+    """What the file says of every product, the `coverage` of the run (what the file has is "kept" there), and calls of
+    scaled_dot_product_attention."""
 
-    coverage = Coverage()
+    def __init__(self) -> None:
+        super().__init__()
+        self.coverage = Coverage()
+        self.attentions: List[Dict[str, Any]] = []  #: {"name", "layer", "why": no plan takes it, or ""}
+
+
+#: Which corner the diagonal of a captured attention ends in, as its tensor says it; the last: no plan takes the call.
+_CORNERS = ("none", "top_left", "bottom_right", "")
+
+
+def _of_attention(call: _attention.Call, rows: int, matrices: int, draw: torch.Generator) -> Dict[str, Tensor]:
+    """Some heads of K with theirs of Q, and the last rows of Q, as one batch."""
+    group, corner = call.q.shape[1] // call.k.shape[1], call.causal
+    if call.q.shape[2] == call.k.shape[2] and corner == "top_left":
+        corner = "bottom_right"  # which the last rows have too
+    kept = sampled(call.k.shape[0] * call.k.shape[1], matrices, draw).to(call.k.device)
+    q = call.q.reshape(-1, group, *call.q.shape[2:])[kept]
+    first = 0 if corner == "top_left" else max(0, q.shape[2] - rows)
+    found = {"q": q[:, :, first:], **{name: x.reshape(-1, 1, *x.shape[2:])[kept] for name, x in (("k", call.k), ("v", call.v))}}
+    out = {name: one.detach().cpu().clone(memory_format=torch.contiguous_format) for name, one in found.items()}
+    return {**out, "attention": _said(corner, call.scale)}
+
+
+def _said(corner: str, scale: float = 0.0) -> Tensor:
+    return torch.tensor([_CORNERS.index(corner), scale], dtype=torch.float32, device="cpu")
 
 
 def capture(
@@ -143,6 +168,8 @@ def capture(
         "largest_b"}; tensors are "<name>.a", (rows, k), and "<name>.b", (k, columns), in their own dtype, and
         "<name>.largest", the largest magnitudes of the whole A and B; with gains "<name>.gain", the relative error of
         the output per relative error of the layer's products, and the multiplications that this product stands for.
+        Of calls of scaled_dot_product_attention the file also has `matrices` heads and the last `rows` queries of Q, K and V,
+        for mmaudit attention audit --capture; `.attentions` of the list names them.
         `.coverage` of the list has the multiply-adds of operators that the file lacks, as has "coverage" in the file.
     Warns: of operators that compute products and are not in the file.
     Raises: ValueError for a module without products; ImportError without safetensors.
@@ -180,7 +207,18 @@ def capture(
                 "largest_a": largest[0], "largest_b": largest[1]})
             multiplications[name] = batches / len(kept) * m * n * k
 
-    with unchanged(module, seed), torch.no_grad(), Emulation(module, LayerRecipes(), keep, tell=False) as emulation:
+    def keep_attention(layer: str, call: Optional[_attention.Call], why: str) -> None:
+        number = attended[layer] = attended.get(layer, -1) + 1
+        name = f"{product_layer(layer, kinds)}#attention{number}"
+        why = "a mask" if call is not None and call.mask is not None else why
+        products.attentions.append({"name": name, "layer": layer, "why": why})
+        some = {"attention": _said("")} if call is None or why else _of_attention(call, rows, matrices, draw)
+        tensors.update({f"{name}.{of}": one for of, one in some.items()})
+
+    attended: Dict[str, int] = {}
+    with unchanged(module, seed), torch.no_grad(), Emulation(
+            module, LayerRecipes(), keep, tell=False) as emulation, _attention.recorder(
+                lambda: emulation.here().layer, keep_attention):
         called(module, batch)
     if not products:
         raise ValueError(NO_PRODUCTS)
@@ -192,5 +230,5 @@ def capture(
         for one in products:
             pair = [found[one["layer"]], multiplications[one["name"]]]
             tensors[one["name"] + ".gain"] = torch.tensor(pair, dtype=torch.float32, device="cpu")
-    save(file, tensors, {"seed": seed, "products": products, "coverage": products.coverage.to_json()})
+    save(file, tensors, {"seed": seed, "products": products, "attentions": products.attentions, "coverage": products.coverage.to_json()})
     return products

@@ -1,7 +1,7 @@
 """From a module and batches to the cheapest plan that a measurement admits."""
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fnmatch import fnmatchcase
 from glob import escape
 from os import PathLike
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from .. import _report, _tool
 from .._audit import Names
 from .._refuse import refused
-from . import _checked
+from . import _attention, _checked
 from ._cached import Products
 from ._calibrate import Calibration
 from ._capture import capture, product_layer
@@ -37,6 +37,10 @@ class _ByName(LayerRecipes):
     def __init__(self, by_name: Mapping[str, Candidate]) -> None:
         super().__init__()
         self._by_name = {name: one.recipe for name, one in by_name.items()}
+
+    @property
+    def attends(self) -> bool:
+        return any(one is not None and one.attention for one in self._by_name.values())
 
     def choice_by(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe], Optional[str]]:
         return True, self._by_name.get(name), None
@@ -66,7 +70,8 @@ class _Progress:
 class Runner:
     """The batches through the module: as it is, which says what its layers multiply, and under plans."""
 
-    def __init__(self, module: nn.Module, batches: Sequence[Batch], limit: Limit, seed: int, calibrates: bool = False) -> None:
+    def __init__(self, module: nn.Module, batches: Sequence[Batch], limit: Limit, seed: int, calibrates: bool = False,
+                 attention: Sequence[str] = ()) -> None:
         self.module, self.batches, self.limit, self.seed = module, batches, limit, seed
         self.layers: Dict[str, Layer] = {}
         self.kinds: Dict[str, str] = {}
@@ -75,7 +80,8 @@ class Runner:
         self.products = Products()
         self.calibration = Calibration()
         self._noted: Set[str] = set()  #: candidates whose own errors are known
-        self._calibrates = calibrates
+        self._calibrates, self._attention = calibrates, attention
+        self.not_taken: Dict[Tuple[str, str], str] = {}  #: by layer and kernel of attention: why
         self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
         if not self.layers:
             raise ValueError(NO_PRODUCTS)
@@ -116,8 +122,22 @@ class Runner:
             if self._calibrates:
                 self.calibration.see(seen)
 
+        def attended(name: str, call: Optional[_attention.Call], why: str) -> None:
+            attentions[name] = attentions.get(name, 0) + (0 if call is None else call.multiply_adds)
+            types[name] = torch.float32 if call is None else call.q.dtype
+            for kernel in self._attention:
+                try:
+                    if call is None:
+                        raise ValueError(why)
+                    _attention.chosen(name, kernel, call)
+                except ValueError as error:
+                    self.not_taken.setdefault((name, kernel), str(error))
+
+        attentions: Dict[str, int] = {}
+        types: Dict[str, torch.dtype] = {}
         before = dict(self.layers)
-        with self._under(LayerRecipes(), note) as emulation:
+        with self._under(LayerRecipes(), note) as emulation, _attention.recorder(
+                lambda: emulation.here().layer, attended) if self._attention else nullcontext():
             found = first_call(self.module, batch, number)
         own = dict(named_modules(self.module))
         for name, mine in weights.items():
@@ -125,9 +145,12 @@ class Runner:
                 mine.update({(one.data_ptr(), one.numel()): one.element_size() for one in own[name].parameters(recurse=False)
                              if one.dim() > 1})
             count = sum(one.multiply_adds for one in emulation.coverage.rows if one.layer == name and one.state == KEPT)
+            alone = attentions.get(name) == count and (name not in before or before[name].attends is not None)
+            attends = tuple(one for one in self._attention if (name, one) not in self.not_taken) if alone else None
             known, sizes = before.get(name, _NONE), tuple((size, each) for (_, size), each in mine.items())
             self.layers[name] = self.layers[name]._replace(
-                multiplications=known.multiplications + count, weights=max(known.weights, sizes, key=len))
+                multiplications=known.multiplications + count, weights=max(known.weights, sizes, key=len), attends=attends,
+                dtype=self.layers[name].dtype if attends is None else types[name])
         if self.coverage is None or emulation.coverage.share_missed > self.coverage.share_missed:
             self.coverage = emulation.coverage
         return found
@@ -219,7 +242,8 @@ def choose_plan(
     max_loss_increase: Optional[float] = None, min_top1: Optional[float] = None, min_metric: Optional[float] = None,
     max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
-    policy: Optional[Names] = None, options: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None,
+    policy: Optional[Names] = None, options: Optional[Names] = None, attention: Optional[Names] = None,
+    html: "Union[str, PathLike[str], None]" = None,
     allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().
@@ -244,6 +268,8 @@ def choose_plan(
         options: what each type is tried with too, where a layer is multiplied by a weight: "smooth:0.5" (SmoothQuant),
             "hadamard:16" or "hadamard:whole", "static:max", "static:mse", "static:percentile:99.9", several with + between.
             They cost nothing in this account, and are calibrated on these batches (`.calibration`).
+        attention: what layers of nothing but scaled_dot_product_attention are tried with, recipes of `mmaudit attention
+            families` such as "fa3-head,fa3"; their products take no other type then. None: two products and a softmax.
         html: the audit's page, every layer in every dtype; a file.
         allow_missed: share of multiply-adds that emulate() may not see for the network to count as within the limit.
         progress: a line on standard error; None: where that is a terminal. seed: of torch, before every run.
@@ -262,13 +288,14 @@ def choose_plan(
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
-    costs = [Costs(one, dtype, scale, policy, asked) for one in architectures_of(arch)]
+    kernels = names_of("attention", attention)
+    costs = [Costs(one, dtype, scale, policy, asked, kernels) for one in architectures_of(arch)]
     given = batches_of(module, batch, batches)
     if page is not None:
         _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)
     tell = _Progress(progress)
     try:
-        runner = Runner(module, given, limit, seed, bool(asked))
+        runner = Runner(module, given, limit, seed, bool(asked), kernels)
         found: List[Chosen] = []
         for one in costs:
             try:
@@ -294,6 +321,8 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
         share = "" if best is None else f", best {best.cost.clocks / costs.of_half(layers).clocks:.3f} of BF16's time"
         tell(f"{costs.arch}, run {runner.runs}, {now}{share}")
 
+    costs.missing += [f"{name} is kept from {kernel}: {why}" for (name, kernel), why in runner.not_taken.items()
+                      if any(one.name == kernel for one in costs.candidates)]
     search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told), False
     try:
         best = search.run()
@@ -316,7 +345,8 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
 
 def _audited(module: nn.Module, batch: Batch, page: Path, costs: Sequence[Costs], most: float, seed: int) -> None:
     """The page of `mmaudit audit --capture` for the first batch."""
-    recipes = [one.recipe for each in costs for one in each.candidates if one.recipe is not None]
+    recipes = [one.recipe for each in costs for one in each.candidates
+               if one.recipe is not None and one.recipe.attention is None]
     options = _tool.options_of(html=page, arch=[one.arch for one in costs], dtype=list(dict.fromkeys(r.dtype for r in recipes)),
                                scale=list(dict.fromkeys(r.scaling for r in recipes if r.scaling)) or None,
                                policy=list(dict.fromkeys(r.policy for r in recipes)))

@@ -111,14 +111,17 @@ class Chosen(Tightened):
         rows = [[one.name, _report.cell(one.evidence, "note" if one.evidence in _WEAK else "good", one.source), one.inst]
                 for one in taken]
         weak = [one for one in taken if one.evidence in _WEAK]
-        notes = [f"{', '.join(one.name for one in weak)}: no GPU was recorded. On such a GPU these commands prove the bits."]
-        return {"title": "How the bits are known", "notes": notes if weak else [],
-                "block": "".join(self._proof(one) + "\n" for one in weak),
+        proofs = [(one.name, self._proof(one)) for one in weak if self._proof(one)]
+        said = ((proofs, "no GPU was recorded. On such a GPU these commands prove the bits."),
+                ([(one.name, "") for one in weak if not self._proof(one)], "a kernel's public source, compared with no GPU."))
+        notes = [f"{', '.join(name for name, _ in some)}: {words}" for some, words in said if some]
+        return {"title": "How the bits are known", "notes": notes,
+                "block": "".join(proof + "\n" for _, proof in proofs),
                 "tables": [_report.table(["Type", "Known from", "Instruction"], rows)]}
 
     @staticmethod
     def _proof(of: Candidate) -> str:
-        return f"mmaudit verify --live --inst {of.inst}"
+        return "" if of.recipe is not None and of.recipe.attention else f"mmaudit verify --live --inst {of.inst}"
 
     def _plans(self) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
         one = self.limits

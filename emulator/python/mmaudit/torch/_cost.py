@@ -11,9 +11,10 @@ from .._audit import Names
 from .._operations import architectures
 from .._operations import list as list_of
 from .._refuse import refused
+from . import _attention
 from ._mixed import bits_of, misfit, options_of, plain, words
 from ._operator import Path, find_path
-from ._recipes import RECIPES, Recipe, label
+from ._recipes import RECIPES, Recipe, label, of_attention
 
 #: What choose_plan() takes where no dtype is given, as far as the GPU has it.
 USUAL = ("nvf4", "mxf8", "e4m3", "bf16", "f16")
@@ -55,6 +56,8 @@ class Layer(NamedTuple):
     dtype: torch.dtype
     may_change: bool = True  #: not where its operands are FP8 already
     rows: Tuple[int, ...] = ()  #: k of products by weights
+    #: Of a layer of nothing but scaled_dot_product_attention what runs all its calls; None: of another layer.
+    attends: Optional[Tuple[str, ...]] = None
 
 
 def names_of(field: str, given: Optional[Names]) -> List[str]:
@@ -119,7 +122,7 @@ class Costs:
     """The candidates of one architecture, cheapest first and "kept" last, and what layers cost with them."""
 
     def __init__(self, arch: str, dtype: Optional[Names], scale: Optional[Names], policy: Optional[Names],
-                 options: Sequence[str] = ()) -> None:
+                 options: Sequence[str] = (), attention: Sequence[str] = ()) -> None:
         self.arch, self.peaks = arch, Peaks(arch, _read(arch))
         self.missing: List[str] = []
         found: List[Candidate] = []
@@ -148,6 +151,7 @@ class Costs:
             found = [one for one in found if one.recipe is None or one.recipe.dtype != "e4m3"]
         if not found:
             raise refused("dtype", ", ".join(asked) or "none", f"types that it has ({why.rpartition(': ')[2] or self.missing[0]})")
+        found += [one for name in attention for one in self._of_attention(name)]
         found.sort(key=lambda one: (1 / one.fma, one.bits))  # which keeps the order of what costs the same
         some = [other for one in dict.fromkeys(found) for other in (one, *_with_options(one, options))]
         self.candidates = [*some, Candidate("kept", None)]
@@ -167,6 +171,16 @@ class Costs:
             return []
         path = find_path(recipe.arch, recipe.dtype, recipe.scaling, recipe.policy)
         return [self._candidate(recipe, path, None)._replace(name=name, recipe=recipe)]
+
+    def _of_attention(self, name: str) -> List[Candidate]:
+        """A kernel or recipe of attention, if this is its GPU."""
+        row = _attention.known().get(_attention.names_in("attention", name)[0], {"arch": "no GPU"})
+        if row["arch"] != self.arch:
+            self.missing.append(f"{self.arch} lacks {name}, which is left out: it is {row['arch']}'s")
+            return []
+        recipe = of_attention(name)
+        fma = self.peaks.most("fp8" if recipe.dtype in ("e4m3", "e5m2") else recipe.dtype)
+        return [Candidate(name, recipe, "attention", row["evidence"], row["source"], fma or self.half or 1.0, fma > 0)]
 
     def _candidate(self, recipe: Recipe, path: Path, scaling: Optional[str]) -> Candidate:
         known = _library.instruction(self.arch, path.inst)
@@ -196,6 +210,8 @@ class Costs:
     def fits(self, layer: Layer, at: int) -> bool:
         """Whether the options of a candidate go with the layer's weights."""
         recipe = self.candidates[at].recipe
+        if recipe is not None and (recipe.attention is not None or layer.attends is not None):
+            return recipe.attention in (layer.attends or ())
         return recipe is None or not recipe.prepares or (bool(layer.rows) or recipe.weights is not None) and all(
             misfit(recipe, k) is None for k in layer.rows)
 
@@ -216,6 +232,8 @@ def _with_options(of: Candidate, options: Sequence[str]) -> List[Candidate]:
     for text in options:
         fields = options_of(text)
         assert of.recipe is not None
+        if of.recipe.attention is not None:
+            continue
         path = find_path(of.recipe.arch, of.recipe.dtype, of.recipe.scaling, of.recipe.policy)
         if not (path.scale or path.factor_per_lane or path.factor_per_tensor or of.recipe.weights):
             continue  # no scale that it would help

@@ -19,14 +19,14 @@ from torch.utils._python_dispatch import (
 from torch.utils._pytree import tree_leaves
 
 from .._refuse import listed, refused
-from . import _checked, _settings, _sharded
+from . import _attention, _checked, _settings, _sharded
 from ._cached import Products
 from ._calibrate import Calibration, prepared
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
 from ._hardware import SWITCHES, Hardware
 from ._operator import find_path, largest_finite, product
-from ._recipes import Choice, LayerRecipes, Plan, Recipe
+from ._recipes import Choice, LayerRecipes, Plan, Recipe, of_attention
 from ._rules import flex_attention, rule_of
 from ._seen import Seen as Seen
 from ._seen import Site
@@ -78,6 +78,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
         if isinstance(func, HigherOrderOperator):
             name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
             if name == "flex_attention":
+                self.owner.require_products(name)
                 with self:
                     return flex_attention(*args, **kwargs)
             raise refused(
@@ -115,11 +116,11 @@ class Emulation:
 
     def __init__(self, module: nn.Module, plan: LayerRecipes, watch: Optional[Callable[[Seen], None]] = None,
                  tell: bool = True, hardware: str = "auto", check: float = 0.01,
-                 calibration: Optional[Calibration] = None) -> None:
+                 calibration: Optional[Calibration] = None, attention: Optional[str] = None) -> None:
         if any(is_lazy(one) for one in module.parameters()):
             raise refused("module", "lazy parameters without a shape", "a module that was called once")
         self.plan, self.module, self._watch, self.hardware = plan, module, watch, Hardware(hardware, check)
-        self.calibration = calibration
+        self.calibration, self.attention = calibration, attention
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
         self.mode = _Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
@@ -142,7 +143,7 @@ class Emulation:
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
         return Emulation, (self.module, self.plan, self._watch, self._tell, self.hardware.switch, self.hardware.share,
-                           self.calibration)
+                           self.calibration, self.attention)
 
     # ---- where we are ----------------------------------------------------------------------------------------------
 
@@ -162,6 +163,8 @@ class Emulation:
             stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
             stack.enter_context(_settings.attention_apart())
             stack.enter_context(self.mode)
+            if self.attention or self.plan.attends:
+                stack.enter_context(_attention.Calls(self.attend))
             self._exit = stack.pop_all()
         return self
 
@@ -227,12 +230,17 @@ class Emulation:
             if x in storages:
                 storages.add(copy)
 
+    def here(self) -> Site:
+        """Where a forward operation is now."""
+        top = self._stack[-1] if self._stack else None
+        return Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
+
     def _where(self, operands: Tuple[Tensor, Tensor]) -> Tuple[Site, bool, Optional[int]]:
         """The site of a product, whether its layer is the first or the last and kept, and in the backward pass which
         operand, if any, is the gradient."""
         node, top = _node(), self._stack[-1] if self._stack else None
         if node is None or (top is not None and top.node == node):  # else the backward pass
-            site = Site("", type(self.module).__name__, False) if top is None else Site(top.layer, top.kind, False)
+            site = self.here()
             kept = any(one in self._kept or self._put(one, self._ends, site.layer) for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
@@ -301,6 +309,41 @@ class Emulation:
             self._watch(Seen(site, str(func), a, b, d, recipe, factor if recipe is None else 1.0, weight))
         return d
 
+    def _attention_of(self, site: Site) -> Tuple[Optional[str], Optional[str]]:
+        """Names of kernels or recipes of a layer's attention, None for two products, and the plan's key that decides."""
+        _, recipe, key = self.plan.choice_by(site.layer, site.kind)
+        found = (recipe and recipe.attention) or (None if key is not None and recipe is None else self.attention)
+        return found, key
+
+    def require_products(self, what: str) -> None:
+        """Refuses an attention without a plan in a layer whose attention has to be one."""
+        site = self.here()
+        names, _ = self._attention_of(site)
+        if not _attention.may_be_products(names):
+            raise refused(f"attention in layer {site.layer!r}", f"{what} with {names}",
+                          f"scaled_dot_product_attention, or with {_attention.PRODUCTS} as its last name")
+
+    def attend(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        """scaled_dot_product_attention by the plan of the layer's attention, else as the two products that it is."""
+        site = self.here()
+        names, key = self._attention_of(site)
+        call = None if names is None else _attention.call_of(site.layer, args, kwargs, _attention.may_be_products(names))
+        like = None if call is None or names is None else _attention.chosen(site.layer, names, call)
+        if call is None or like is None:
+            return func(*args, **kwargs)
+        if self.hardware.switch == "always":
+            raise refused("hardware", f"always with attention {like}", "auto, never: the model runs it")
+        self._ran = True
+        self._keys.update([] if key is None else [key])
+        with self.hardware.computing(site.layer):
+            o = _attention.attended(call, like)
+        self.counted(f"attention {like}", site, EMULATED, call.multiply_adds)
+        if self._watch is not None:
+            with _disable_current_modes(), torch.no_grad():  # O is P V, of the exact P
+                p, v = call.weights()
+            self._watch(Seen(site, f"attention {like}", p, v, o.detach().flatten(0, 1), of_attention(like)))
+        return o
+
     def run_elements(self, func: Any, a: Tensor, b: Tensor, scales: Tuple[Tensor, Tensor], native: Callable[[], Tensor],
                      emulated: Callable[[Recipe], Tensor]) -> Tensor:
         """A * B of elements that come with their scales: the recipe says only which GPU adds them, and how."""
@@ -363,7 +406,8 @@ class Emulation:
 
 
 def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callable[[Seen], None]] = None,
-            hardware: str = "auto", check: float = 0.01, calibration: Optional[Calibration] = None) -> Emulation:
+            hardware: str = "auto", check: float = 0.01, calibration: Optional[Calibration] = None,
+            attention: Optional[str] = None) -> Emulation:
     """A context in which every matrix product of `module` has the bits of `plan`; everything else stays as it is.
 
     Products come from nn.Linear, torch.matmul and its kin, convolutions (implicit GEMM), recurrent layers (step by
@@ -379,6 +423,10 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
             in the order of the plan, others by the model; "always" refuses others, "never" takes the model.
         check: the share of D's tiles by the hardware that the model checks, 0 to 1; at least one per product, unless 0.
         calibration: of calibrate(), where a recipe has static scales or SmoothQuant.
+        attention: whose bits scaled_dot_product_attention has: "torch-flash", "torch-efficient", "torch-cudnn", "fa3", "fa4", or
+            a recipe of `mmaudit attention families` ("fa3-head"); several with a comma, the first with a plan for a call
+            runs it; "products" (None): two products and a softmax. A layer's own `attention` in the plan goes before it, and
+            layers that a key keeps are kept. Forward only. docs/attention.md.
     Warns: on leaving, of keys of the plan's layers that decided on no product (`unmatched` has them), and of operators
         that compute products and are not emulated (`coverage` has them).
     Raises: ValueError, in one line, for a plan that names a layer which is not there or an arithmetic that no GPU has;
@@ -387,7 +435,11 @@ def emulate(module: nn.Module, plan: "Plan | Choice", *, watch: Optional[Callabl
     _checked.module(module)
     if watch is not None and not callable(watch):
         raise refused("watch", f"a {type(watch).__name__}", "a function")
+    if attention is not None:
+        _checked.of_kind("attention", attention, str, "a str")
+        _attention.names_in("attention", attention)
     _checked.of_kind("hardware", hardware, str, listed(SWITCHES))
     if calibration is not None:
         _checked.of_kind("calibration", calibration, Calibration, "what calibrate() returns")
-    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check, calibration=calibration)
+    return Emulation(module, LayerRecipes.of(plan, module), watch, hardware=hardware, check=check, calibration=calibration,
+                     attention=attention)

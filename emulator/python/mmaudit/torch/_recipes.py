@@ -12,7 +12,7 @@ from torch import nn
 
 from .. import _library
 from .._refuse import listed, refused, with_nearest
-from . import _checked, _mixed
+from . import _attention, _checked, _mixed
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -37,6 +37,7 @@ class Recipe:
     smooth: Optional[float] = None  #: SmoothQuant's alpha: what share of the outliers of activations goes to the weights
     hadamard: Union[int, str] = 0  #: both operands in blocks of so many k times a Hadamard matrix; "whole": all of k
     static: Optional[str] = None  #: the factor of activations by a calibration: max, mse, percentile:SHARE
+    attention: Optional[str] = None  #: scaled_dot_product_attention of the layer: as emulate() has it
 
     def checked(self) -> "Recipe":
         """Itself; ValueError, in one line, where the architecture can't do it."""
@@ -45,7 +46,7 @@ class Recipe:
                 if isinstance(value, bool) or not isinstance(value, int):
                     raise refused("history", reprlib.repr(value), "a whole number from 0")
             elif name not in ("smooth", "hadamard") and not isinstance(value, str) and (
-                    value is not None or name not in ("scaling", "gradient", "weights", "static")):
+                    value is not None or name not in ("scaling", "gradient", "weights", "static", "attention")):
                 raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
         if self.history < 0 or (self.history and not path.factor_per_tensor):
@@ -53,6 +54,8 @@ class Recipe:
         if self.gradient is not None:
             find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
         _mixed.check(self)
+        if self.attention is not None:
+            _attention.names_in("attention", self.attention)
         return self
 
     @property
@@ -62,7 +65,7 @@ class Recipe:
 
 
 #: Fields that a file of a plan has where they say something.
-_NEW = ("weights", "smooth", "hadamard", "static")
+_NEW = ("weights", "smooth", "hadamard", "static", "attention")
 
 
 def _known() -> Dict[str, Recipe]:
@@ -77,6 +80,13 @@ def _known() -> Dict[str, Recipe]:
 #: Recipes as people run them, by name. Which arithmetic a GPU has for them is the model's to say.
 RECIPES: Dict[str, Recipe] = _known()
 
+
+def of_attention(name: str) -> Recipe:
+    """The recipe of a layer that runs nothing but this attention."""
+    arch, dtype = _attention.base_of(name)
+    return Recipe(arch, dtype, attention=name)
+
+
 Choice = Union[str, Recipe, Mapping[str, Any], None]
 KEEP = "keep"
 
@@ -86,7 +96,7 @@ def label(recipe: Optional[Recipe]) -> str:
     if recipe is None:
         return "kept"
     found = [recipe.dtype, "" if recipe.policy == "plain" else recipe.policy, recipe.weights and f"of {recipe.weights}",
-             _mixed.words(recipe)]
+             _mixed.words(recipe), recipe.attention and f"attention {recipe.attention}"]
     return " ".join(one for one in found if one)
 
 
@@ -115,6 +125,8 @@ def recipe_of(where: str, choice: Choice) -> Optional[Recipe]:
         if found is None:
             raise refused(where, f"{KEEP!r} with other fields", "alone")
         return replace(found, **given).checked()
+    if isinstance(given.get("attention"), str):
+        given = {**dict(zip(("arch", "dtype"), _attention.base_of(given["attention"]))), **given}
     if "arch" not in given or "dtype" not in given:
         lacking = "dtype" if "arch" in given else "arch"
         raise refused(where, f"no {lacking}", "arch and dtype, or recipe")
@@ -203,6 +215,11 @@ class LayerRecipes:
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
     tighter: List["LayerRecipes"] = field(default_factory=list)  #: those with smaller estimates, for tighten()
 
+    @property
+    def attends(self) -> bool:
+        """Whether a layer has an attention of its own."""
+        return any(one is not None and one.attention for one in (self.default, *(recipe for _, recipe in self.layers)))
+
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether they decide on this layer, and how; None: it stays as it is."""
         decides, recipe, _ = self.choice_by(name, kind)
@@ -263,6 +280,8 @@ class LayerRecipes:
             for name, one in RECIPES.items():
                 if one == recipe:
                     return name
+            if recipe.attention is not None and recipe == of_attention(recipe.attention):
+                return {"attention": recipe.attention}
             return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name == "smooth" and one == 0}
 
         out: Dict[str, Any] = {"schema": SCHEMA}

@@ -80,6 +80,11 @@ class Search:
             return of(layer, self.costs.instead(one))
         return tuple(of(layer, one) for layer in self.layers)
 
+    def _attends(self, one: int) -> bool:
+        """Whether a candidate is one of layers of attention."""
+        recipe = self.costs.candidates[one].recipe
+        return recipe is not None and recipe.attention is not None
+
     def _base(self, one: int) -> int:
         """The candidate of which this one is with options."""
         of = self.costs.candidates[one].plain
@@ -108,9 +113,9 @@ class Search:
     def _drop(self) -> None:
         """Of candidates of the same speed one stays: one that is within the limit everywhere before one that is not,
         then the one that errs less, where that is significant, then the one of fewer bytes."""
-        def speed(one: int) -> Tuple[float, Optional[str]]:  # weights in another format are a choice of bytes
+        def speed(one: int) -> Tuple[float, Optional[str], bool]:  # weights in another format are a choice of bytes
             of = self.costs.candidates[one]
-            return of.fma, None if of.recipe is None else of.recipe.weights
+            return of.fma, None if of.recipe is None else of.recipe.weights, self._attends(one)
 
         plain = [one for one in range(self._kept) if self._base(one) == one]
         for kind in dict.fromkeys(speed(one) for one in plain):
@@ -141,7 +146,8 @@ class Search:
     def _estimate(self) -> None:
         """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
         less as the layer's own products do."""
-        self.measured = [at for at in range(self._kept) if at not in self.dropped and self._base(at) == at][:2]
+        plain = [at for at in range(self._kept) if at not in self.dropped and self._base(at) == at]
+        self.measured = [at for at in plain if self._attends(at)] + [at for at in plain if not self._attends(at)][:2]
         for i in range(len(self.layers)):
             found = [self._alone({self.names[i]: self.costs.candidates[at]}) if at in self._open(i) else 0.0
                      for at in self.measured]

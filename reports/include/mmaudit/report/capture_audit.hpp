@@ -48,6 +48,7 @@ struct CaptureAudit {
   std::vector<CapturedProduct> products;        ///< sorted by name
   std::optional<double> output_limit;           ///< on the estimated relative error of the output
   std::optional<OutputRecipes> output_recipes;  ///< with `output_limit`
+  std::ptrdiff_t attentions = 0;                ///< calls whose Q, K and V the file has
   std::string activations;  ///< the distribution that A was drawn from; empty: A was captured
   /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
   /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
