@@ -48,10 +48,12 @@ class Functions(unittest.TestCase):
             "function name": lambda one: mmaudit.function(one, [1.0]), "x": lambda one: mmaudit.function("expf", one),
             "x of f16": lambda one: mmaudit.function("ex2.approx.f16", one), "y": lambda one: mmaudit.function("divide", x, one),
             "operation": lambda one: mmaudit.reduce_rows(one, x), "row": lambda one: mmaudit.reduce_rows("sum", one),
-            "weight": lambda one: mmaudit.reduce_rows("layer_norm", x, one), "bias": lambda one: mmaudit.reduce_rows("layer_norm", x, x[0], one),
+            "weight": lambda one: mmaudit.reduce_rows("layer_norm", x, one),
+            "bias": lambda one: mmaudit.reduce_rows("layer_norm", x, x[0], one),
             "epsilon": lambda one: mmaudit.reduce_rows("rms_norm", x, epsilon=one),
             "output": lambda one: mmaudit.reduce_rows("sum", x, output=one), "like": lambda one: mmaudit.reduce_rows("sum", x, like=one),
-            "gate": lambda one: mmaudit.swiglu(one, x), "up": lambda one: mmaudit.swiglu(x, one), "rope": lambda one: mmaudit.rope(one, x, x),
+            "gate": lambda one: mmaudit.swiglu(one, x), "up": lambda one: mmaudit.swiglu(x, one),
+            "rope": lambda one: mmaudit.rope(one, x, x),
             "cos table": lambda one: mmaudit.rope(x, one, x), "sin table": lambda one: mmaudit.rope(x, x, one)})
         absent = ("weight", "bias", "output", "like")  # None means that there is none
         hostile = [None, "", "ex2", b"ex2", bytearray(b"ex2"), memoryview(b"ex2"), {}, {"a": 1}, {1}, object(), len, int, np.float32,
@@ -62,9 +64,9 @@ class Functions(unittest.TestCase):
             for one in hostile:
                 if one is None and name in absent:
                     continue
-                with self.subTest(call=name, given=repr(one)):
-                    with self.assertRaisesRegex(ValueError, r"\A[^\n]+: found [^\n]*, allowed: [^\n]+\Z"):
-                        call(one)
+                with self.subTest(call=name, given=repr(one)), \
+                        self.assertRaisesRegex(ValueError, r"\A[^\n]+: found [^\n]*, allowed: [^\n]+\Z"):
+                    call(one)
 
     def test_numbers_of_lists_round_once(self) -> None:
         # 1 + 2^-11 + 2^-40: to binary32 it would lose the last bit, and then be a tie of binary16.
