@@ -114,10 +114,11 @@ report::Report report_of_functions(const Architecture& architecture) {
   out.sections.push_back(section_of(std::move(table)));
   out.sections.push_back(
       {.title = "Legend",
-       .lines = {recorded ? fmt::format("recorded: on {}.", functions::kRecordedOn)
-                          : fmt::format("literature: {} is not recorded, so a row has the vendor's "
-                                        "bound alone; docs/unrecorded.md says how to record it.",
-                                        architecture.name),
+       .lines = {recorded
+                     ? fmt::format("recorded: on {}.", functions::kRecordedOn)
+                     : fmt::format("literature: {} is not recorded, so a row has the vendor's bound alone. "
+                                   "`mmaudit baseline corpus` records compute capability 9.0 and later.",
+                                   architecture.name),
                  "\"/fast\": with --use_fast_math. On all operands: the largest error and "
                  "the laws; \"-\": unknown.",
                  "`mmaudit explain --inst NAME --x X` shows one input."}});

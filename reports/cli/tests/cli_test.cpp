@@ -312,6 +312,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
       {{"explain", "--inst", "mma.m16n8k16.f32.f16.f16.f33"}, "allowed: mma.m16n8k16.f32.f16.f16.f32"},
       {{"verify", "--inst", "ex2,m16n8k16"},
        "--inst: found \"m16n8k16\" beside special functions, allowed: functions"},
+      {{"verify", "--inst", "expg"}, "name, or special functions (`mmaudit list --functions`)"},
       {{"list", "--functions", "--arch", "mi100"},
        "--arch: found cdna1 with --functions, allowed: a generation of"},
       {{"frobnicate"}, ", ... (14 more) (see `mmaudit --help`)"},
