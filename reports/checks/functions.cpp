@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/function_recording.hpp"
 #include "mmaudit/json.hpp"
+#include "mmaudit/names.hpp"
 #include "mmaudit/refusal.hpp"
 #include "mmaudit/report/fields.hpp"
 #include "mmaudit/value_text.hpp"
@@ -74,32 +76,55 @@ Json json_of(const Function& one) {
 
 std::vector<const Function*> functions_of(const std::vector<std::string>& names) {
   std::vector<const Function*> chosen;
-  for (const std::string& name : names)
-    if (const Function* found = functions::find(name)) chosen.push_back(found);
-  if (!chosen.empty() && chosen.size() != names.size())
-    for (const std::string& name : names)
-      if (functions::find(name) == nullptr)
-        refuse("--inst: found {} beside special functions, allowed: {}", name,
-               with_commas(names_of(functions::all())));
+  const std::string* other = nullptr;
+  for (const std::string& name : names) {
+    std::vector<const Function*> found = functions::rows_of(name);
+    if (name == "functions")
+      for (const Function& one : functions::all()) found.push_back(&one);
+    if (found.empty()) other = &name;
+    for (const Function* one : found)
+      if (std::find(chosen.begin(), chosen.end(), one) == chosen.end()) chosen.push_back(one);
+  }
+  if (!chosen.empty() && other != nullptr)
+    refuse("--inst: found {} beside special functions, allowed: functions (all), {}", in_quotes(*other),
+           allowed_near(*other, names_of(functions::all()), "mmaudit list --functions"));
   return chosen;
 }
 
-report::Report report_of_functions() {
+report::Report report_of_functions(const Architecture& architecture) {
+  if (!architecture.target.empty())
+    refuse("--arch: found {} with --functions, allowed: a generation of NVIDIA's", architecture.name);
   report::Report out{.title = "Special functions"};
+  const bool recorded = architecture.compute_capability == functions::kRecordedCapability;
   report::Table table{
       .columns = {"function", "value", "vendor's bound", "on all operands", "known", "steps"}};
   Json rows = Json::array();
   for (const Function& one : functions::all()) {
-    table.rows.push_back({one.name, one.value, bounds_text(one), found_text(one), one.evidence, one.steps});
-    rows.push_back(json_of(one));
+    if (architecture.compute_capability < one.least_capability) continue;
+    Json row = json_of(one);
+    if (!recorded) {
+      row["steps"] = row["on_all_operands"] = "-";
+      row["evidence"] = name_of(Evidence::literature);
+    }
+    const auto text = [&](const char* key) { return row[key].get<std::string>(); };
+    table.rows.push_back(
+        {one.name, one.value, bounds_text(one), text("on_all_operands"), text("evidence"), text("steps")});
+    rows.push_back(std::move(row));
   }
   out.sections.push_back(section_of(std::move(table)));
-  out.sections.push_back({.title = "Legend",
-                          .lines = {fmt::format("recorded: on {}.", functions::kRecordedOn),
-                                    "\"/fast\": with --use_fast_math. On all operands: the largest error and "
-                                    "the laws; \"-\": unknown.",
-                                    "`mmaudit explain --inst NAME --x X` shows one input."}});
-  out.json = [rows] { return document({{"schema", "mmaudit.function_list/1"}, {"functions", rows}}); };
+  out.sections.push_back(
+      {.title = "Legend",
+       .lines = {recorded
+                     ? fmt::format("recorded: on {}.", functions::kRecordedOn)
+                     : fmt::format("literature: {} is not recorded, so a row has the vendor's bound alone. "
+                                   "`mmaudit baseline corpus` records compute capability 9.0 and later.",
+                                   architecture.name),
+                 "\"/fast\": with --use_fast_math. On all operands: the largest error and "
+                 "the laws; \"-\": unknown.",
+                 "`mmaudit explain --inst NAME --x X` shows one input."}});
+  out.json = [rows, name = architecture.name] {
+    return document({{"schema", "mmaudit.function_list/1"}, {"architecture", name}, {"functions", rows}});
+  };
   return out;
 }
 
@@ -124,6 +149,7 @@ report::Report explain_function(const Function& function, const std::string& x, 
   const std::string away = ulps_text(nearest, result, format);
   report::Report out{.title = fmt::format("{} of {}", function.name, x)};
   report::Table table{.columns = {"step", "value"}};
+  table.rows.push_back({"function", function.name});
   table.rows.push_back({"x", fmt::format("{} ({})", value_text(a, format), hex(function, a))});
   if (function.operands == 2)
     table.rows.push_back({"y", fmt::format("{} ({})", value_text(b, format), hex(function, b))});
@@ -230,7 +256,9 @@ report::Report report_of(const std::vector<VerifiedFunction>& verified) {
                     {"against", one.source}});
   }
   out.suite = "mmaudit verify";
-  out.headline = fmt::format("{} functions, {} inputs, {} differ", verified.size(), inputs, differ);
+  std::set<const Function*> all;
+  for (const VerifiedFunction& one : verified) all.insert(one.function);
+  out.headline = fmt::format("{} functions, {} inputs, {} differ", all.size(), inputs, differ);
   out.headline_last = true;
   out.tone = differ != 0 || inputs == 0 ? report::Tone::bad : report::Tone::good;
   out.sections.push_back(section_of(std::move(table)));

@@ -5,17 +5,20 @@
 #include <vector>
 
 #include "mmaudit/device/functions.hpp"
+#include "mmaudit/model/architecture.hpp"
 #include "mmaudit/report/report.hpp"
 #include "progress.hpp"
 
 namespace mmaudit::checks {
 
-/// The functions that `names` are; empty when none of them is one. Some that are and some that aren't:
-/// InputError.
+/// The rows that `names` mean (functions::rows_of), each once; "functions" is all of them. Empty when no name
+/// means one. InputError for some that do beside some that don't.
 std::vector<const functions::Function*> functions_of(const std::vector<std::string>& names);
 
-/// Every row: name, what it approximates, operands, steps, the vendor's bound with its source.
-report::Report report_of_functions();
+/// Every row: name, what it approximates, operands, steps, the vendor's bound with its source. Of a
+/// generation that is not recorded the bounds alone, where it has the instruction. InputError for a GPU of
+/// another vendor.
+report::Report report_of_functions(const Architecture& architecture);
 
 /// One input: operand, segment, coefficients, square, sum, result, and its distance from the exact value.
 /// InputError for a text that is no number.

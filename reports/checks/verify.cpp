@@ -130,7 +130,9 @@ VerifyReport verify_corpus(const std::filesystem::path& folder, const std::vecto
       });
   // An architecture without recordings is no bad input: the report then says that nothing was checked.
   if (report.instructions.empty() && only != nullptr) return report;
-  require_each("--inst", filters, report.instructions, kRecordedPart, &Comparison::instruction);
+  constexpr std::string_view kAllowed =
+      "part of a recorded instruction's name, or special functions (`mmaudit list --functions`)";
+  require_each("--inst", filters, report.instructions, kAllowed, &Comparison::instruction);
   report.against = fmt::format("recordings of {}", fmt::join(gpus, ", "));
   return report;
 }

@@ -19,9 +19,6 @@
 namespace mmaudit::cli {
 namespace {
 
-/// Compute capability 9.0: no other GPU's functions are recorded.
-constexpr int kFunctionsCapability = 90;
-
 struct ExplainOptions {
   std::string architecture, instruction, a, b, c, scale_a, scale_b, metadata, tile_file, x, y;
   std::vector<std::string> against;
@@ -167,12 +164,14 @@ void check_name(const std::string& name, bool has_operand) {
 
 int explain_command(const ExplainOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--tile", options.tile_file}, {"--model", context.model_file}});
-  if (const functions::Function* function = functions::find(options.instruction)) {
+  if (const auto rows = functions::rows_of(options.instruction); !rows.empty()) {
+    const functions::Function* function = rows.front();  // "ex2" is its form of binary32
     if (!(options.a + options.b + options.c + options.tile_file).empty() || !options.against.empty())
       refuse("{}: found --a, --b, --c, --tile or --against, allowed: --x, --y", function->name);
     if (options.outputs.writes("--svg"))
       refuse("--svg: found with {}, allowed: with dot products", function->name);
-    if (require_architecture(context, options.architecture).compute_capability != kFunctionsCapability)
+    if (require_architecture(context, options.architecture).compute_capability !=
+        functions::kRecordedCapability)
       refuse("--arch: found {} with {}, allowed: hopper", options.architecture, function->name);
     return options.outputs.publish(checks::explain_function(*function, options.x, options.y), context);
   }

@@ -148,7 +148,9 @@ report::Report recipe_report(const std::vector<const Architecture*>& chosen) {
 }
 
 report::Report report_of(const ListOptions& options, const std::vector<const Architecture*>& chosen) {
-  if (options.functions) return checks::report_of_functions();
+  if (options.functions)
+    return checks::report_of_functions(options.architecture.empty() ? *find_architecture(kDefaultArchitecture)
+                                                                    : *chosen.front());
   if (options.recipes) return recipe_report(chosen);
   if (options.capabilities) return capability_report(chosen);
   if (options.cores) return core_report(chosen);

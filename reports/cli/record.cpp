@@ -24,8 +24,12 @@ int record(const RecordOptions& options, const Context& context) {
     const std::string& folder = options.question.folder;
     const device::DeviceInfo gpu = require_device();
     make_folder(folder);
+    Progress progress(context.quiet);
     checks::record_functions(gpu, functions, options.seed, folder);
-    return options.outputs.publish(checks::report_of(checks::replay_functions(folder, functions)), context);
+    auto verified = checks::replay_functions(folder, functions);
+    for (checks::VerifiedFunction& one : checks::check_functions(gpu, functions, progress))
+      verified.push_back(std::move(one));  // on all operands, too: seconds
+    return options.outputs.publish(checks::report_of(verified), context);
   }
   std::vector<Instruction> chosen;
   for (const std::string& name : options.instructions)
@@ -56,7 +60,9 @@ void add_record(Command& baseline) {
       {"mmaudit baseline corpus --inst all --out recordings",
        "mmaudit baseline corpus --inst mma.m16n8k16.f32.f16.f16.f32 --tiles 100 --out recordings",
        "mmaudit baseline corpus --inst expf,log1pf --out recordings"});
-  command.option("--inst INST", options->instructions, "instructions, or all; or special functions")
+  command
+      .option("--inst INST", options->instructions,
+              "instructions, or all; or special functions: expf, ex2 (its forms), functions (all)")
       .comma_separated()
       .required();
   command.option("--out DIR", options->question.folder, "folder for the recordings");

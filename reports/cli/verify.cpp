@@ -64,14 +64,20 @@ void add_verify(Command& app) {
   auto options = std::make_shared<VerifyOptions>();
   Command command = app.command(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
-      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9"});
+      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9",
+       "mmaudit verify --inst ex2,rcp,expf"});
   command.section("What is compared");
   add_corpus_option(command, options->corpus);
   add_model_option(command);
   Option dataset = command.option(
       "--dataset DIR", options->dataset,
       "a public data set in place of the corpus: the folder model_validation of MATLAB-tensor-core");
-  add_filter_option(command, options->instructions).comma_separated();
+  command
+      .option(
+          "--inst INST", options->instructions,
+          "only instructions whose name contains one of these; or special functions: expf, ex2 (its forms), "
+          "functions (all)")
+      .comma_separated();
   command.flag("--families", options->families, "count every input class");
   const Option strength = command.flag("--strength", options->strength,
                                        "replay mutants of the model: which does the corpus contradict?");

@@ -8,11 +8,11 @@ const size_text = (size) => {
   return Number.isInteger(e) ? power(e) : `2^${shortened(e, 5)}`;
 };
 
-function bound_text(bound) {
+function bound_text(bound, operand) {
   const more = bound.per_x ? ` + floor(${bound.per_x} |x|)` : "", { low, high } = bound;
   const of = bound.kind === "relative" ? " of the value" : "";
   const size = bound.kind === "ulps" ? `${bound.most} ulp${more}` : size_text(bound.most) + of;
-  return size + (high === null ? "" : `, from ${shortened(low, 4)} to ${shortened(high, 4)}`) + ` (${bound.source})`;
+  return size + (high === null ? "" : `, ${operand} from ${shortened(low, 4)} to ${shortened(high, 4)}`) + ` (${bound.source})`;
 }
 
 function draw_function() {
@@ -36,7 +36,7 @@ function draw_function() {
   by_id("function-steps").replaceChildren(
     operand("x", answer.x), ...(row.operands === 2 ? [operand("y", answer.y)] : []), line("instructions", row.steps), ...answer.unit.map((x) => line(x.step, x.value)),
     line("exact value", answer.exact === null ? "not finite" : String(answer.exact)),
-    ...row.bounds.map((bound, i) => line(i ? "elsewhere" : "vendor's bound", bound_text(bound))),
+    ...row.bounds.map((bound, i) => line(i ? "elsewhere" : "vendor's bound", bound_text(bound, row.operands === 2 ? "|y|" : "x"))),
     line("known", row.evidence));
   const first = BigInt("0x" + answer.x) >> BigInt(f.fraction_bits) << BigInt(f.fraction_bits);
   const key = [row.name, first, row.operands === 2 ? answer.y : ""].join(" ");

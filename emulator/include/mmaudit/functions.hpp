@@ -14,6 +14,7 @@ namespace mmaudit::functions {
 
 /// How a row is known (docs/functions.md): compared with a GPU on all operands, and on which.
 inline constexpr std::string_view kRecorded = "recorded";
+inline constexpr int kRecordedCapability = 90;  ///< of other GPUs a row has its bound alone: literature
 inline constexpr std::string_view kRecordedOn = "an H200 (sm_90, driver 580.159.04)";
 
 enum class BoundKind : std::uint8_t { none, relative, absolute, ulps };
@@ -45,6 +46,7 @@ struct Function {
   std::string_view value;    ///< what it approximates: "exp2", "log2", ...
   std::string_view steps;    ///< the instructions of a GPU that it is
   Bound bound, elsewhere{};  ///< `elsewhere` holds outside of the first one's operands
+  int least_capability = 0;  ///< where PTX has the instruction: "Target ISA Notes" of the bound's section
   std::string_view evidence = kRecorded;
 };
 
@@ -69,6 +71,8 @@ struct Found {
 std::span<const Function> all();
 /// The row of that name; null where there is none.
 const Function* find(std::string_view name);
+/// The row of that name; else the instruction's forms, in their order: "ex2", "ex2.approx.ftz". Empty: none.
+std::vector<const Function*> rows_of(std::string_view name);
 
 /// The bits that an H100 gives, on this processor. What: `count` results of a function. Operands and results
 /// are words of 32 bits, of which a narrow function uses the low 16; `y` is the divisors of a quotient, and

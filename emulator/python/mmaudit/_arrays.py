@@ -55,7 +55,7 @@ def _said(dtype: np.dtype) -> Optional[str]:
 
 
 def is_tensor(x: Any) -> bool:
-    return type(x).__module__.partition(".")[0] == "torch"
+    return type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "dtype") and hasattr(x, "detach")
 
 
 def unpacked(field: str, x: Any) -> Any:
@@ -93,11 +93,11 @@ def array_of(field: str, x: Any) -> np.ndarray:
     bf16. ValueError for an array with masked elements, whose mask would be lost, and for one of unknown type."""
     if np.ma.is_masked(x):
         raise refused(field, "a masked array", "one without masked elements (x.filled(value))")
-    if is_tensor(x) and hasattr(x, "dtype"):
+    if is_tensor(x):
         return _array_of_tensor(field, x)
     try:
         array = np.asarray(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):
         raise refused(field, f"a {type(x).__name__} that is no array", "numbers in rows of one length") from None
     if array.dtype.type is np.void and array.dtype.names is None:  # what numpy.load() makes of a type that it lacks
         if array.dtype.itemsize == 2:
@@ -105,6 +105,16 @@ def array_of(field: str, x: Any) -> np.ndarray:
         raise refused(f"{field} dtype", f"{array.dtype}, a type that numpy.load() lost",
                       "x.view() of the type that it is, or of unsigned integers for raw bits")
     return array
+
+
+def numbers_of(field: str, x: Any) -> np.ndarray:
+    """array_of(), where numbers without a type, as in a list, are binary64."""
+    array = array_of(field, x)
+    if hasattr(x, "dtype"):
+        return array
+    if array.dtype.kind not in "fiub" or isinstance(x, (bytearray, memoryview)):
+        raise refused(field, f"a {type(x).__name__} of {array.dtype}", "numbers")
+    return array.astype(np.float64)
 
 
 def load(path: "Union[str, PathLike[str]]") -> np.ndarray:
@@ -197,10 +207,18 @@ def filled(work: Work, **fields: Any) -> Work:
     null."""
     kinds: dict[str, Any] = {name: kind for name, kind, *_ in work._fields_}
     for name, value in fields.items():
-        if isinstance(value, np.ndarray):
-            value = kinds[name](value.ctypes.data, value.nbytes)
+        kind = kinds[name]
+        if isinstance(value, np.ndarray) and kind in (_library.In, _library.Out):
+            value = kind(value.ctypes.data, value.nbytes)
+        elif kind is ctypes.c_char_p:
+            value = _library.encoded(value, name)
+        elif isinstance(value, np.ndarray):
+            value = value.tolist()  # a row of one number is none
         if value is not None:
-            setattr(work, name, _library.encoded(value) if kinds[name] is ctypes.c_char_p else value)
+            try:
+                setattr(work, name, value)
+            except (TypeError, ValueError, OverflowError, RuntimeError):
+                raise refused(name, f"a {type(value).__name__} that is no number", "a number") from None
     return work
 
 

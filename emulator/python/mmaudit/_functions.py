@@ -19,9 +19,13 @@ def _form_of(name: str) -> str:
 def _of_tensors(name: str, x: Any, y: Any) -> Any:
     torch, allowed = sys.modules["torch"], "torch." + str(NAMES[_form_of(name)].torch)
     for field, one in (("x", x), ("y", y)):
-        if one is not None and (not _arrays.is_tensor(one) or str(one.dtype) != allowed or one.device.type not in ("cpu", "cuda")):
+        if one is None:
+            continue
+        if not _arrays.is_tensor(one) or str(one.dtype) != allowed or one.device.type not in ("cpu", "cuda"):
             raise refused(field, f"{one.dtype} on {one.device}" if _arrays.is_tensor(one) else f"a {type(one).__name__}",
                           f"a tensor of {allowed} on cpu or cuda")
+        if one.layout != torch.strided or one.is_nested:
+            raise refused(field, f"a {'nested' if one.is_nested else one.layout} tensor", "a strided one")
     if y is not None and (y.shape, y.device) != (x.shape, x.device):
         raise refused("y", f"{[*y.shape]} on {y.device}", f"{[*x.shape]} on {x.device}")
     x, y = x.detach().contiguous(), None if y is None else y.detach().contiguous()
@@ -46,15 +50,15 @@ def function(name: str, x: Any, y: Any = None) -> Any:
     Returns: an array of x's shape and dtype, or a tensor on x's device, without a gradient. Range and errors: docs/functions.md.
     Raises: ValueError, in one line "field: found X, allowed: Y".
     """
+    form = _form_of(_library.text_of("function", name))
     if _arrays.is_tensor(x):
         return _of_tensors(name, x, y)
-    form = _form_of(name)
     raw = np.uint32 if form == "f32" else np.uint16
 
     def words(field: str, given: Values) -> np.ndarray:
-        array = _arrays.array_of(field, given if hasattr(given, "dtype") else np.asarray(given, np.float32))
         how = _arrays.Casting(None if hasattr(given, "dtype") else "rn")
-        return _arrays.operand(field, array, form, how)
+        found = _arrays.operand(field, _arrays.numbers_of(field, given), form, how)
+        return found if hasattr(given, "dtype") else found.view(_arrays.value_dtype(form, True))
 
     operand = words("x", x)
     bits = [np.ascontiguousarray(operand.view(raw).astype(np.uint32))]

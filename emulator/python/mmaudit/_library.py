@@ -298,11 +298,18 @@ def text_from(function: Callable[..., int], *arguments: Any) -> str:
         lib.mmaudit_free(pointer)
 
 
-def encoded(text: Optional[str]) -> Optional[bytes]:
-    """As the library takes it; ValueError where the library would see only a part, up to a NUL."""
-    if text is not None and "\0" in str(text):
-        raise refused("name", repr(str(text)), "one without NUL")
-    return None if text is None else str(text).encode()
+def text_of(field: str, given: Any) -> str:
+    """A name; ValueError for what is no text, and where the library would see only a part, up to a NUL."""
+    if not isinstance(given, str):
+        raise refused(field, f"a {type(given).__name__}", "a name")
+    if "\0" in given:
+        raise refused(field, repr(given), "a name without NUL")
+    return given
+
+
+def encoded(text: Optional[str], field: str = "name") -> Optional[bytes]:
+    """As the library takes it; None stays null."""
+    return None if text is None else text_of(field, text).encode(errors="replace")  # no name has a lone surrogate
 
 
 def values_of(work: Structure) -> Dict[str, Any]:

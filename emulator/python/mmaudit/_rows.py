@@ -24,6 +24,10 @@ def reduce_rows(
     Returns: y, (...,) of sum, mean and amax, else of x's shape; and the order of the sums in words.
     Range, rounding, source: docs/row-reductions.md. Raises: ValueError, in one line "field: found X, allowed: Y".
     """
+    _library.text_of("operation", operation)
+    output = None if output is None else _library.text_of("output", output)
+    if epsilon is None:
+        raise refused("epsilon", None, "a number (torch's rms_norm takes torch.finfo(x.dtype).eps for None)")
     array = _arrays.array_of("x", x)
     kind = _arrays.format_of(array.dtype)
     if kind is None or array.ndim == 0:
@@ -34,7 +38,7 @@ def reduce_rows(
             given[name] = _arrays.operand(name, _arrays.array_of(name, one), kind, _arrays.Casting())
             _arrays.require_shape(name, given[name], array.shape[-1:], "n")
     shape = array.shape[:-1] if operation in ("sum", "mean", "amax") else array.shape
-    y = np.empty(shape, _arrays.value_dtype(output or kind, _arrays.is_ml(array)))
+    y = np.empty(shape, _arrays.value_dtype(kind if output is None else output, _arrays.is_ml(array)))
     work = _arrays.filled(_library.Rows(), like=like, operation=operation, type=kind, output=output, n=array.shape[-1],
                           rows=int(np.prod(array.shape[:-1])), y=y, epsilon=epsilon, **given)
     return y, _library.text_from(lib.mmaudit_reduce_rows, byref(work))

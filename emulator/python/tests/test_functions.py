@@ -41,6 +41,41 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, line):
                 call()
 
+    def test_what_is_no_operand_is_refused_in_one_grammar(self) -> None:
+        x = np.ones((2, 4), np.float32)
+        calls = {op: getattr(mmaudit, op) for op in ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh")}
+        calls.update({
+            "function name": lambda one: mmaudit.function(one, [1.0]), "x": lambda one: mmaudit.function("expf", one),
+            "x of f16": lambda one: mmaudit.function("ex2.approx.f16", one), "y": lambda one: mmaudit.function("divide", x, one),
+            "operation": lambda one: mmaudit.reduce_rows(one, x), "row": lambda one: mmaudit.reduce_rows("sum", one),
+            "weight": lambda one: mmaudit.reduce_rows("layer_norm", x, one),
+            "bias": lambda one: mmaudit.reduce_rows("layer_norm", x, x[0], one),
+            "epsilon": lambda one: mmaudit.reduce_rows("rms_norm", x, epsilon=one),
+            "output": lambda one: mmaudit.reduce_rows("sum", x, output=one), "like": lambda one: mmaudit.reduce_rows("sum", x, like=one),
+            "gate": lambda one: mmaudit.swiglu(one, x), "up": lambda one: mmaudit.swiglu(x, one),
+            "rope": lambda one: mmaudit.rope(one, x, x),
+            "cos table": lambda one: mmaudit.rope(x, one, x), "sin table": lambda one: mmaudit.rope(x, x, one)})
+        absent = ("weight", "bias", "output", "like")  # None means that there is none
+        hostile = [None, "", "ex2", b"ex2", bytearray(b"ex2"), memoryview(b"ex2"), {}, {"a": 1}, {1}, object(), len, int, np.float32,
+                   np.array([None]), np.array([1.0, "a"], object), ["1.5"], [None], [b"1"], 1j, [1j], [[1.0], [1.0, 2.0]], 10 ** 400,
+                   iter([1.0]), np.array(["1.5"]), np.array([1j]), np.zeros(2, bool), np.zeros(2, "M8[s]"), np.zeros(2, "V3"),
+                   np.zeros(2, [("a", "f4")]), np.zeros(2, ">f4"), np.zeros(2, np.int64), np.zeros(2), np.ma.array([1, 2], mask=[0, 1])]
+        for name, call in calls.items():
+            for one in hostile:
+                if one is None and name in absent:
+                    continue
+                with self.subTest(call=name, given=repr(one)), \
+                        self.assertRaisesRegex(ValueError, r"\A[^\n]+: found [^\n]*, allowed: [^\n]+\Z"):
+                    call(one)
+
+    def test_numbers_of_lists_round_once(self) -> None:
+        # 1 + 2^-11 + 2^-40: to binary32 it would lose the last bit, and then be a tie of binary16.
+        found = mmaudit.function("ex2.approx.f16", [2 ** -11 + 1 + 2 ** -40])
+        self.assertEqual(bits(found), bits(mmaudit.ex2(np.float16([1 + 2 ** -10]))))
+        self.assertEqual(found.dtype, np.float16)
+        for one in (3, 3.0, True, np.float32(3), np.array(3, np.float32), range(3), []):
+            self.assertEqual(mmaudit.ex2(one).shape, np.shape(one))
+
 
 if __name__ == "__main__":
     unittest.main()

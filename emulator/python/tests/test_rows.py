@@ -52,6 +52,8 @@ class Rows(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 mmaudit.reduce_rows(*arguments)
             self.assertEqual(str(caught.exception), line)
+        with self.assertRaisesRegex(ValueError, "epsilon: found 1e-05, allowed: 0 of softmax"):
+            mmaudit.reduce_rows("softmax", x, epsilon=1e-5)
         with self.assertRaisesRegex(ValueError, 'like: found "torch-1", allowed: torch-2.11'):
             mmaudit.reduce_rows("sum", x, like="torch-1")
 

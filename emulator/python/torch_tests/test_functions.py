@@ -33,3 +33,16 @@ def test_refusals():
     ):
         with pytest.raises(ValueError, match=line):
             call()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_without_strided_numbers():
+    strided = torch.ones(2, 2)
+    for given in (strided.to_sparse(), strided.to_sparse_csr(), strided.bool(), strided.to(torch.complex64),
+                  torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), torch.quantize_per_tensor(strided, 1, 0, torch.quint8),
+                  torch.nn.Linear(2, 2), torch.float32):
+        for call in (mmaudit.ex2, lambda one: mmaudit.function("divide", strided, one), lambda one: mmaudit.reduce_rows("softmax", one),
+                     lambda one: mmaudit.reduce_rows("layer_norm", strided, one), lambda one: mmaudit.swiglu(one, strided),
+                     lambda one: mmaudit.rope(strided, strided, one)):
+            with pytest.raises(ValueError, match=r"\A[^\n]+: found [^\n]*, allowed: [^\n]+\Z"):
+                call(given)

@@ -64,11 +64,11 @@ constexpr Function kFunctions[] = {
     {"sin.approx.ftz.f32", Id::sin_ftz, 1, 32, "sin", "MUFU.SIN(x * 0.15915494 towards zero)", kSine, kSineElse},
     {"cos.approx.f32",     Id::cos,     1, 32, "cos", "MUFU.COS(x * 0.15915494 towards zero)", kSine, kSineElse},
     {"cos.approx.ftz.f32", Id::cos_ftz, 1, 32, "cos", "MUFU.COS(x * 0.15915494 towards zero)", kSine, kSineElse},
-    {"tanh.approx.f32",      Id::tanh,      1, 32, "tanh",  "MUFU.TANH", kTanh},
-    {"ex2.approx.f16",       Id::ex2_f16,   1, 16, "exp2",  "MUFU.EX2.F16", relative(kPow9p9, kNarrowEx2)},
-    {"ex2.approx.ftz.bf16",  Id::ex2_bf16,  1, 16, "exp2",  "MUFU.EX2.BF16", relative(0x1p-7, kNarrowEx2)},
-    {"tanh.approx.f16",      Id::tanh_f16,  1, 16, "tanh",  "MUFU.TANH.F16", kTanhF16},
-    {"tanh.approx.bf16",     Id::tanh_bf16, 1, 16, "tanh",  "MUFU.TANH.BF16", kTanhBf16},
+    {"tanh.approx.f32",      Id::tanh,      1, 32, "tanh",  "MUFU.TANH", kTanh, {}, 75},
+    {"ex2.approx.f16",       Id::ex2_f16,   1, 16, "exp2",  "MUFU.EX2.F16", relative(kPow9p9, kNarrowEx2), {}, 75},
+    {"ex2.approx.ftz.bf16",  Id::ex2_bf16,  1, 16, "exp2",  "MUFU.EX2.BF16", relative(0x1p-7, kNarrowEx2), {}, 90},
+    {"tanh.approx.f16",      Id::tanh_f16,  1, 16, "tanh",  "MUFU.TANH.F16", kTanhF16, {}, 75},
+    {"tanh.approx.bf16",     Id::tanh_bf16, 1, 16, "tanh",  "MUFU.TANH.BF16", kTanhBf16, {}, 90},
     {"expf", Id::expf, 1, 32, "exp", "FFMA.SAT, FFMA.RM, FADD, FFMA, FFMA, MUFU.EX2, FMUL", ulps(2)},
     {"exp2f",        Id::exp2f,      1, 32, "exp2",  "ex2.approx.f32", ulps(2)},
     {"exp10f", Id::exp10f, 1, 32, "exp10", "FFMA.SAT, FFMA.RM, FADD, FFMA, FFMA, MUFU.EX2, FMUL", ulps(2)},
@@ -172,6 +172,14 @@ constexpr std::pair<Id, Found> kOnAll[] = {
 std::span<const Function> all() { return kFunctions; }
 
 const Function* find(std::string_view name) { return find_named(kFunctions, name); }
+
+std::vector<const Function*> rows_of(std::string_view name) {
+  if (const Function* found = find(name)) return {found};
+  std::vector<const Function*> out;
+  for (const Function& one : kFunctions)
+    if (!name.empty() && one.name.starts_with(name) && one.name[name.size()] == '.') out.push_back(&one);
+  return out;
+}
 
 const Value& value_of(const Function& function) { return *find_named(kValues, function.value); }
 

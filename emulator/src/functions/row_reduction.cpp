@@ -213,6 +213,8 @@ std::string why_no_rows(const RowProblem& problem, const RowOperands& operands) 
   if (operands.weight != nullptr && !norm) return refusal("weight: found one, allowed: none of {}", name);
   if (operands.bias != nullptr && problem.operation != RowOperation::layer_norm)
     return refusal("bias: found one, allowed: none of {}", name);
+  if (operands.epsilon != 0 && !norm)
+    return refusal("epsilon: found {}, allowed: 0 of {}", operands.epsilon, name);
   return {};
 }
 

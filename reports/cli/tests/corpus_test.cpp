@@ -28,6 +28,36 @@ TEST(Corpus, TheModelAgreesOnEveryBit) {
   EXPECT_GT(report.dots(), 600000U);
 }
 
+/// Short names mean every form of an instruction; a row that two of them mean is replayed once.
+TEST(Corpus, FunctionsAreChosenByListsAndShortNames) {
+  for (const auto& [names, functions] : {std::pair{"ex2,rcp", "6 functions, "},
+                                         {"ex2.approx.ftz,ex2.approx.ftz.f32,expf", "3 functions, "},
+                                         {"functions,tanh", "47 functions, "}}) {
+    const Outcome outcome = run({"verify", "--inst", names, "--corpus", MMAUDIT_TEST_CORPUS});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find(functions), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find(" inputs, 0 differ"), std::string::npos) << outcome.out;
+  }
+}
+
+/// Of a generation that is not recorded the vendor's bounds are known, and nothing that a GPU said.
+TEST(Corpus, FunctionsOfAnotherGenerationAreLiterature) {
+  const auto rows_of = [](const char* architecture) {
+    return nlohmann::json::parse(
+        run({"list", "--functions", "--arch", architecture, "--json"}).out)["functions"];
+  };
+  EXPECT_EQ(rows_of("h200").size(), 47U);
+  for (const auto& [architecture, count] : {std::pair{"volta", 42U}, {"ampere", 45U}, {"blackwell", 47U}}) {
+    const auto rows = rows_of(architecture);
+    EXPECT_EQ(rows.size(), count) << architecture;
+    for (const auto& row : rows) {
+      EXPECT_EQ(row["evidence"], "literature") << architecture;
+      EXPECT_EQ(row["steps"], "-") << architecture;
+      EXPECT_EQ(row["on_all_operands"], "-") << architecture;
+    }
+  }
+}
+
 TEST(Corpus, EveryMutantIsContradictedOrInvisible) {
   Progress quiet(true);
   const std::vector<RecordingScore> scores = score_recordings(MMAUDIT_TEST_CORPUS, {}, quiet);
