@@ -1,4 +1,5 @@
 """choose_plan() by measurement: no cheaper change, no simpler plan, limits in users' terms, several batches."""
+import contextlib
 import copy
 import json
 import re
@@ -256,6 +257,49 @@ def test_products_from_before_are_the_same_and_no_one_s_to_write_to():
                 emulation.cache = products.of(net)
                 assert net(x).equal(fresh)
             net.head.weight.div_(1.5)
+
+
+class Deep(nn.Module):
+    """Blocks of two layers. Later blocks may leave something beside the result, write to their input or draw."""
+
+    def __init__(self, does=""):
+        super().__init__()
+        self.blocks, self.head = nn.ModuleList([Inner(does if i else "") for i in range(3)]), nn.Linear(64, 10)
+
+    def forward(self, x):
+        for one in self.blocks:
+            x = one(x)
+        return self.head(x) + self.blocks[1].beside
+
+
+class Inner(nn.Module):
+    def __init__(self, does):
+        super().__init__()
+        self.up, self.down, self.does, self.beside, self.runs = nn.Linear(64, 96), nn.Linear(96, 64), does, 0, []
+
+    def forward(self, x):
+        self.runs.append(1)
+        y = self.up(x)
+        if self.does == "leaves":
+            self.beside = y[:, :10]
+        if self.does == "writes":
+            x.mul_(1.25)
+        if self.does == "draws":
+            x = x + torch.randn_like(x) / 8
+        return x + self.down(torch.tanh(y)) / 4
+
+
+@pytest.mark.parametrize("does", ["", "leaves", "writes", "draws"])
+def test_a_run_that_starts_at_the_layer_that_changed_finds_the_same(does, monkeypatch):
+    net, x = Deep(does).eval(), torch.randn(80, 64)
+    quick = mt.choose_plan(net, x, max_output_error=0.05)
+    runs = len(net.blocks[0].runs)
+    monkeypatch.setattr("mmaudit.torch._cached.Blocks.on", lambda *_: contextlib.nullcontext())
+    slow = mt.choose_plan(net, x, max_output_error=0.05)
+    assert {plan: one.found.value for plan, one in quick.search.tries.items()} == {
+        plan: one.found.value for plan, one in slow.search.tries.items()}
+    assert quick.by_name == slow.by_name and len({*quick.by_name.values()}) > 1
+    assert 0 < runs < (len(net.blocks[0].runs) - runs) * 0.7
 
 
 def test_the_page_says_what_to_do(tmp_path):
