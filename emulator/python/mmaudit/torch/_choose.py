@@ -22,7 +22,7 @@ from ._calibrate import Calibration
 from ._capture import capture, product_layer
 from ._checked import named_modules, unchanged
 from ._choose_report import Chosen
-from ._compare import NO_PRODUCTS, logits_of, relative_error
+from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
@@ -83,10 +83,13 @@ class Runner:
             raise ValueError(NO_PRODUCTS)
         order = {name: at for at, (name, _) in enumerate(named_modules(module))}
         self.layers = dict(sorted(self.layers.items(), key=lambda pair: order.get(pair[0], 0)))
+        self._norms: List[Tuple[float, Tensor]] = []  #: of the outputs: Frobenius, and the mean square of a row
         for number, one in enumerate(self._exact):
-            norm = float(logits_of(one).double().norm()) if logits_of(one).numel() else 0.0
+            y = _rows(one)
+            norm = float(y.norm()) if y.numel() else 0.0
             if not 0 < norm < float("inf"):
                 raise refused(f"batch {number}", f"an output of norm {norm}", "one of finite numbers, not all 0")
+            self._norms.append((norm, y.square().sum(1).mean()))
         self.blocks = Blocks(module, self.layers, self.products.digest) if limit.metric is None else None  # which may copy it
         self.metric = self._metric(LayerRecipes()) if limit.metric is not None else None
         if self.metric is not None and self.metric != self.metric:
@@ -146,7 +149,7 @@ class Runner:
         with self._under(_ByName(by_name)):
             found = self.module(*self.batches[0].arguments, **self.batches[0].keywords)
         self.runs += 1
-        return relative_error(logits_of(found), logits_of(self._exact[0]))
+        return float((_rows(found) - _rows(self._exact[0])).norm()) / self._norms[0][0]
 
     def repeats(self, by_name: Mapping[str, Candidate], found: Measured) -> bool:
         """Whether the plan comes out the same where nothing is taken from runs before. If not, nothing is from here on: a
@@ -176,16 +179,17 @@ class Runner:
                 pair[0] += float((seen.d.double() - exact).square().sum())
                 pair[1] += float(exact.square().sum())
 
-        for number, (batch, exact) in enumerate(zip(self.batches, self._exact)):
+        for number, (batch, exact, (norm, square)) in enumerate(zip(self.batches, self._exact, self._norms)):
             with self._under(plan, note if number == 0 and alike else None):
                 output = self.module(*batch.arguments, **batch.keywords)
-                if self.limit.metric is None:
+                if self.limit.metric is None and self.limit.field != "max_output_error":
                     values.append(self.limit.value(output, exact, batch.whole))
             self.runs += 1
-            x, y = logits_of(output).double(), logits_of(exact).double()
-            x, y = (one.reshape(-1, one.shape[-1]) if one.dim() > 1 else one.reshape(-1, 1) for one in (x, y))
-            errors.append(float((x - y).norm() / y.norm()))
-            rows.append((x - y).square().sum(1) / y.square().sum(1).mean())
+            difference = _rows(output) - _rows(exact)
+            errors.append(float(difference.norm()) / norm)
+            rows.append(difference.square().sum(1) / square)
+        if self.limit.field == "max_output_error":
+            values = errors
         if self.metric is not None:
             found = self._metric(plan)
             values = [found if self.limit.least else self.metric - found]
@@ -198,6 +202,12 @@ class Runner:
                           "one that repeats itself, with numbers that are finite")
         return Measured(value, other, within, error, torch.cat(rows),
                         {name: (error / norm)**0.5 if norm else 0.0 for name, (error, norm) in own.items()})
+
+
+def _rows(output: Any) -> Tensor:
+    """The numbers of an output in binary64, two axes."""
+    found = logits_of(output).double()
+    return found.reshape(-1, found.shape[-1]) if found.dim() > 1 else found.reshape(-1, 1)
 
 
 _NONE = Layer(0, (), torch.float32)

@@ -50,7 +50,7 @@ def unscaled(recipe: Recipe) -> bool:
 def names_of(recipe: Recipe) -> List[str]:
     """Names in RECIPES under which a layer gets the same elements, scales and order of sums, that recipe's GPU first."""
     def arithmetic(one: Recipe) -> Tuple[Any, ...]:
-        return one.dtype, path_of(one).scaling, one.policy, one.history, one.weights
+        return one.dtype, path_of(one).scaling, one.policy, one.history, one.weights, one.stochastic is not None, one.rht
     same = [name for name, one in RECIPES.items() if arithmetic(one) == arithmetic(recipe)]
     return sorted(same, key=lambda name: RECIPES[name].arch != recipe.arch)
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from .. import _library
 from .._refuse import listed, refused, with_nearest
-from . import _checked, _mixed
+from . import _checked, _mixed, _training
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -37,6 +37,8 @@ class Recipe:
     smooth: Optional[float] = None  #: SmoothQuant's alpha: what share of the outliers of activations goes to the weights
     hadamard: Union[int, str] = 0  #: both operands in blocks of so many k times a Hadamard matrix; "whole": all of k
     static: Optional[str] = None  #: the factor of activations by a calibration: max, mse, percentile:SHARE
+    stochastic: Optional[int] = None  #: a seed: gradients are rounded stochastically in backward products
+    rht: bool = False  #: products that make gradients of weights: both operands by a Hadamard matrix with signs
 
     def checked(self) -> "Recipe":
         """Itself; ValueError, in one line, where the architecture can't do it."""
@@ -44,7 +46,7 @@ class Recipe:
             if name == "history":
                 if isinstance(value, bool) or not isinstance(value, int):
                     raise refused("history", reprlib.repr(value), "a whole number from 0")
-            elif name not in ("smooth", "hadamard") and not isinstance(value, str) and (
+            elif name not in ("smooth", "hadamard", "stochastic", "rht") and not isinstance(value, str) and (
                     value is not None or name not in ("scaling", "gradient", "weights", "static")):
                 raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
@@ -53,6 +55,7 @@ class Recipe:
         if self.gradient is not None:
             find_path(self.arch, f"{self.gradient}-{self.dtype}", self.scaling, self.policy)
         _mixed.check(self)
+        _training.check(self.dtype, self.stochastic, self.rht)
         return self
 
     @property
@@ -60,9 +63,14 @@ class Recipe:
         """Whether operands of a product by a weight change before they are quantized."""
         return bool(self.weights or self.smooth is not None or self.hadamard or self.static)
 
+    @property
+    def trains(self) -> bool:
+        """Whether the backward pass has options."""
+        return self.stochastic is not None or self.rht
+
 
 #: Fields that a file of a plan has where they say something.
-_NEW = ("weights", "smooth", "hadamard", "static")
+_NEW = ("weights", "smooth", "hadamard", "static", "stochastic", "rht")
 
 
 def _known() -> Dict[str, Recipe]:
@@ -86,7 +94,7 @@ def label(recipe: Optional[Recipe]) -> str:
     if recipe is None:
         return "kept"
     found = [recipe.dtype, "" if recipe.policy == "plain" else recipe.policy, recipe.weights and f"of {recipe.weights}",
-             _mixed.words(recipe)]
+             _mixed.words(recipe), "" if recipe.stochastic is None else f"stochastic:{recipe.stochastic}", "rht" if recipe.rht else ""]
     return " ".join(one for one in found if one)
 
 
@@ -263,7 +271,7 @@ class LayerRecipes:
             for name, one in RECIPES.items():
                 if one == recipe:
                     return name
-            return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name == "smooth" and one == 0}
+            return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name in ("smooth", "stochastic") and one == 0}
 
         out: Dict[str, Any] = {"schema": SCHEMA}
         if not self.falls_through:
