@@ -1,12 +1,14 @@
 #include "mmaudit/report/capture_audit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -15,6 +17,7 @@
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/json.hpp"
 #include "printed.hpp"
 
 namespace mmaudit::report {
@@ -45,6 +48,51 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
         "(docs/torch.md)",
         file);
   return out;
+}
+
+/// What the metadata say of operators that are not in the file.
+std::optional<CaptureCoverage> coverage_of(const std::string& file, const corpus::SafetensorsHeader& header) {
+  const auto found = header.metadata.find("mmaudit");
+  if (found == header.metadata.end() || !is_json(found->second)) return std::nullopt;
+  const Json all = parse_json(found->second);
+  const Json* const coverage = all.find("coverage");
+  if (coverage == nullptr) return std::nullopt;
+  const Json *const share = coverage->find("share_missed"), *const rows = coverage->find("rows");
+  CaptureCoverage out;
+  if (share != nullptr && share->is_number()) out.share_missed = share->get<double>();
+  if (share == nullptr || rows == nullptr || !rows->is_array() ||
+      !(out.share_missed >= 0 && out.share_missed <= 1))
+    refuse("--capture: {}: found a coverage without a share_missed from 0 to 1 and rows, allowed: both",
+           file);
+  std::map<std::string, double> missed;
+  for (const Json& row : *rows) {
+    const Json *const name = row.find("operator"), *const count = row.find("multiply_adds"),
+                      *const state = row.find("state"), *const backward = row.find("backward");
+    if (name == nullptr || count == nullptr || state == nullptr || backward == nullptr)
+      refuse(
+          "--capture: {}: found a row of its coverage without operator, multiply_adds, state or backward, "
+          "allowed: all",
+          file);
+    if (*state == Json("not emulated") && *backward == Json(false))
+      missed[name->get<std::string>()] += count->get<double>();
+  }
+  out.missed.assign(missed.begin(), missed.end());
+  std::stable_sort(out.missed.begin(), out.missed.end(),
+                   [](const auto& x, const auto& y) { return x.second > y.second; });
+  return out;
+}
+
+/// The share of the multiply-adds that was not looked at, and whose it is; empty: none.
+std::string missed_text(const CaptureAudit& audit) {
+  if (!audit.coverage || audit.coverage->share_missed == 0) return {};
+  double all = 0;
+  for (const auto& [name, count] : audit.coverage->missed) all += count;
+  std::vector<std::string> shares;
+  for (const auto& [name, count] : audit.coverage->missed)
+    shares.push_back(fmt::format("{} ({:.1f} %)", printable(name),
+                                 100 * audit.coverage->share_missed * (all > 0 ? count / all : 0)));
+  return fmt::format("{:.1f} % of the multiply-adds of the run are not in the file: {}.",
+                     100 * audit.coverage->share_missed, fmt::join(shares, ", "));
 }
 
 /// Two numbers that the file has of a product; none: it does not have them.
@@ -170,6 +218,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   const corpus::SafetensorsHeader header = corpus::read_safetensors_header(file);
   if (const auto drawn = header.metadata.find("activations"); drawn != header.metadata.end())
     out.activations = drawn->second;
+  out.coverage = coverage_of(file, header);
   const std::set<std::string> tensors = tensors_of(header);
   const std::vector<std::string> names = products_of(file, tensors);
   TensorAuditRequest one = request;
@@ -245,6 +294,13 @@ Report report_of(const CaptureAudit& audit) {
   if (!audit.activations.empty())
     out.lead.push_back(
         fmt::format("Weights are a checkpoint's, and A is drawn: {}.", printable(audit.activations)));
+  if (const std::string missed = missed_text(audit); !missed.empty()) {
+    out.lead.push_back(missed + " Nothing here is about these.");
+    if (out.tone == Tone::good) out.tone = Tone::note;
+    out.warnings.lines.push_back(missed);
+  } else if (audit.coverage) {
+    out.lead.front() += " The file has every product of the run.";
+  }
   if (const std::size_t count = audit.not_judged(); count != 0) {
     out.lead.front() += fmt::format(" {} can't be judged.", count);
     out.tone = Tone::bad;

@@ -45,6 +45,13 @@ Json recipes_json(const CaptureAudit& audit) {
   return out;
 }
 
+Json coverage_json(const std::optional<CaptureCoverage>& coverage) {
+  if (!coverage) return nullptr;
+  Json missed = Json::object();
+  for (const auto& [name, count] : coverage->missed) missed[name] = count;
+  return {{"share_missed", coverage->share_missed}, {"missed", missed}};
+}
+
 /// Bits times multiplications of the choices, and what no choices within the limit are below.
 Json cost_json(const CaptureAudit& audit) {
   if (!audit.output_recipes) return nullptr;
@@ -97,6 +104,7 @@ std::string to_json(const CaptureAudit& audit) {
        {"missing", audit.missing()},
        {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
        {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
+       {"coverage", coverage_json(audit.coverage)},
        {"products", products},
        {"cost", cost_json(audit)},
        {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : recipes_json(audit)}});

@@ -1,7 +1,7 @@
 """What was computed before: plans that share layers share products, and whole blocks before the first layer that differs."""
 import hashlib
 from collections import OrderedDict
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Callable, Dict, Hashable, Iterator, List, Mapping, Optional, Tuple
 
@@ -195,10 +195,8 @@ class Blocks:
 
         if versions == [one._version for one in watched] and drawn.equal(torch.get_rng_state()) and (
                 _same(before, _attributes(block))):
-            try:
+            with suppress(_Unknown):
                 self._kept.put(key, (_each(result, copied), before), sum(sizes))
-            except _Unknown:
-                pass
         return result
 
 

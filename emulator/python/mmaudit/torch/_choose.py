@@ -26,6 +26,8 @@ from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
+from ._export import FUSED, READ_BY_VLLM
+from ._export import fused as fused_of
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search
@@ -245,7 +247,7 @@ def choose_plan(
     max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
     policy: Optional[Names] = None, options: Optional[Names] = None, html: "Union[str, PathLike[str], None]" = None,
-    allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
+    fused: "Union[str, Sequence[Sequence[str]], None]" = None, allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().
 
@@ -269,6 +271,8 @@ def choose_plan(
         options: what each type is tried with too, where a layer is multiplied by a weight: "smooth:0.5" (SmoothQuant),
             "hadamard:16" or "hadamard:whole", "static:max", "static:mse", "static:percentile:99.9", several with + between.
             They cost nothing in this account, and are calibrated on these batches (`.calibration`).
+        fused: layers that are multiplied at once and so take the same: "compressed-tensors" or "modelopt", of which vLLM
+            has q_proj, k_proj, v_proj and gate_proj, up_proj; or such groups of the last parts of names.
         html: the audit's page, every layer in every dtype; a file.
         allow_missed: share of multiply-adds that emulate() may not see for the network to count as within the limit.
         progress: a line on standard error; None: where that is a terminal. seed: of torch, before every run.
@@ -284,6 +288,7 @@ def choose_plan(
         raise refused("allow_missed", repr(allow_missed), "a share from 0 to 1")
     if progress is not None:
         _checked.of_kind("progress", progress, bool, "True, False, None")
+    groups = _groups(fused)
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
@@ -297,7 +302,7 @@ def choose_plan(
         found: List[Chosen] = []
         for one in costs:
             try:
-                found.append(_searched(module, runner, one, tell, allow_missed))
+                found.append(_searched(module, runner, one, tell, allow_missed, groups))
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -311,19 +316,34 @@ def choose_plan(
     return found[0]
 
 
-def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float) -> Chosen:
+def _groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence[Sequence[str]]:
+    if given is None:
+        return ()
+    if isinstance(given, str) and given in READ_BY_VLLM:
+        return FUSED
+    if isinstance(given, str) or not isinstance(given, (list, tuple)) or not all(
+            isinstance(one, (list, tuple)) and all(isinstance(part, str) and "." not in part for part in one) for one in given) or (
+                len({part for one in given for part in one}) != sum(map(len, given))):
+        raise refused("fused", repr(given), f"{' or '.join(READ_BY_VLLM)}, groups of last parts of names, each once, such as "
+                      "[('q_proj', 'k_proj')]")
+    return given
+
+
+def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float,
+              groups: Sequence[Sequence[str]]) -> Chosen:
     names, layers = list(runner.layers), list(runner.layers.values())
+    tied = [[names.index(one) for one in some] for some in fused_of(names, groups).values()]
 
     def told(now: str) -> None:
         best = search.best
         share = "" if best is None else f", best {best.cost.clocks / costs.of_half(layers).clocks:.3f} of BF16's time"
         tell(f"{costs.arch}, run {runner.runs}, {now}{share}")
 
-    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told), False
+    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told, tied), False
     try:
         best = search.run()
         if not runner.repeats({name: costs.candidates[one] for name, one in zip(names, best.plan)}, best.found):
-            search = Search(costs, names, layers, runner.measure, runner.alone, told)
+            search = Search(costs, names, layers, runner.measure, runner.alone, told, tied)
             best = search.run()
     except KeyboardInterrupt:
         if search.best is None:
@@ -333,7 +353,7 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
     limit = runner.limit
     output_error = limit.field == "max_output_error"
     plan = Plan(layers=folded(module, by_name), falls_through=True, estimate=best.found.value if output_error else None,
-                limit=limit.bound if output_error else None)
+                limit=limit.bound if output_error else None, bound=None if output_error else (limit.field, limit.bound))
     tries = [Try(one.found.error, one.found.value) for one in search.tries.values() if one is not best]
     chosen = Chosen(plan, limit.bound, [*tries, Try(best.found.error, best.found.value)])
     chosen.search, chosen.limits, chosen.interrupted, chosen.date = search, limit, interrupted, _report.now()

@@ -31,8 +31,8 @@ from ._rules import flex_attention, rule_of
 from ._seen import Seen as Seen
 from ._seen import Site
 from ._storages import Storages
-from ._training import Backward
 from ._tensors import NUMBERS
+from ._training import Backward
 
 aten = torch.ops.aten
 

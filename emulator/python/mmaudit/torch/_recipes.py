@@ -155,6 +155,18 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
     return float(error), None if limit is None else float(limit)
 
 
+#: Limits of choose_plan() that are not on the error of the output.
+BOUNDS = ("max_kl", "max_loss_increase", "min_top1", "min_metric", "max_drop")
+
+
+def _bound_of(given: Any) -> Optional[Tuple[str, float]]:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or len(given) != 1 or next(iter(given)) not in BOUNDS:
+        raise refused("plan bound", reprlib.repr(given), f"an object with one of {listed(BOUNDS)}")
+    return next(iter(given)), _checked.number("plan bound", next(iter(given.values())))
+
+
 def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
     """Those after the first: each says which layers change."""
     if not isinstance(given, (list, tuple)):
@@ -210,6 +222,7 @@ class LayerRecipes:
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
     tighter: List["LayerRecipes"] = field(default_factory=list)  #: those with smaller estimates, for tighten()
+    bound: Optional[Tuple[str, float]] = None  #: another limit of choose_plan(), such as max_kl; compare() measures it
 
     def choice(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe]]:
         """Whether they decide on this layer, and how; None: it stays as it is."""
@@ -235,7 +248,7 @@ class LayerRecipes:
         if not isinstance(given, Mapping):
             kind = "nothing" if given is None else type(given).__name__
             raise refused("plan", kind, f"a recipe, its name, an object or a file of JSON; {KEEP!r} keeps everything")
-        allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
+        allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter", "bound")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
@@ -251,6 +264,7 @@ class LayerRecipes:
             raise refused("plan keep_first_last", reprlib.repr(keeps), "true, false")
         found = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
                     *_estimate_of("plan estimate", given.get("estimate")))
+        found.bound = _bound_of(given.get("bound"))
         found.tighter = _tighter_of(found, given.get("tighter", []))
         if module is not None:
             found.require_matches(module)
@@ -271,7 +285,8 @@ class LayerRecipes:
             for name, one in RECIPES.items():
                 if one == recipe:
                     return name
-            return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name in ("smooth", "stochastic") and one == 0}
+            return {name: one for name, one in asdict(recipe).items()
+                    if one or name not in _NEW or name in ("smooth", "stochastic") and one == 0}
 
         out: Dict[str, Any] = {"schema": SCHEMA}
         if not self.falls_through:
@@ -282,6 +297,8 @@ class LayerRecipes:
             out["estimate"] = {"output_error": self.estimate}
             if self.limit is not None:
                 out["estimate"]["limit"] = self.limit
+        if self.bound is not None:
+            out["bound"] = {self.bound[0]: self.bound[1]}
         before = dict(self.layers)
         if self.tighter:
             out["tighter"] = []

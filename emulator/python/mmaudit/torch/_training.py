@@ -20,8 +20,8 @@ _SIZES = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 
 def transformed(x: Tensor) -> Tensor:
     """The last axis in blocks of 16 times the matrix: computed in binary32, rounded to x's dtype."""
-    y = x.to(torch.promote_types(x.dtype, torch.float32)).unflatten(-1, (-1, len(SIGNS)))
-    return rotated((y * torch.tensor(SIGNS, dtype=y.dtype, device=y.device)).flatten(-2), len(SIGNS)).to(x.dtype)
+    y = x.to(torch.promote_types(x.dtype, torch.float32)).reshape(-1, len(SIGNS))
+    return rotated(y * torch.tensor(SIGNS, dtype=y.dtype, device=y.device), len(SIGNS)).reshape(x.shape).to(x.dtype)
 
 
 def stochastic(x: Tensor, nearest: Quantized, of_b: bool, draw: torch.Generator) -> Quantized:
