@@ -16,8 +16,9 @@ import mmaudit.torch as mt
 
 RECIPES = ("bf16", "fp8-tensor", "mxfp8-ceil", "nvfp4", "mxfp4")
 TOPICS = {
-    "a storm": "rain wind thunder clouds sea", "a concert": "violin stage singer audience song", "a kitchen": "knife soup oven salt onion",
-    "a match": "goal referee team ball coach", "a hospital": "nurse surgery patient doctor ward", "a bank": "loan interest account money debt",
+    "a storm": "rain wind thunder clouds sea", "a concert": "violin stage singer audience song",
+    "a kitchen": "knife soup oven salt onion", "a match": "goal referee team ball coach",
+    "a hospital": "nurse surgery patient doctor ward", "a bank": "loan interest account money debt",
     "a garden": "roses soil seeds weeds spade", "a trial": "judge lawyer verdict jury witness"}
 
 
@@ -56,7 +57,7 @@ def digits() -> Iterator[Tuple[str, str, nn.Module, Any, Callable[[Tensor], floa
 
 
 def llama() -> Tuple[str, str, nn.Module, Any, Callable[[Tensor], float]]:
-    """Trained on its own licence text: what follows it is what `torch` says of itself."""
+    """Trained on what torch's functions say of themselves."""
     from transformers import LlamaConfig, LlamaForCausalLM
     text = torch.tensor(list(" ".join(str(one.__doc__) for one in vars(F).values() if callable(one)).encode("ascii", "ignore")))
     config = LlamaConfig(vocab_size=128, hidden_size=128, intermediate_size=344, num_hidden_layers=4, num_attention_heads=4,
