@@ -242,7 +242,9 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     outside = [name for name, _ in named_modules(model) if name and name not in chosen and any(
         fnmatchcase(name, key) for key, _, _ in left_out)] if model is not None and framework == "compressed-tensors" else []
     config, data = _MAKERS[framework](list(groups.values()), kept + outside)
-    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
+    counted = sum(why == OUTSIDE for _, _, why in left_out)
+    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them"
+             + (f"; the plan's error and speed-up count {counted} keys of these, plan_from() has what is left" if counted else ""),
              *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
     lacking = {name: words(one) for name, one in chosen.items() if name in layers and one is not None and words(one)}
     if lacking:
