@@ -161,10 +161,10 @@ class Blocks:
             self._kept, self._versions = _Kept(_OF_BLOCKS), self._written()
         with ExitStack() as stack:
             # transformers hands blocks a new cache of keys and values, which a run that starts from nothing does not read
-            for config in {id(one): one for one in (getattr(each, "config", None) for each in self._module.modules())}.values():
-                if getattr(config, "use_cache", None) is True:
-                    stack.callback(setattr, config, "use_cache", True)
-                    config.use_cache = False
+            configs = [getattr(each, "config", None) for each in self._module.modules()]
+            for config in {id(one): one for one in configs if getattr(one, "use_cache", None) is True}.values():
+                stack.callback(setattr, config, "use_cache", True)
+                setattr(config, "use_cache", False)  # noqa: B010
             for one, name, inside in self._inside:
                 run = partial(self._run, one, one.forward, (name, *(recipes.get(each) for each in inside)))
                 one.forward = run  # type: ignore[method-assign, unused-ignore]

@@ -350,9 +350,8 @@ class Emulation:
         if recipe.prepares and (weight or site.backward):
             by = prepared(self.calibration, site, recipe, a.shape[-1], whole=self.whole is None)
         if site.backward and recipe.trains:
-            of_weight = site.by_weight and a not in self._parameters and b not in self._parameters
-            draw = None if recipe.stochastic is None else self._draws.setdefault(
-                recipe.stochastic, torch.Generator().manual_seed(recipe.stochastic))
+            seed, of_weight = recipe.stochastic, site.by_weight and a not in self._parameters and b not in self._parameters
+            draw = None if seed is None else self._draws.setdefault(seed, torch.Generator().manual_seed(seed))
             by = Backward(f"layer {site.layer!r}", gradient, draw, recipe.rht and of_weight)
         if self.cache is not None and apart and a.device.type == b.device.type == "cpu":
             return self.cache.product(a, b, out, b in self._parameters, by, arch=recipe.arch, dtype=dtype,

@@ -256,10 +256,10 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
         def bytes_of(name: str, quantized: bool) -> float:
             w, recipe = linear[name].weight, chosen[name]
             return w.numel() * (weight_bits(recipe) / 8 if quantized and recipe is not None else w.element_size())
-        sizes = [sum(bytes_of(name, name not in out) for name in linear) for out in ([], lost)]
+        by_plan, left = (sum(bytes_of(name, name not in out) for name in linear) for out in ([], lost))
         share = sum(linear[name].weight.numel() for name in lost) / sum(linear[name].weight.numel() for name in linear)
-        notes.append(f"left out are {len(lost)} nn.Linear with {share:.1%} of their weights: these take {sizes[1] / 1e6:.4g} MB, and "
-                     f"{sizes[0] / 1e6:.4g} MB by the plan, whose speed-up does not hold; plan_from() has what is left")
+        notes.append(f"left out are {len(lost)} nn.Linear with {share:.1%} of their weights: these take {left / 1e6:.4g} MB, and "
+                     f"{by_plan / 1e6:.4g} MB by the plan, whose speed-up does not hold; plan_from() has what is left")
     floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
     notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
     apart = _apart(layers, list(chosen)) if framework in READ_BY_VLLM else []

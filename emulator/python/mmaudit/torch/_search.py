@@ -57,7 +57,7 @@ class Search:
         self.dropped: Dict[int, Tuple[int, str]] = {}  #: candidates, for which another of the same speed stands, and why
         self.done = False
         #: by its first layer: layers that take the same candidate, mostly one
-        self.units = {i: (i,) for i in range(len(layers)) if not any(i in one[1:] for one in tied)}
+        self.units: Dict[int, Tuple[int, ...]] = {i: (i,) for i in range(len(layers)) if not any(i in one[1:] for one in tied)}
         self.units.update({one[0]: tuple(one) for one in tied})
         self._price = [[costs.of(layer, one) for one in costs.candidates] for layer in layers]
         self._of_unit = {i: [reduce(Cost.__add__, (self._price[j][one] for j in unit)) for one in range(len(costs.candidates))]
