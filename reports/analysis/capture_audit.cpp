@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <set>
 #include <tuple>
 
@@ -17,7 +16,6 @@
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/error.hpp"
-#include "mmaudit/json.hpp"
 #include "printed.hpp"
 
 namespace mmaudit::report {
@@ -47,38 +45,6 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
         "--capture: {}: found no tensors NAME.a and NAME.b, allowed: a file of mmaudit.torch.capture "
         "(docs/torch.md)",
         file);
-  return out;
-}
-
-/// What the metadata say of operators that are not in the file.
-std::optional<CaptureCoverage> coverage_of(const std::string& file, const corpus::SafetensorsHeader& header) {
-  const auto found = header.metadata.find("mmaudit");
-  if (found == header.metadata.end() || !is_json(found->second)) return std::nullopt;
-  const Json all = parse_json(found->second);
-  const Json* const coverage = all.find("coverage");
-  if (coverage == nullptr) return std::nullopt;
-  const Json *const share = coverage->find("share_missed"), *const rows = coverage->find("rows");
-  CaptureCoverage out;
-  if (share != nullptr && share->is_number()) out.share_missed = share->get<double>();
-  if (share == nullptr || rows == nullptr || !rows->is_array() ||
-      !(out.share_missed >= 0 && out.share_missed <= 1))
-    refuse("--capture: {}: found a coverage without a share_missed from 0 to 1 and rows, allowed: both",
-           file);
-  std::map<std::string, double> missed;
-  for (const Json& row : *rows) {
-    const Json *const name = row.find("operator"), *const count = row.find("multiply_adds"),
-                      *const state = row.find("state"), *const backward = row.find("backward");
-    if (name == nullptr || count == nullptr || state == nullptr || backward == nullptr)
-      refuse(
-          "--capture: {}: found a row of its coverage without operator, multiply_adds, state or backward, "
-          "allowed: all",
-          file);
-    if (*state == Json("not emulated") && *backward == Json(false))
-      missed[name->get<std::string>()] += count->get<double>();
-  }
-  out.missed.assign(missed.begin(), missed.end());
-  std::stable_sort(out.missed.begin(), out.missed.end(),
-                   [](const auto& x, const auto& y) { return x.second > y.second; });
   return out;
 }
 
@@ -218,7 +184,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   const corpus::SafetensorsHeader header = corpus::read_safetensors_header(file);
   if (const auto drawn = header.metadata.find("activations"); drawn != header.metadata.end())
     out.activations = drawn->second;
-  out.coverage = coverage_of(file, header);
+  out.coverage = coverage_of(file, header.metadata);
   const std::set<std::string> tensors = tensors_of(header);
   const std::vector<std::string> names = products_of(file, tensors);
   TensorAuditRequest one = request;

@@ -1,5 +1,6 @@
 #pragma once
 // The operands of every product of a network, audited together: mmaudit audit --capture. docs/torch.md.
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,6 +78,10 @@ struct CaptureAudit {
     return products.empty() ? std::vector<std::string>{} : products.front().audit.missing;
   }
 };
+
+/// What the metadata of a file say of operators that are not in it; none: nothing. Errors: InputError.
+std::optional<CaptureCoverage> coverage_of(const std::string& file,
+                                           const std::map<std::string, std::string>& metadata);
 
 /// Under a limit on the estimated error of the output, above 0; each product has a gain.
 OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, double limit);
