@@ -263,7 +263,6 @@ Report report_of(const CaptureAudit& audit) {
   if (const std::string missed = missed_text(audit); !missed.empty()) {
     out.lead.push_back(missed + " Nothing here is about these.");
     if (out.tone == Tone::good) out.tone = Tone::note;
-    out.warnings.lines.push_back(missed);
   } else if (audit.coverage) {
     out.lead.front() += " The file has every product of the run.";
   }
