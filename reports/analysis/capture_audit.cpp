@@ -1,6 +1,7 @@
 #include "mmaudit/report/capture_audit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,6 +46,19 @@ std::vector<std::string> products_of(const std::string& file, const std::set<std
         "(docs/torch.md)",
         file);
   return out;
+}
+
+/// The share of the multiply-adds that was not looked at, and whose it is; empty: none.
+std::string missed_text(const CaptureAudit& audit) {
+  if (!audit.coverage || audit.coverage->share_missed == 0) return {};
+  double all = 0;
+  for (const auto& [name, count] : audit.coverage->missed) all += count;
+  std::vector<std::string> shares;
+  for (const auto& [name, count] : audit.coverage->missed)
+    shares.push_back(fmt::format("{} ({:.1f} %)", printable(name),
+                                 100 * audit.coverage->share_missed * (all > 0 ? count / all : 0)));
+  return fmt::format("{:.1f} % of the multiply-adds of the run are not in the file: {}.",
+                     100 * audit.coverage->share_missed, fmt::join(shares, ", "));
 }
 
 /// Two numbers that the file has of a product; none: it does not have them.
@@ -170,6 +184,7 @@ CaptureAudit audit_capture(const TensorAuditRequest& request, const std::string&
   const corpus::SafetensorsHeader header = corpus::read_safetensors_header(file);
   if (const auto drawn = header.metadata.find("activations"); drawn != header.metadata.end())
     out.activations = drawn->second;
+  out.coverage = coverage_of(file, header.metadata);
   const std::set<std::string> tensors = tensors_of(header);
   out.attentions = std::count_if(tensors.begin(), tensors.end(),
                                  [](const std::string& name) { return name.ends_with(".attention"); });
@@ -251,6 +266,12 @@ Report report_of(const CaptureAudit& audit) {
   if (!audit.activations.empty())
     out.lead.push_back(
         fmt::format("Weights are a checkpoint's, and A is drawn: {}.", printable(audit.activations)));
+  if (const std::string missed = missed_text(audit); !missed.empty()) {
+    out.lead.push_back(missed + " Nothing here is about these.");
+    if (out.tone == Tone::good) out.tone = Tone::note;
+  } else if (audit.coverage) {
+    out.lead.front() += " The file has every product of the run.";
+  }
   if (const std::size_t count = audit.not_judged(); count != 0) {
     out.lead.front() += fmt::format(" {} can't be judged.", count);
     out.tone = Tone::bad;

@@ -1,7 +1,9 @@
 // The audit of a network as JSON, and the layer recipes that follow from it.
+#include <algorithm>
 #include <cmath>
 
 #include "gemm/audit_tables.hpp"
+#include "mmaudit/error.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 
@@ -45,6 +47,13 @@ Json recipes_json(const CaptureAudit& audit) {
   return out;
 }
 
+Json coverage_json(const std::optional<CaptureCoverage>& coverage) {
+  if (!coverage) return nullptr;
+  Json missed = Json::object();
+  for (const auto& [name, count] : coverage->missed) missed[name] = count;
+  return {{"share_missed", coverage->share_missed}, {"missed", missed}};
+}
+
 /// Bits times multiplications of the choices, and what no choices within the limit are below.
 Json cost_json(const CaptureAudit& audit) {
   if (!audit.output_recipes) return nullptr;
@@ -52,6 +61,38 @@ Json cost_json(const CaptureAudit& audit) {
 }
 
 }  // namespace
+
+std::optional<CaptureCoverage> coverage_of(const std::string& file,
+                                           const std::map<std::string, std::string>& metadata) {
+  const auto found = metadata.find("mmaudit");
+  if (found == metadata.end() || !is_json(found->second)) return std::nullopt;
+  const Json all = parse_json(found->second);
+  const Json* const coverage = all.find("coverage");
+  if (coverage == nullptr) return std::nullopt;
+  const Json *const share = coverage->find("share_missed"), *const rows = coverage->find("rows");
+  CaptureCoverage out;
+  if (share != nullptr && share->is_number()) out.share_missed = share->get<double>();
+  if (share == nullptr || rows == nullptr || !rows->is_array() ||
+      !(out.share_missed >= 0 && out.share_missed <= 1))
+    refuse("--capture: {}: found a coverage without a share_missed from 0 to 1 and rows, allowed: both",
+           file);
+  std::map<std::string, double> missed;
+  for (const Json& row : *rows) {
+    const Json *const name = row.find("operator"), *const count = row.find("multiply_adds"),
+                      *const state = row.find("state"), *const backward = row.find("backward");
+    if (name == nullptr || count == nullptr || state == nullptr || backward == nullptr)
+      refuse(
+          "--capture: {}: found a row of its coverage without operator, multiply_adds, state or backward, "
+          "allowed: all",
+          file);
+    if (*state == Json("not emulated") && *backward == Json(false))
+      missed[name->get<std::string>()] += count->get<double>();
+  }
+  out.missed.assign(missed.begin(), missed.end());
+  std::stable_sort(out.missed.begin(), out.missed.end(),
+                   [](const auto& x, const auto& y) { return x.second > y.second; });
+  return out;
+}
 
 std::string layer_recipes_of(const CaptureAudit& audit) { return ordered_document(recipes_json(audit)); }
 
@@ -97,6 +138,7 @@ std::string to_json(const CaptureAudit& audit) {
        {"missing", audit.missing()},
        {"max_output_error", audit.output_limit ? Json(*audit.output_limit) : Json(nullptr)},
        {"activations", audit.activations.empty() ? Json(nullptr) : Json(audit.activations)},
+       {"coverage", coverage_json(audit.coverage)},
        {"products", products},
        {"cost", cost_json(audit)},
        {"plan", limit.is_null() && !audit.output_limit ? Json(nullptr) : recipes_json(audit)}});

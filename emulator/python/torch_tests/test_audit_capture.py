@@ -77,3 +77,26 @@ def test_options_that_do_not_fit_are_refused(net, tmp_path):
                             (("--plan", "p.json"), "--plan: found without --max-rel-fro")):
         done = audit(tmp_path, *arguments)
         assert done.returncode == 2 and line in done.stderr
+
+
+def test_the_audit_says_what_the_file_lacks(net, tmp_path):
+    class Solves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(64, 32)
+
+        def forward(self, x):
+            return torch.linalg.solve(torch.eye(32) * 2, self.layer(x).T)
+
+    limited = ("--arch", "b200", "--dtype", "nvf4,mxf8,bf16", "--policy", "plain", "--max-rel-fro", "0.14", "--json=net.json")
+    done = audit(tmp_path, *limited)
+    assert done.returncode == 0 and "The file has every product of the run." in done.stdout
+    assert json.loads((tmp_path / "net.json").read_text())["coverage"] == {"share_missed": 0, "missed": {}}
+    with pytest.warns(UserWarning, match="are not in the file"):
+        found = mt.capture(Solves(), torch.randn(80, 64), tmp_path / "c.safetensors")
+    missed = found.coverage.missed_operators()
+    done = audit(tmp_path, *limited)
+    assert f"{100 * found.coverage.share_missed:.1f} % of the multiply-adds of the run are not in the file: " in done.stdout
+    assert all(name in done.stdout for name in missed) and len(missed) > 0
+    assert json.loads((tmp_path / "net.json").read_text())["coverage"] == {
+        "share_missed": found.coverage.share_missed, "missed": missed}

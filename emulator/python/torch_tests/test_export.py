@@ -236,9 +236,20 @@ def test_what_can_not_be_expressed_is_refused_by_name(framework, layers, line):
     assert "\n" not in str(found.value)
 
 
+def test_what_is_left_out_is_taken_from_the_saving():
+    net = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 24), nn.Linear(64, 32)).float()
+    other = mt.Plan.of({"layers": {"0": "nvfp4-torchao", "1": "bf16", "2": "fp8-1x128"}}).export("torchao", net, partial=True)
+    assert [name for name, _, _ in other.left_out] == ["2"]
+    # 4.5 bits of nvfp4, 16 of bf16, by the plan 8 and 32 / 128^2 of fp8-1x128, else 32
+    by_plan, left = (4096 * 4.5 / 8 + 1536 * 2 + 2048 * one for one in (1 + 4 / 128**2, 4))
+    said = re.search(r"left out are 1 nn.Linear with (\S+) of their weights: these take (\S+) MB, and (\S+) MB by the plan", str(other))
+    assert said[1] == f"{2048 / 7680:.1%}" and [float(one) * 1e6 for one in said.groups()[1:]] == pytest.approx([left, by_plan], rel=1e-3)
+
+
 def test_partial_lists_what_is_left_out():
     done = mt.Plan.of({"layers": {"attention": "nvfp4", "out": "int8-w8a8"}}).export("torchao", Attending(), partial=True)
     assert [one[:2] for one in done.left_out] == [("attention", "nvfp4")] and set(done.layers) == {"out"}
+    assert "stay as the framework has them; the plan's error and speed-up count 1 keys of these" in str(done)
     assert "left out, nvfp4: attention (products outside nn.Linear)" in str(done)
 
 

@@ -1,4 +1,5 @@
 """choose_plan() by measurement: no cheaper change, no simpler plan, limits in users' terms, several batches."""
+import contextlib
 import copy
 import json
 import re
@@ -258,6 +259,49 @@ def test_products_from_before_are_the_same_and_no_one_s_to_write_to():
             net.head.weight.div_(1.5)
 
 
+class Deep(nn.Module):
+    """Blocks of two layers. Later blocks may leave something beside the result, write to their input or draw."""
+
+    def __init__(self, does=""):
+        super().__init__()
+        self.blocks, self.head = nn.ModuleList([Inner(does if i else "") for i in range(3)]), nn.Linear(64, 10)
+
+    def forward(self, x):
+        for one in self.blocks:
+            x = one(x)
+        return self.head(x) + self.blocks[1].beside
+
+
+class Inner(nn.Module):
+    def __init__(self, does):
+        super().__init__()
+        self.up, self.down, self.does, self.beside, self.runs = nn.Linear(64, 96), nn.Linear(96, 64), does, 0, []
+
+    def forward(self, x):
+        self.runs.append(1)
+        y = self.up(x)
+        if self.does == "leaves":
+            self.beside = y[:, :10]
+        if self.does == "writes":
+            x.mul_(1.25)
+        if self.does == "draws":
+            x = x + torch.randn_like(x) / 8
+        return x + self.down(torch.tanh(y)) / 4
+
+
+@pytest.mark.parametrize("does", ["", "leaves", "writes", "draws"])
+def test_a_run_that_starts_at_the_layer_that_changed_finds_the_same(does, monkeypatch):
+    net, x = Deep(does).eval(), torch.randn(80, 64)
+    quick = mt.choose_plan(net, x, max_output_error=0.05)
+    runs = len(net.blocks[0].runs)
+    monkeypatch.setattr("mmaudit.torch._cached.Blocks.on", lambda *_: contextlib.nullcontext())
+    slow = mt.choose_plan(net, x, max_output_error=0.05)
+    assert {plan: one.found.value for plan, one in quick.search.tries.items()} == {
+        plan: one.found.value for plan, one in slow.search.tries.items()}
+    assert quick.by_name == slow.by_name and len({*quick.by_name.values()}) > 1
+    assert 0 < runs < (len(net.blocks[0].runs) - runs) * 0.7
+
+
 def test_the_page_says_what_to_do(tmp_path):
     model, tokens = gpt()
     found = mt.choose_plan(model, tokens, max_output_error=0.1)
@@ -299,3 +343,53 @@ def test_a_plan_of_nan_is_not_within_a_limit_that_does_not_see_it():
 def test_names_of_recipes_are_types():
     found = mt.choose_plan(Net().eval(), torch.randn(8, 64), max_output_error=0.5, dtype="nvfp4-torchao,mxfp8-torchao")
     assert {mt.RECIPES["nvfp4-torchao"]} == {one for one in found.by_name.values()}
+
+
+class Fused(nn.Module):
+    """Layers by the names that vLLM multiplies at once; the error of q alone would let k and v be cheaper."""
+
+    def __init__(self):
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, x):
+        return self.o_proj(self.q_proj(x) * 2 + torch.tanh(self.k_proj(x)) / 8 + self.v_proj(x) / 16)
+
+
+@pytest.mark.parametrize("fused", ["compressed-tensors", [("k_proj", "q_proj", "v_proj")], None])
+def test_layers_that_are_multiplied_at_once_are_tied_when_asked(fused):
+    net, x, names = Fused().eval(), torch.randn(80, 64), ("q_proj", "k_proj", "v_proj")
+    found = mt.choose_plan(net, x, max_output_error=0.06, fused=fused)
+    taken = {dtype_of(found.by_name[name]) for name in names}
+    assert all(len({plan[i] for i in range(3)}) == 1 for plan in found.search.tries) == (fused is not None)
+    assert (len(taken) == 1) == (fused is not None) and ("3 layers are tied in 1 groups" in str(found)) == (fused is not None)
+    chosen = {name: dtype_of(recipe) for name, recipe in found.by_name.items()}
+    assert measured(net, x, chosen) <= 0.06
+    for some in ((names, ("o_proj",)) if fused else ((name,) for name in chosen)):
+        for dtype in SPEED:
+            if SPEED[dtype] > SPEED[chosen[some[0]]]:
+                assert measured(net, x, {**chosen, **dict.fromkeys(some, dtype)}) > 0.06, (some, dtype)
+    with pytest.raises(ValueError, match="^fused: found 'torchao', allowed: compressed-tensors or modelopt, groups of last parts"):
+        mt.choose_plan(net, x, max_output_error=0.06, fused="torchao")
+
+
+def test_a_plan_keeps_its_limit_for_compare(tmp_path):
+    net, x = Net().eval(), torch.randn(96, 64)
+    found = mt.choose_plan(net, x, max_kl=1e-3)
+    found.plan.write(tmp_path / "plan.json")
+    plan = mt.Plan.of(tmp_path / "plan.json", net)
+    assert plan == found.plan and json.loads((tmp_path / "plan.json").read_text())["bound"] == {"max_kl": 1e-3}
+    worse = {**json.loads(plan.to_json()), "layers": dict.fromkeys(["layers.*", "head"], "nvfp4")}
+    page = mt.compare(net, x, {"p": str(tmp_path / "plan.json"), "worse": worse})
+    row = page["plans"]["p"]
+    assert row["limit"] == 1e-3 and row["limit_value"] == row["kl"] == pytest.approx(found.tries[-1].measured)
+    assert row["exceeds_limit"] is False and page["plans"]["worse"]["exceeds_limit"] is True
+    text = " ".join(str(page).split())
+    assert text.startswith("Use p (KL ") and re.search("worse: measured KL .* exceeds the limit 1.0e-03", text)
+    other = mt.compare(net, x, {"p": {**worse, "bound": {"max_drop": 0.1}}})
+    assert other["plans"]["p"]["exceeds_limit"] is None and "its limit, max_drop=0.1, is not measured here" in " ".join(str(other).split())
+    top1 = mt.compare(net, x, {"p": {**worse, "bound": {"min_top1": 1}}})["plans"]["p"]
+    assert top1["limit_value"] == top1["top1"] < 1 and top1["exceeds_limit"] is True
+    for bad in ({"max_kl": 1, "min_top1": 1}, {"max_output_error": 1}, 3):
+        with pytest.raises(ValueError, match="^plan bound: found"):
+            mt.Plan.of({**worse, "bound": bad})

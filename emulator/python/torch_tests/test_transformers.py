@@ -15,6 +15,7 @@ from transformers import (
 
 import mmaudit.torch as mt
 from common import same_bits
+from mmaudit.torch._cached import Blocks, Products
 
 SIZES = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "attention_dropout": 0.0}
 WORDS = {**SIZES, "num_key_value_heads": 2, "vocab_size": 101, "max_position_embeddings": 64}
@@ -91,3 +92,17 @@ def test_transformers_own_fallback_is_grouped(monkeypatch):
     rows = [one for one in emulation.coverage.rows if one.operator == "transformers.grouped_mm_fallback_backward"]
     assert rows and emulation.coverage.multiply_adds("not emulated", backward=True) == 0
     assert sum(one.multiply_adds for one in rows) == 2 * 2 * 18 * 2 * 3 * 64 * 96
+
+
+def test_runs_of_a_search_take_whole_layers_from_before():
+    """Also where the configuration asks for a cache of keys and values."""
+    net = LlamaForCausalLM(LlamaConfig(**WORDS)).eval()
+    assert net.config.use_cache is True
+    names = [name for name, one in net.named_modules() if isinstance(one, nn.Linear)]
+    blocks = Blocks(net, dict.fromkeys(names), Products().digest)
+    with torch.no_grad():
+        expected = net(TOKENS).logits
+        for _ in range(2):
+            with blocks.on({}):
+                assert same_bits(net(TOKENS).logits, expected)
+    assert net.config.use_cache is True and {f"model.layers.{i}" for i in (0, 1)} <= {key[0][0] for key in blocks._kept._all}

@@ -1,32 +1,72 @@
-"""Products that were computed before: plans that share layers share these."""
+"""What was computed before: plans that share layers share products, and whole blocks before the first layer that differs."""
 import hashlib
 from collections import OrderedDict
-from typing import Any, Dict, Hashable, List, Optional, Tuple
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any, Callable, Dict, Hashable, Iterator, List, Mapping, Optional, Tuple
 
 import torch
 from torch import Tensor, nn
 
+from ._checked import named_modules
 from ._operator import Quantized, Quantizer, product, quantize
+from ._recipes import Recipe
 
 MOST_BYTES = 1 << 30
+_OF_BLOCKS = 1 << 28
+_AT_HAND = 16  #: tensors whose digests are remembered by their memory: q, k, v and nested blocks read the same ones
 
 
-def _digest(x: Tensor) -> bytes:
-    """Of the numbers of a tensor, row by row, and of its shape."""
-    kind = hashlib.blake2b(f"{x.dtype}{tuple(x.shape)}".encode(), digest_size=16)
-    kind.update(x.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return kind.digest()
+class _Kept:
+    """Values by keys, the least recently used of which go where there are more than so many bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._all: OrderedDict[Hashable, Tuple[Any, int]] = OrderedDict()
+        self._most, self._bytes = most, 0
+
+    def get(self, key: Hashable) -> Any:
+        """None where there is none."""
+        if key not in self._all:
+            return None
+        self._all.move_to_end(key)
+        return self._all[key][0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        self._bytes += size - self._all.pop(key, (None, 0))[1]
+        self._all[key] = (value, size)
+        while self._bytes > self._most and len(self._all) > 1:
+            self._bytes -= self._all.popitem(last=False)[1][1]
+
+
+class _Digests:
+    """Of the numbers of tensors, row by row, and of their shapes."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, Tuple[Tensor, bytes]] = OrderedDict()
+
+    def __call__(self, x: Tensor) -> bytes:
+        key = None if x.is_inference() else (x.data_ptr(), x.shape, x.stride(), x.dtype, x._version)
+        if key is None or key not in self._known:
+            kind = hashlib.blake2b(f"{x.dtype}{tuple(x.shape)}".encode(), digest_size=16)
+            kind.update(x.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+            if key is None:
+                return kind.digest()
+            self._known[key] = (x, kind.digest())  # x is kept: another tensor can't take its address
+            if len(self._known) > _AT_HAND:
+                self._known.popitem(last=False)
+        self._known.move_to_end(key)
+        return self._known[key][1]
 
 
 class Products:
-    """D and quantized operands by what they are computed from, the least recently used of which go where there are more
-    than MOST_BYTES. Equal keys are equal numbers, so nothing depends on which layers ran before."""
+    """D and quantized operands by what they are computed from. Equal keys are equal numbers, so nothing depends on which
+    layers ran before."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
-        self._kept: OrderedDict[Hashable, Tuple[Any, int]] = OrderedDict()
+        self._kept = _Kept(most)
         self._of_weights: Dict[Hashable, Tuple[Tensor, bytes]] = {}
         self._versions: Tuple[Any, ...] = ()
-        self._most, self._bytes = most, 0
+        self.digest = _Digests()
         self.found, self.computed = 0, 0
 
     def of(self, module: nn.Module) -> "Products":
@@ -39,23 +79,18 @@ class Products:
 
     def _digest_of(self, x: Tensor, is_weight: bool) -> bytes:
         if not is_weight:
-            return _digest(x)
+            return self.digest(x)
         key = (x.data_ptr(), tuple(x.shape), x.stride(), x.dtype)
         if key not in self._of_weights:
-            self._of_weights[key] = (x, _digest(x))  # which is kept: another tensor can't take its address
+            self._of_weights[key] = (x, self.digest(x))  # which is kept: another tensor can't take its address
         return self._of_weights[key][1]
 
     def _take(self, key: Hashable, compute: Any) -> Any:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
-        found = compute()
-        parts: List[Any] = [found] if isinstance(found, Tensor) else list(found)
-        size = sum(one.numel() * one.element_size() for one in parts if isinstance(one, Tensor))
-        self._kept[key] = (found, size)
-        self._bytes += size
-        while self._bytes > self._most and len(self._kept) > 1:
-            self._bytes -= self._kept.popitem(last=False)[1][1]
+        found = self._kept.get(key)
+        if found is None:
+            found = compute()
+            parts: List[Any] = [found] if isinstance(found, Tensor) else list(found)
+            self._kept.put(key, found, sum(one.numel() * one.element_size() for one in parts if isinstance(one, Tensor)))
         return found
 
     def product(self, a: Tensor, b: Tensor, out: torch.dtype, b_is_weight: bool, quantizer: Optional[Quantizer],
@@ -77,3 +112,102 @@ class Products:
         d: Tensor = self._take((of_a, of_b, out, quantizer, *how.items()), compute)
         self.found += before == self.computed
         return d.clone()  # the module may write to its own
+
+
+class _Unknown(Exception):
+    """An argument or a result of a block that may be more than its numbers, such as a cache of keys and values."""
+
+
+def _each(x: Any, of: Callable[[Tensor], Any]) -> Any:
+    """Tuples, lists and dictionaries with `of` each tensor in them."""
+    if type(x) in (Tensor, nn.Parameter):
+        if x.device.type != "cpu" or x.layout != torch.strided or x.is_quantized:
+            raise _Unknown
+        return of(x)
+    if type(x) in (tuple, list):
+        return type(x)(_each(one, of) for one in x)
+    if type(x) is dict:
+        return {key: _each(one, of) for key, one in x.items()}
+    if x is None or type(x) in (bool, int, float, str, torch.dtype, torch.device, torch.Size):
+        return x
+    raise _Unknown
+
+
+class Blocks:
+    """Results of a module's blocks by their arguments and the recipes inside, so that a run starts where it differs from
+    one before. A block that draws random numbers, writes to its arguments or buffers, or sets an attribute is run each
+    time, and so is one of which an attribute was set. That it has no other effect is for the caller to see: by a run
+    without this."""
+
+    def __init__(self, module: nn.Module, layers: Mapping[str, Any], digest: Callable[[Tensor], bytes]) -> None:
+        self._kept, self._digest, self._module = _Kept(_OF_BLOCKS), digest, module
+        self._versions = self._written()
+        names = {id(one): name for name, one in named_modules(module)}
+        self._inside: List[Tuple[nn.Module, str, List[str]]] = []
+        for name, one in named_modules(module):
+            inside = [names[id(each)] for each in one.modules() if names[id(each)] in layers]
+            plain = not any(each._forward_hooks or each._forward_pre_hooks or "forward" in vars(each)
+                            or isinstance(each, torch.jit.ScriptModule) for each in one.modules())
+            if inside and plain and one is not module and next(one.children(), None) is not None:
+                self._inside.append((one, name, inside))
+
+    def _written(self) -> List[int]:
+        return [one._version for one in self._module.parameters() if not one.is_inference()]
+
+    @contextmanager
+    def on(self, recipes: Mapping[str, Optional[Recipe]]) -> Iterator[None]:
+        """For one run of the module, whose weights are the same in each."""
+        if self._versions != self._written():
+            self._kept, self._versions = _Kept(_OF_BLOCKS), self._written()
+        with ExitStack() as stack:
+            # transformers hands blocks a new cache of keys and values, which a run that starts from nothing does not read
+            configs = [getattr(each, "config", None) for each in self._module.modules()]
+            for config in {id(one): one for one in configs if getattr(one, "use_cache", None) is True}.values():
+                stack.callback(setattr, config, "use_cache", True)
+                setattr(config, "use_cache", False)  # noqa: B010
+            for one, name, inside in self._inside:
+                run = partial(self._run, one, one.forward, (name, *(recipes.get(each) for each in inside)))
+                one.forward = run  # type: ignore[method-assign, unused-ignore]
+                stack.callback(delattr, one, "forward")
+            yield
+
+    def _run(self, block: nn.Module, forward: Callable[..., Any], of: Hashable, *arguments: Any, **keywords: Any) -> Any:
+        given: List[Tensor] = []
+
+        def entry(x: Tensor) -> Tuple[bytes, Tuple[int, ...]]:
+            given.append(x)
+            return self._digest(x), x.stride()
+
+        try:
+            key = of, repr(_each((arguments, keywords), entry))
+        except _Unknown:
+            return forward(*arguments, **keywords)
+        before = _attributes(block)
+        found = self._kept.get(key)
+        if found is not None and _same(found[1], before):
+            return _each(found[0], Tensor.clone)  # the module may write to its own
+        watched = [one for one in (*given, *block.buffers()) if not one.is_inference()]
+        versions, drawn = [one._version for one in watched], torch.get_rng_state()
+        result = forward(*arguments, **keywords)
+        sizes: List[int] = []
+        storages = {one.untyped_storage().data_ptr() for one in (*given, *block.parameters(), *block.buffers())}
+
+        def copied(x: Tensor) -> Tensor:
+            if x.untyped_storage().data_ptr() in storages:  # what is written to one is written to the other
+                raise _Unknown
+            sizes.append(x.numel() * x.element_size())
+            return x.clone()
+
+        if versions == [one._version for one in watched] and drawn.equal(torch.get_rng_state()) and (
+                _same(before, _attributes(block))):
+            with suppress(_Unknown):
+                self._kept.put(key, (_each(result, copied), before), sum(sizes))
+        return result
+
+
+def _attributes(block: nn.Module) -> List[Any]:
+    return [value for one in block.modules() for name, value in vars(one).items() if name != "forward"]
+
+
+def _same(x: List[Any], y: List[Any]) -> bool:
+    return len(x) == len(y) and all(a is b for a, b in zip(x, y))

@@ -4,6 +4,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from fnmatch import fnmatchcase
 from glob import escape
+from math import isclose
 from os import PathLike
 from pathlib import Path
 from re import compile
@@ -16,15 +17,17 @@ from .. import _report, _tool
 from .._audit import Names
 from .._refuse import refused
 from . import _attention, _checked
-from ._cached import Products
+from ._cached import Blocks, Products
 from ._calibrate import Calibration
 from ._capture import capture, product_layer
 from ._checked import named_modules, unchanged
 from ._choose_report import Chosen
-from ._compare import NO_PRODUCTS, logits_of, relative_error
+from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
+from ._export import FUSED, READ_BY_VLLM
+from ._export import fused as fused_of
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search
@@ -36,14 +39,14 @@ class _ByName(LayerRecipes):
 
     def __init__(self, by_name: Mapping[str, Candidate]) -> None:
         super().__init__()
-        self._by_name = {name: one.recipe for name, one in by_name.items()}
+        self.by_name = {name: one.recipe for name, one in by_name.items()}
 
     @property
     def attends(self) -> bool:
-        return any(one is not None and one.attention for one in self._by_name.values())
+        return any(one is not None and one.attention for one in self.by_name.values())
 
     def choice_by(self, name: str, kind: str) -> Tuple[bool, Optional[Recipe], Optional[str]]:
-        return True, self._by_name.get(name), None
+        return True, self.by_name.get(name), None
 
 
 class _Progress:
@@ -78,6 +81,7 @@ class Runner:
         self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
         self.runs = 0
         self.products = Products()
+        self.blocks: Optional[Blocks] = None
         self.calibration = Calibration()
         self._noted: Set[str] = set()  #: candidates whose own errors are known
         self._calibrates, self._attention = calibrates, attention
@@ -87,10 +91,14 @@ class Runner:
             raise ValueError(NO_PRODUCTS)
         order = {name: at for at, (name, _) in enumerate(named_modules(module))}
         self.layers = dict(sorted(self.layers.items(), key=lambda pair: order.get(pair[0], 0)))
+        self._norms: List[Tuple[float, Tensor]] = []  #: of the outputs: Frobenius, and the mean square of a row
         for number, one in enumerate(self._exact):
-            norm = float(logits_of(one).double().norm()) if logits_of(one).numel() else 0.0
+            y = _rows(one)
+            norm = float(y.norm()) if y.numel() else 0.0
             if not 0 < norm < float("inf"):
                 raise refused(f"batch {number}", f"an output of norm {norm}", "one of finite numbers, not all 0")
+            self._norms.append((norm, y.square().sum(1).mean()))
+        self.blocks = Blocks(module, self.layers, self.products.digest) if limit.metric is None else None  # which may copy it
         self.metric = self._metric(LayerRecipes()) if limit.metric is not None else None
         if self.metric is not None and self.metric != self.metric:
             raise refused("metric", "NaN of the module as it is", "a number")
@@ -99,8 +107,9 @@ class Runner:
 
     @contextmanager
     def _under(self, plan: LayerRecipes, watch: Any = None) -> Iterator[Emulation]:
+        again = self.blocks.on(plan.by_name) if self.blocks is not None and watch is None and isinstance(plan, _ByName) else None
         with unchanged(self.module, self.seed), torch.no_grad(), Emulation(
-                self.module, plan, watch, tell=False, calibration=self.calibration) as emulation:
+                self.module, plan, watch, tell=False, calibration=self.calibration) as emulation, again or nullcontext():
             emulation.cache = self.products.of(self.module)
             yield emulation
 
@@ -165,7 +174,18 @@ class Runner:
         with self._under(_ByName(by_name)):
             found = self.module(*self.batches[0].arguments, **self.batches[0].keywords)
         self.runs += 1
-        return relative_error(logits_of(found), logits_of(self._exact[0]))
+        return float((_rows(found) - _rows(self._exact[0])).norm()) / self._norms[0][0]
+
+    def repeats(self, by_name: Mapping[str, Candidate], found: Measured) -> bool:
+        """Whether the plan comes out the same where nothing is taken from runs before. If not, nothing is from here on: a
+        block has effects beyond its result."""
+        if self.blocks is None:
+            return True
+        before, self.blocks, self.products = (self.blocks, self.products), None, Products()
+        same = isclose(self.measure(by_name).value, found.value, rel_tol=1e-6)
+        if same:
+            self.blocks, self.products = before
+        return same
 
     def measure(self, by_name: Mapping[str, Candidate]) -> Measured:
         plan, kept = _ByName(by_name), all(one.recipe is None for one in by_name.values())
@@ -184,16 +204,17 @@ class Runner:
                 pair[0] += float((seen.d.double() - exact).square().sum())
                 pair[1] += float(exact.square().sum())
 
-        for number, (batch, exact) in enumerate(zip(self.batches, self._exact)):
+        for number, (batch, exact, (norm, square)) in enumerate(zip(self.batches, self._exact, self._norms)):
             with self._under(plan, note if number == 0 and alike else None):
                 output = self.module(*batch.arguments, **batch.keywords)
-                if self.limit.metric is None:
+                if self.limit.metric is None and self.limit.field != "max_output_error":
                     values.append(self.limit.value(output, exact, batch.whole))
             self.runs += 1
-            x, y = logits_of(output).double(), logits_of(exact).double()
-            x, y = (one.reshape(-1, one.shape[-1]) if one.dim() > 1 else one.reshape(-1, 1) for one in (x, y))
-            errors.append(float((x - y).norm() / y.norm()))
-            rows.append((x - y).square().sum(1) / y.square().sum(1).mean())
+            difference = _rows(output) - _rows(exact)
+            errors.append(float(difference.norm()) / norm)
+            rows.append(difference.square().sum(1) / square)
+        if self.limit.field == "max_output_error":
+            values = errors
         if self.metric is not None:
             found = self._metric(plan)
             values = [found if self.limit.least else self.metric - found]
@@ -206,6 +227,12 @@ class Runner:
                           "one that repeats itself, with numbers that are finite")
         return Measured(value, other, within, error, torch.cat(rows),
                         {name: (error / norm)**0.5 if norm else 0.0 for name, (error, norm) in own.items()})
+
+
+def _rows(output: Any) -> Tensor:
+    """The numbers of an output in binary64, two axes."""
+    found = logits_of(output).double()
+    return found.reshape(-1, found.shape[-1]) if found.dim() > 1 else found.reshape(-1, 1)
 
 
 _NONE = Layer(0, (), torch.float32)
@@ -243,7 +270,7 @@ def choose_plan(
     max_drop: Optional[float] = None, metric: Optional[Metric] = None, loss: Optional[Loss] = None, over: str = "worst",
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
     policy: Optional[Names] = None, options: Optional[Names] = None, attention: Optional[Names] = None,
-    html: "Union[str, PathLike[str], None]" = None,
+    html: "Union[str, PathLike[str], None]" = None, fused: "Union[str, Sequence[Sequence[str]], None]" = None,
     allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().
@@ -270,6 +297,8 @@ def choose_plan(
             They cost nothing in this account, and are calibrated on these batches (`.calibration`).
         attention: what layers of nothing but scaled_dot_product_attention are tried with, recipes of `mmaudit attention
             families` such as "fa3-head,fa3"; their products take no other type then. None: two products and a softmax.
+        fused: layers that are multiplied at once and so take the same: "compressed-tensors" or "modelopt", of which vLLM
+            has q_proj, k_proj, v_proj and gate_proj, up_proj; or such groups of the last parts of names.
         html: the audit's page, every layer in every dtype; a file.
         allow_missed: share of multiply-adds that emulate() may not see for the network to count as within the limit.
         progress: a line on standard error; None: where that is a terminal. seed: of torch, before every run.
@@ -285,6 +314,7 @@ def choose_plan(
         raise refused("allow_missed", repr(allow_missed), "a share from 0 to 1")
     if progress is not None:
         _checked.of_kind("progress", progress, bool, "True, False, None")
+    groups = _groups(fused)
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
@@ -299,7 +329,7 @@ def choose_plan(
         found: List[Chosen] = []
         for one in costs:
             try:
-                found.append(_searched(module, runner, one, tell, allow_missed))
+                found.append(_searched(module, runner, one, tell, allow_missed, groups))
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -313,8 +343,23 @@ def choose_plan(
     return found[0]
 
 
-def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float) -> Chosen:
+def _groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence[Sequence[str]]:
+    if given is None:
+        return ()
+    if isinstance(given, str) and given in READ_BY_VLLM:
+        return FUSED
+    if isinstance(given, str) or not isinstance(given, (list, tuple)) or not all(
+            isinstance(one, (list, tuple)) and all(isinstance(part, str) and "." not in part for part in one) for one in given) or (
+                len({part for one in given for part in one}) != sum(map(len, given))):
+        raise refused("fused", repr(given), f"{' or '.join(READ_BY_VLLM)}, groups of last parts of names, each once, such as "
+                      "[('q_proj', 'k_proj')]")
+    return given
+
+
+def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float,
+              groups: Sequence[Sequence[str]]) -> Chosen:
     names, layers = list(runner.layers), list(runner.layers.values())
+    tied = [[names.index(one) for one in some] for some in fused_of(names, groups).values()]
 
     def told(now: str) -> None:
         best = search.best
@@ -323,9 +368,12 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
 
     costs.missing += [f"{name} is kept from {kernel}: {why}" for (name, kernel), why in runner.not_taken.items()
                       if any(one.name == kernel for one in costs.candidates)]
-    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told), False
+    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told, tied), False
     try:
         best = search.run()
+        if not runner.repeats({name: costs.candidates[one] for name, one in zip(names, best.plan)}, best.found):
+            search = Search(costs, names, layers, runner.measure, runner.alone, told, tied)
+            best = search.run()
     except KeyboardInterrupt:
         if search.best is None:
             raise
@@ -334,7 +382,7 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
     limit = runner.limit
     output_error = limit.field == "max_output_error"
     plan = Plan(layers=folded(module, by_name), falls_through=True, estimate=best.found.value if output_error else None,
-                limit=limit.bound if output_error else None)
+                limit=limit.bound if output_error else None, bound=None if output_error else (limit.field, limit.bound))
     tries = [Try(one.found.error, one.found.value) for one in search.tries.values() if one is not best]
     chosen = Chosen(plan, limit.bound, [*tries, Try(best.found.error, best.found.value)])
     chosen.search, chosen.limits, chosen.interrupted, chosen.date = search, limit, interrupted, _report.now()

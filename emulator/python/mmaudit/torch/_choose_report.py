@@ -90,8 +90,10 @@ class Chosen(Tightened):
         lines = [f"Of {len(self.by_name)} layers: {kinds}. At most {fast:.2f} times as fast as all of it in BF16 by the GPU's "
                  f"peaks, a bound; weights {_bytes(self.best.cost.bytes)}, {size:.2f} of BF16's."]
         if self.search.done and self.best.plan != self.search.uniform_of(0):
-            lines.append(f"{len(self.search.tries)} plans were measured. No change of one layer to a type that costs less "
-                         "is within the limit, and no type in all layers that is within it costs less.")
+            tied = [unit for unit in self.search.units.values() if len(unit) > 1]
+            lines.append(f"{len(self.search.tries)} plans were measured. No change of one layer{' or tied layers' if tied else ''} "
+                         "to a type that costs less is within the limit, and no type in all layers that is within it costs less.")
+            lines += [f"{sum(map(len, tied))} layers are tied in {len(tied)} groups, which are multiplied at once."] if tied else []
         if self.batches > 1:
             two = ("the mean", "the worst of them") if self.limits.mean else ("the worst of them", "the mean")
             shown = self.limits.shown
@@ -156,7 +158,7 @@ class Chosen(Tightened):
         candidates = [(at, one) for at, one in enumerate(search.costs.candidates[:len(search.uniform)]) if one.recipe is not None]
         if not candidates:
             return []
-        headers, whole = [one.name for _, one in candidates], len(search.alone) == len(shown)
+        headers, whole = [one.name for _, one in candidates], bool(search.alone) and all(search.alone)
         columns = [[search.own(i, at) for i in range(len(shown))] for at, _ in candidates]
         for number, at in enumerate(search.measured if whole else []):
             headers.append(f"Output, alone in {search.costs.candidates[at].name}")

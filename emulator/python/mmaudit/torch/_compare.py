@@ -160,9 +160,11 @@ def compare(
         {"products", "coverage": that under the plan, with "missed" (multiply-adds by operator) in place of rows,
         "architectures": of the GPUs whose bits they are, "unmatched": keys of the plan's layers that decided on no
         product, "layers": {name: relative error of its output}, "dtypes": {name: what its products are computed in},
-        "relative_error", "estimated_error", "limit", "exceeds_limit", "kl", "top1", "loss", "all_reduced": layers of
-        which tensor parallelism splits k}}}. limit is the one of the plan's estimate, else None, and exceeds_limit whether
-    relative_error is larger, or not a number. KL is the mean over positions of KL(as it is || under the plan), in nats,
+        "relative_error", "estimated_error", "limit", "limit_field", "limit_value", "exceeds_limit", "kl", "top1", "loss",
+        "all_reduced": layers of which tensor parallelism splits k}}}. limit is the plan's own and limit_field what it is on,
+    as choose_plan() names it; limit_value is that, measured on this batch, and exceeds_limit whether it is beyond the limit,
+    or not a number; None where the plan has no limit, or it can't be measured here (without `loss`, or a metric).
+    KL is the mean over positions of KL(as it is || under the plan), in nats,
     and top1 the share of positions with the same largest logit (none where one is NaN); both over the last axis of the
     output, computed in binary64, and None where that is no logits. Logits are a field or entry of that name, an output
     that is a product as it is (the D of a last nn.Linear), and log probabilities.
@@ -209,6 +211,13 @@ def compare(
         log_q = F.log_softmax(mine.double(), -1)
         divergence = F.kl_div(log_q, log_p, reduction="none", log_target=True)
         error = relative_error(mine, logits)
+        kl = float(divergence.where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None
+        top1 = float(same_largest(mine, logits).double().mean()) if is_logits else None
+        lost = None if loss is None else float(loss(found))
+        field, bound = ("max_output_error", plan.limit) if plan.limit is not None else plan.bound or (None, None)
+        value = {"max_output_error": error, "max_kl": kl, "min_top1": top1, "max_loss_increase":
+                 None if lost is None or of_loss is None else lost - of_loss}.get(field or "")
+        within = value is not None and bound is not None and (value >= bound if field == "min_top1" else value <= bound)
         result["plans"][name] = {
             "products": emulation.products,
             "coverage": {**{key: one for key, one in emulation.coverage.to_json().items() if key != "rows"},
@@ -219,11 +228,13 @@ def compare(
             "dtypes": {layer: " and ".join(dtypes.get(layer, [label(None)])) for layer in layers},
             "relative_error": error,
             "estimated_error": plan.estimate,
-            "limit": plan.limit,
-            "exceeds_limit": None if plan.limit is None else not error <= plan.limit,
-            "kl": float(divergence.where(log_p != -torch.inf, torch.zeros_like(log_p)).sum(-1).mean()) if is_logits else None,
-            "top1": float(same_largest(mine, logits).double().mean()) if is_logits else None,
-            "loss": None if loss is None else float(loss(found)),
+            "limit": bound,
+            "limit_field": field,
+            "limit_value": value,
+            "exceeds_limit": None if value is None else not within,
+            "kl": kl,
+            "top1": top1,
+            "loss": lost,
             "all_reduced": sorted(emulation.split),
         }
     return result

@@ -23,10 +23,21 @@ def _chosen(row: Mapping[str, Any]) -> bool:
     return len(set(dtypes.values())) > 1 or bool(dtypes and row.get("estimated_error") is not None)
 
 
+#: What limits of a plan are on. "": the error of the output, which every plan has.
+LIMITED = {"max_output_error": "", "max_kl": "KL ", "max_loss_increase": "loss - as it is ", "min_top1": "same largest logit "}
+
+
 def _remarks(plans: Mapping[str, Any]) -> List[str]:
-    """A line for every plan with a limit on the error of the output: whether what was measured is within it."""
-    return [f"{name}: measured {row['relative_error']:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
-            f"limit {row['limit']:.1e}" for name, row in plans.items() if row.get("limit") is not None]
+    """A line for every plan with a limit: whether what was measured is within it."""
+    lines = []
+    for name, row in plans.items():
+        field, value = row.get("limit_field", "max_output_error"), row.get("limit_value", row["relative_error"])
+        if row.get("limit") is not None and value is None:
+            lines.append(f"{name}: its limit, {field}={row['limit']:g}, is not measured here")
+        elif row.get("limit") is not None:
+            lines.append(f"{name}: measured {LIMITED[field]}{value:.1e} {'exceeds' if row['exceeds_limit'] else 'is within'} the "
+                         f"limit {row['limit']:.1e}")
+    return lines
 
 
 def _warnings(plans: Mapping[str, Any]) -> List[str]:
@@ -63,15 +74,17 @@ def _verdict(plans: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def _best(plans: Mapping[str, Any]) -> Dict[str, str]:
-    limited = {name: row for name, row in plans.items() if row.get("limit") is not None}
+    limited = {name: row for name, row in plans.items() if row.get("exceeds_limit") is not None}
     within = [name for name, row in limited.items() if not row["exceeds_limit"]]
     if within:
-        found = " or ".join(f"{name} (relative error of the output {plans[name]['relative_error']:.2e}, limit "
-                            f"{plans[name]['limit']:.2g})" for name in within)
+        found = " or ".join(f"{name} ({LIMITED[row.get('limit_field', 'max_output_error')] or 'relative error of the output '}"
+                            f"{row.get('limit_value', row['relative_error']):.2e}, limit {row['limit']:.2g})"
+                            for name, row in plans.items() if name in within)
         return {"headline": f"Use {found}.", "tone": "good"}
     finite = {name: row["relative_error"] for name, row in plans.items() if math.isfinite(row["relative_error"])}
     if limited:
-        return {"headline": "No plan is within its limit: tighten() looks for one that is.", "tone": "bad"}
+        looks = "tighten()" if any(row.get("estimated_error") is not None for row in limited.values()) else "choose_plan()"
+        return {"headline": f"No plan is within its limit: {looks} looks for one that is.", "tone": "bad"}
     if not finite:
         return {"headline": "No plan gives an output that is a number.", "tone": "bad"}
     least = min(finite, key=lambda name: finite[name])
@@ -84,7 +97,7 @@ def _output(found: Mapping[str, Any]) -> Dict[str, Any]:
     columns = ["Plan", "GPU", "Relative error", "Estimated", "KL, nats", "Same largest logit", "Loss", "Loss - as it is"]
     rows = []
     for name, row in plans.items():
-        tone = "plain" if row.get("limit") is None else "bad" if row["exceeds_limit"] else "good"
+        tone = "plain" if row.get("exceeds_limit") is None else "bad" if row["exceeds_limit"] else "good"
         rows.append([name, ", ".join(row.get("architectures", [])) or "-",
                      _report.cell(_number(row["relative_error"], ".2e"), tone),
                      _number(row.get("estimated_error"), ".2e"), _number(row["kl"], ".2e"), _number(row["top1"], ".2%"),

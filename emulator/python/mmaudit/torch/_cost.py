@@ -118,6 +118,12 @@ def _bits(path: Path) -> float:
     return bits
 
 
+def weight_bits(recipe: Recipe) -> float:
+    """Of one weight and its share of the scales."""
+    of = RECIPES.get(recipe.weights or "", recipe)
+    return bits_of(recipe.weights) or _bits(find_path(of.arch, of.dtype, of.scaling, of.policy))
+
+
 class Costs:
     """The candidates of one architecture, cheapest first and "kept" last, and what layers cost with them."""
 
@@ -192,9 +198,8 @@ class Costs:
                     find_path(one.arch, one.dtype, one.scaling, one.policy).scaling == path.scaling):
                 recipe = one
                 break
-        of = RECIPES.get(recipe.weights or "", recipe)
-        bits = bits_of(recipe.weights) or _bits(find_path(of.arch, of.dtype, of.scaling, of.policy))
-        return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0, bits)
+        return Candidate(name, recipe, path.inst, known.evidence, known.source, fma or self.half or 1.0, fma > 0,
+                         weight_bits(recipe))
 
     @property
     def half(self) -> float:

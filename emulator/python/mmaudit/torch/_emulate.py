@@ -32,6 +32,7 @@ from ._seen import Seen as Seen
 from ._seen import Site
 from ._storages import Storages
 from ._tensors import NUMBERS
+from ._training import Backward
 
 aten = torch.ops.aten
 
@@ -41,6 +42,7 @@ class _Forward(NamedTuple):
 
     site: Site
     kept: bool
+    by_weight: bool
 
 
 class _Entered(NamedTuple):
@@ -138,6 +140,7 @@ class Emulation:
         self.whole: Optional[Tuple[Any, Any]] = None  #: A and B of all processes, while one computes its part
         self.split: Set[str] = set()  #: layers of which each process adds a part of k, and an all-reduce the parts
         self._keys: Set[str] = set()
+        self._draws: Dict[int, torch.Generator] = {}  #: of stochastic rounding, by seeds
         self.cache: Optional[Products] = None  #: of the search for a plan
 
     def __reduce__(self) -> Any:
@@ -244,7 +247,7 @@ class Emulation:
             kept = any(one in self._kept or self._put(one, self._ends, site.layer) for one in operands)
             if torch.is_grad_enabled():
                 number = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined, unused-ignore]
-                known = _Forward(site, kept)
+                known = _Forward(site, kept, any(one in self._parameters for one in operands))
                 self._forward[number - 1] = self._forwards.setdefault(known, known)
                 for one in operands:
                     self._operands.add(one)
@@ -254,7 +257,7 @@ class Emulation:
             return Site("", type(self.module).__name__, True), False, None
         seen = [one in self._operands for one in operands]
         gradient = seen.index(False) if seen.count(False) == 1 else None
-        return found.site._replace(backward=True), found.kept, gradient
+        return found.site._replace(backward=True, by_weight=found.by_weight), found.kept, gradient
 
     # ---- products --------------------------------------------------------------------------------------------------
 
@@ -389,6 +392,10 @@ class Emulation:
         by: Any = None  # in the place of quantize()
         if recipe.prepares and (weight or site.backward):
             by = prepared(self.calibration, site, recipe, a.shape[-1], whole=self.whole is None)
+        if site.backward and recipe.trains:
+            seed, of_weight = recipe.stochastic, site.by_weight and a not in self._parameters and b not in self._parameters
+            draw = None if seed is None else self._draws.setdefault(seed, torch.Generator().manual_seed(seed))
+            by = Backward(f"layer {site.layer!r}", gradient, draw, recipe.rht and of_weight)
         if self.cache is not None and apart and a.device.type == b.device.type == "cpu":
             return self.cache.product(a, b, out, b in self._parameters, by, arch=recipe.arch, dtype=dtype,
                                       scaling_a=path.scaling, scaling_b=scaling_b, policy=recipe.policy)

@@ -6,13 +6,14 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from os import PathLike
 from pathlib import Path as File
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import nn
 
 from .._refuse import listed, refused
 from . import _checked
 from ._checked import named_modules
+from ._cost import weight_bits
 from ._mixed import words
 from ._operator import Path, find_path
 from ._recipes import RECIPES, LayerRecipes, Recipe, label
@@ -50,7 +51,7 @@ def unscaled(recipe: Recipe) -> bool:
 def names_of(recipe: Recipe) -> List[str]:
     """Names in RECIPES under which a layer gets the same elements, scales and order of sums, that recipe's GPU first."""
     def arithmetic(one: Recipe) -> Tuple[Any, ...]:
-        return one.dtype, path_of(one).scaling, one.policy, one.history, one.weights
+        return one.dtype, path_of(one).scaling, one.policy, one.history, one.weights, one.stochastic is not None, one.rht
     same = [name for name, one in RECIPES.items() if arithmetic(one) == arithmetic(recipe)]
     return sorted(same, key=lambda name: RECIPES[name].arch != recipe.arch)
 
@@ -70,6 +71,7 @@ def read_as(row: Row) -> Optional[Tuple[str, bool]]:
 OUTSIDE = "products outside nn.Linear"
 #: What vLLM multiplies at once, so that one scheme has to serve: packed_modules_mapping of its Llama and its like.
 FUSED = (("q_proj", "k_proj", "v_proj"), ("gate_proj", "up_proj"))
+READ_BY_VLLM = ("compressed-tensors", "modelopt")
 Groups = List[Tuple[Row, List[str]]]  #: rows, and the layers of each
 
 
@@ -183,18 +185,26 @@ def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
 _MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
 
 
-def _apart(layers: Dict[str, Tuple[str, str, bool]], names: Sequence[str]) -> List[str]:
-    """Layers that vLLM multiplies at once and that don't take the same, a line each."""
-    lines: Dict[str, None] = {}
+def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
+    """Layers that are multiplied at once, by the module that they are in and the group."""
+    found: Dict[Tuple[str, Tuple[str, ...]], List[str]] = {}
     for name in names:
         parent, _, last = name.rpartition(".")
-        for group in FUSED:
-            beside = [f"{parent}.{one}" if parent else one for one in group if last in group]
-            words = [layers[one][1] if one in layers else "kept" for one in beside if one in names]
-            if len(set(words)) > 1:
-                lines[f"vLLM multiplies {', '.join(group)} of {parent or 'the module'} at once and wants one scheme: "
-                      f"found {', '.join(words)}"] = None
-    return list(lines)
+        for group in groups:
+            if last in group:
+                found.setdefault((parent, tuple(group)), []).append(name)
+    return {key: some for key, some in found.items() if len(some) > 1}
+
+
+def _apart(layers: Dict[str, Tuple[str, str, bool]], names: Sequence[str]) -> List[str]:
+    """Layers that vLLM multiplies at once and that don't take the same, a line each."""
+    lines: List[str] = []
+    for (parent, group), some in fused(names).items():
+        words = [layers[one][1] if one in layers else "kept" for one in some]
+        if len(set(words)) > 1:
+            lines.append(f"vLLM multiplies {', '.join(group)} of {parent or 'the module'} at once and wants one scheme: "
+                         f"found {', '.join(words)}")
+    return lines
 
 
 def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path: "str | PathLike[str] | None",
@@ -232,16 +242,27 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     outside = [name for name, _ in named_modules(model) if name and name not in chosen and any(
         fnmatchcase(name, key) for key, _, _ in left_out)] if model is not None and framework == "compressed-tensors" else []
     config, data = _MAKERS[framework](list(groups.values()), kept + outside)
-    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them",
+    counted = sum(why == OUTSIDE for _, _, why in left_out)
+    notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them"
+             + (f"; the plan's error and speed-up count {counted} keys of these, plan_from() has what is left" if counted else ""),
              *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
     lacking = {name: words(one) for name, one in chosen.items() if name in layers and one is not None and words(one)}
     if lacking:
         some = listed(dict.fromkeys(lacking.values()))
         notes.append(f"this configuration does not carry {some} of {', '.join(lacking)}: apply it to the module before")
         warnings.warn(f"export: {notes[-1]}", stacklevel=3)
+    lost = [name for name, _, _ in left_out if name in linear]
+    if lost:
+        def bytes_of(name: str, quantized: bool) -> float:
+            w, recipe = linear[name].weight, chosen[name]
+            return w.numel() * (weight_bits(recipe) / 8 if quantized and recipe is not None else w.element_size())
+        by_plan, left = (sum(bytes_of(name, name not in out) for name in linear) for out in ([], lost))
+        share = sum(linear[name].weight.numel() for name in lost) / sum(linear[name].weight.numel() for name in linear)
+        notes.append(f"left out are {len(lost)} nn.Linear with {share:.1%} of their weights: these take {left / 1e6:.4g} MB, and "
+                     f"{by_plan / 1e6:.4g} MB by the plan, whose speed-up does not hold; plan_from() has what is left")
     floats = sorted({_name(one) for one in chosen.values() if one is not None and unscaled(one)})
     notes += [f"layers in {listed(floats)} are kept: load the module in that type"] if floats else []
-    apart = _apart(layers, list(chosen)) if framework in ("compressed-tensors", "modelopt") else []
+    apart = _apart(layers, list(chosen)) if framework in READ_BY_VLLM else []
     for line in apart:
         warnings.warn(f"export: {line}", stacklevel=3)
     notes += apart

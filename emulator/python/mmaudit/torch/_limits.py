@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from .._refuse import refused
 from . import _checked
-from ._compare import logits_of, relative_error, same_largest, tensor_of
+from ._compare import logits_of, same_largest, tensor_of
 
 Metric = Callable[[nn.Module], Any]
 Loss = Callable[[Any, Any], Any]
@@ -115,9 +115,7 @@ class Limit(NamedTuple):
     metric: Optional[Metric] = None
 
     def value(self, output: Any, exact: Any, batch: Any) -> float:
-        """Of a batch: what is limited, of the output under a plan and the output as it is."""
-        if self.field == "max_output_error":
-            return relative_error(logits_of(output), logits_of(exact))
+        """Of a batch: what is limited, but for the error of the output, of one under a plan and the one as it is."""
         if self.field == "max_loss_increase":
             return _loss_of(output, batch, self.loss) - _loss_of(exact, batch, self.loss)
         if not tensor_of(exact)[2]:

@@ -38,7 +38,7 @@ MIXED: Dict[str, Dict[str, Any]] = json.loads(Path(__file__).with_name("mixed.js
 
 def _formats() -> List[str]:
     from ._recipes import RECIPES
-    return [*INTEGERS, *(name for name, one in RECIPES.items() if one.weights is None and not one.history and (
+    return [*INTEGERS, *(name for name, one in RECIPES.items() if one.weights is None and not one.history and not one.trains and (
         lambda path: path.scale or path.factor_per_lane or path.factor_per_tensor)(_path(one)))]
 
 
@@ -110,20 +110,21 @@ def _values(name: str) -> Tensor:
     return torch.from_numpy(convert(codes, "f32", name))
 
 
+def codes_as_numbers(codes: Tensor, name: str) -> Tensor:
+    """Of a format, in binary32."""
+    if codes.dtype != torch.uint8:
+        return codes.to(torch.float32)
+    values = _values(name).to(codes.device)
+    return values[codes.int() & (len(values) - 1)]
+
+
 def numbers_of(x: Quantized, of_b: bool) -> Tensor:
     """What elements, scales and factors say, in binary32: (batch, rows, columns)."""
     path, block = x.path, x.path.scale_block or x.path.factor_block
     axis, k = (1, x.elements.shape[1]) if of_b else (2, x.elements.shape[2])
-
-    def of(codes: Tensor, name: str) -> Tensor:
-        if codes.dtype != torch.uint8:
-            return codes.to(torch.float32)
-        values = _values(name).to(codes.device)
-        return values[codes.int() & (len(values) - 1)]
-
-    found = of(x.elements, path.b if of_b else path.a)
+    found = codes_as_numbers(x.elements, path.b if of_b else path.a)
     if x.scales is not None and path.scale is not None:
-        found = found * of(x.scales, path.scale).repeat_interleave(block, axis).narrow(axis, 0, k)
+        found = found * codes_as_numbers(x.scales, path.scale).repeat_interleave(block, axis).narrow(axis, 0, k)
     if x.factors is not None and path.factor_per_lane:  # (batch, lanes, blocks)
         wide = x.factors.repeat_interleave(path.factor_block or k, 2)[..., :k]
         found = found * (wide.mT if of_b else wide)

@@ -4,8 +4,8 @@ from typing import Any, Dict, Tuple
 import torch
 from torch import Tensor
 
-from .._operations import convert
 from .._refuse import refused
+from ._mixed import codes_as_numbers
 from ._stored import Layer
 
 #: What is not run, and why. Source: nvidia-modelopt 0.47.0, torch/export/quant_utils.py, process_layer_quant_config.
@@ -26,7 +26,7 @@ def as_fp8(layer: Layer, codes: Dict[str, Tensor]) -> Tuple[Layer, Dict[str, Ten
     if layer.convention != "nvfp4-fp8-modelopt":
         raise refused(layer.name, f"{layer.format} under FP8 activations", _RUNS)
     scales = codes["scales"].to(torch.float32).repeat_interleave(layer.block_k, -1)[..., :layer.k]
-    x = torch.from_numpy(convert(codes["codes"].view(torch.uint8).numpy(), "f32", "e2m1")) * scales
+    x = codes_as_numbers(codes["codes"].view(torch.uint8), "e2m1") * scales
     elements = x.clamp(-448, 448).to(torch.float8_e4m3fn)
     return layer._replace(
         format="e4m3", scale_format="f32", scale_rows=1, scale_columns=1, block_n=layer.n, block_k=layer.k,

@@ -12,7 +12,7 @@ from torch import nn
 
 from .. import _library
 from .._refuse import listed, refused, with_nearest
-from . import _attention, _checked, _mixed
+from . import _attention, _checked, _mixed, _training
 from ._checked import named_modules
 from ._operator import find_path
 
@@ -38,6 +38,8 @@ class Recipe:
     hadamard: Union[int, str] = 0  #: both operands in blocks of so many k times a Hadamard matrix; "whole": all of k
     static: Optional[str] = None  #: the factor of activations by a calibration: max, mse, percentile:SHARE
     attention: Optional[str] = None  #: scaled_dot_product_attention of the layer: as emulate() has it
+    stochastic: Optional[int] = None  #: a seed: gradients are rounded stochastically in backward products
+    rht: bool = False  #: products that make gradients of weights: both operands by a Hadamard matrix with signs
 
     def checked(self) -> "Recipe":
         """Itself; ValueError, in one line, where the architecture can't do it."""
@@ -45,7 +47,7 @@ class Recipe:
             if name == "history":
                 if isinstance(value, bool) or not isinstance(value, int):
                     raise refused("history", reprlib.repr(value), "a whole number from 0")
-            elif name not in ("smooth", "hadamard") and not isinstance(value, str) and (
+            elif name not in ("smooth", "hadamard", "stochastic", "rht") and not isinstance(value, str) and (
                     value is not None or name not in ("scaling", "gradient", "weights", "static", "attention")):
                 raise refused(name, reprlib.repr(value), "a str")
         path = find_path(self.arch, self.dtype, self.scaling, self.policy)
@@ -56,6 +58,7 @@ class Recipe:
         _mixed.check(self)
         if self.attention is not None:
             _attention.names_in("attention", self.attention)
+        _training.check(self.dtype, self.stochastic, self.rht)
         return self
 
     @property
@@ -63,9 +66,14 @@ class Recipe:
         """Whether operands of a product by a weight change before they are quantized."""
         return bool(self.weights or self.smooth is not None or self.hadamard or self.static)
 
+    @property
+    def trains(self) -> bool:
+        """Whether the backward pass has options."""
+        return self.stochastic is not None or self.rht
+
 
 #: Fields that a file of a plan has where they say something.
-_NEW = ("weights", "smooth", "hadamard", "static", "attention")
+_NEW = ("weights", "smooth", "hadamard", "static", "attention", "stochastic", "rht")
 
 
 def _known() -> Dict[str, Recipe]:
@@ -96,7 +104,8 @@ def label(recipe: Optional[Recipe]) -> str:
     if recipe is None:
         return "kept"
     found = [recipe.dtype, "" if recipe.policy == "plain" else recipe.policy, recipe.weights and f"of {recipe.weights}",
-             _mixed.words(recipe), recipe.attention and f"attention {recipe.attention}"]
+             _mixed.words(recipe), recipe.attention and f"attention {recipe.attention}",
+             "" if recipe.stochastic is None else f"stochastic:{recipe.stochastic}", "rht" if recipe.rht else ""]
     return " ".join(one for one in found if one)
 
 
@@ -159,6 +168,18 @@ def _estimate_of(where: str, given: Any) -> Tuple[Optional[float], Optional[floa
     return float(error), None if limit is None else float(limit)
 
 
+#: Limits of choose_plan() that are not on the error of the output.
+BOUNDS = ("max_kl", "max_loss_increase", "min_top1", "min_metric", "max_drop")
+
+
+def _bound_of(given: Any) -> Optional[Tuple[str, float]]:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or len(given) != 1 or next(iter(given)) not in BOUNDS:
+        raise refused("plan bound", reprlib.repr(given), f"an object with one of {listed(BOUNDS)}")
+    return next(iter(given)), _checked.number("plan bound", next(iter(given.values())))
+
+
 def _tighter_of(first: "LayerRecipes", given: Any) -> "List[LayerRecipes]":
     """Those after the first: each says which layers change."""
     if not isinstance(given, (list, tuple)):
@@ -214,6 +235,7 @@ class LayerRecipes:
     estimate: Optional[float] = None  #: relative error of the output, as mmaudit audit --max-output-error estimated it
     limit: Optional[float] = None  #: on that error, as --max-output-error gave it; compare() measures whether it holds
     tighter: List["LayerRecipes"] = field(default_factory=list)  #: those with smaller estimates, for tighten()
+    bound: Optional[Tuple[str, float]] = None  #: another limit of choose_plan(), such as max_kl; compare() measures it
 
     @property
     def attends(self) -> bool:
@@ -244,7 +266,7 @@ class LayerRecipes:
         if not isinstance(given, Mapping):
             kind = "nothing" if given is None else type(given).__name__
             raise refused("plan", kind, f"a recipe, its name, an object or a file of JSON; {KEEP!r} keeps everything")
-        allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter")
+        allowed = ("schema", "default", "layers", "keep_first_last", "estimate", "tighter", "bound")
         if "recipe" in given or any(one.name in given for one in fields(Recipe)):
             return cls(recipe_of("plan", given))
         for name in given:
@@ -260,6 +282,7 @@ class LayerRecipes:
             raise refused("plan keep_first_last", reprlib.repr(keeps), "true, false")
         found = cls(recipe_of("plan default", given.get("default")), list(layers.items()), keeps, "default" not in given,
                     *_estimate_of("plan estimate", given.get("estimate")))
+        found.bound = _bound_of(given.get("bound"))
         found.tighter = _tighter_of(found, given.get("tighter", []))
         if module is not None:
             found.require_matches(module)
@@ -282,7 +305,8 @@ class LayerRecipes:
                     return name
             if recipe.attention is not None and recipe == of_attention(recipe.attention):
                 return {"attention": recipe.attention}
-            return {name: one for name, one in asdict(recipe).items() if one or name not in _NEW or name == "smooth" and one == 0}
+            return {name: one for name, one in asdict(recipe).items()
+                    if one or name not in _NEW or name in ("smooth", "stochastic") and one == 0}
 
         out: Dict[str, Any] = {"schema": SCHEMA}
         if not self.falls_through:
@@ -293,6 +317,8 @@ class LayerRecipes:
             out["estimate"] = {"output_error": self.estimate}
             if self.limit is not None:
                 out["estimate"]["limit"] = self.limit
+        if self.bound is not None:
+            out["bound"] = {self.bound[0]: self.bound[1]}
         before = dict(self.layers)
         if self.tighter:
             out["tighter"] = []

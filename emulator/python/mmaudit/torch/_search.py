@@ -1,5 +1,6 @@
 """The cheapest assignment of candidates to layers that a measurement admits."""
 import math
+from functools import reduce
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import Tensor
@@ -45,7 +46,7 @@ class Search:
 
     def __init__(self, costs: Costs, names: Sequence[str], layers: Sequence[Layer],
                  measure: Callable[[Dict[str, Candidate]], Measured], alone: Callable[[Dict[str, Candidate]], float],
-                 tell: Callable[[str], None]) -> None:
+                 tell: Callable[[str], None], tied: Sequence[Sequence[int]] = ()) -> None:
         self.costs, self.names, self.layers, self._measure, self._tell = costs, names, layers, measure, tell
         self._alone = alone
         self.tries: Dict[Assignment, Try] = {}
@@ -55,7 +56,12 @@ class Search:
         self.alone: List[List[float]] = []  #: relative error of the output by layer and these
         self.dropped: Dict[int, Tuple[int, str]] = {}  #: candidates, for which another of the same speed stands, and why
         self.done = False
+        #: by its first layer: layers that take the same candidate, mostly one
+        self.units: Dict[int, Tuple[int, ...]] = {i: (i,) for i in range(len(layers)) if not any(i in one[1:] for one in tied)}
+        self.units.update({one[0]: tuple(one) for one in tied})
         self._price = [[costs.of(layer, one) for one in costs.candidates] for layer in layers]
+        self._of_unit = {i: [reduce(Cost.__add__, (self._price[j][one] for j in unit)) for one in range(len(costs.candidates))]
+                         for i, unit in self.units.items()}
         self._kept = len(costs.candidates) - 1
 
     def cost(self, plan: Assignment) -> Cost:
@@ -78,7 +84,15 @@ class Search:
             if not layer.may_change or one == self._kept or self.costs.fits(layer, one):
                 return one if layer.may_change else self._kept
             return of(layer, self.costs.instead(one))
-        return tuple(of(layer, one) for layer in self.layers)
+        found = tuple(of(layer, one) for layer in self.layers)
+        for i, unit in self.units.items():
+            if len({found[j] for j in unit}) > 1:
+                found = self._with(found, i, self._kept)
+        return found
+
+    def _with(self, plan: Assignment, i: int, one: int) -> Assignment:
+        """The plan in which layer i, and what is tied to it, takes a candidate."""
+        return tuple(one if j in self.units[i] else now for j, now in enumerate(plan))
 
     def _attends(self, one: int) -> bool:
         """Whether a candidate is one of layers of attention."""
@@ -138,20 +152,23 @@ class Search:
                 self.dropped[one] = self.dropped[self._base(one)][0], f"{self.costs.candidates[one].name}: as without options"
 
     def _open(self, i: int) -> List[int]:
-        """Candidates of a layer."""
-        if not self.layers[i].may_change:
+        """Candidates of a layer and what is tied to it."""
+        some = [self.layers[j] for j in self.units[i]]
+        if not all(layer.may_change for layer in some):
             return [self._kept]
-        return [one for one in range(self._kept + 1) if one not in self.dropped and self.costs.fits(self.layers[i], one)]
+        return [one for one in range(self._kept + 1) if one not in self.dropped and all(self.costs.fits(of, one) for of in some)]
 
     def _estimate(self) -> None:
         """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
         less as the layer's own products do."""
         plain = [at for at in range(self._kept) if at not in self.dropped and self._base(at) == at]
         self.measured = [at for at in plain if self._attends(at)] + [at for at in plain if not self._attends(at)][:2]
-        for i in range(len(self.layers)):
-            found = [self._alone({self.names[i]: self.costs.candidates[at]}) if at in self._open(i) else 0.0
+        self.alone = [[] for _ in self.layers]
+        for i, unit in self.units.items():
+            found = [self._alone({self.names[j]: self.costs.candidates[at] for j in unit}) if at in self._open(i) else 0.0
                      for at in self.measured]
-            self.alone.append([one if math.isfinite(one) else 1e30 for one in found])
+            for j in unit:
+                self.alone[j] = [one if math.isfinite(one) else 1e30 for one in found]
             self._tell(f"layer {i + 1} of {len(self.layers)} alone")
 
     def own(self, i: int, one: int) -> float:
@@ -166,18 +183,18 @@ class Search:
         if same in self.measured:
             return self.alone[i][self.measured.index(same)] ** 2
         near = self.measured.index(self._base(same)) if self._base(same) in self.measured else -1
-        mine, theirs = self.own(i, same), self.own(i, self.measured[near])
+        mine, theirs = (math.hypot(*(self.own(j, at) for j in self.units[i])) for at in (same, self.measured[near]))
         return (self.alone[i][near] * mine / theirs if theirs > 0 else mine) ** 2
 
     def _steps(self) -> List[Tuple[float, int, int]]:
         """Moves from the cheapest plan to the kept one along the lower hull of every layer, most error saved per clock
         first."""
         found = []
-        for i in range(len(self.layers)):
+        for i in self.units:
             one = self._open(i)[0]
             while one != self._kept:
                 def gain(to: int, i: int = i, one: int = one) -> float:
-                    more = self._price[i][to].clocks - self._price[i][one].clocks
+                    more = self._of_unit[i][to].clocks - self._of_unit[i][one].clocks
                     return (self._squared(i, one) - self._squared(i, to)) / max(more, 1e-300)
                 to = max((to for to in self._open(i) if to > one), key=gain)
                 found.append((gain(to), i, to))
@@ -189,10 +206,11 @@ class Search:
         steps = self._steps()
 
         def plan(count: int) -> Assignment:
-            out = [self._open(i)[0] for i in range(len(self.layers))]
+            out = {i: self._open(i)[0] for i in self.units}
             for _, i, to in steps[:count]:
                 out[i] = max(out[i], to)
-            return tuple(out)
+            by_layer = {j: out[i] for i, unit in self.units.items() for j in unit}
+            return tuple(by_layer[j] for j in range(len(self.layers)))
 
         low, high = 0, len(steps)
         while high - low > 1:
@@ -210,11 +228,12 @@ class Search:
     def moves(self, plan: Assignment) -> List[Tuple[int, int]]:
         """Changes of one layer to a candidate that costs less there: most clocks saved per error added first, then most bytes."""
         found = []
-        for i, now in enumerate(plan):
+        for i, price in self._of_unit.items():
+            now = plan[i]
             for one in self._open(i):
-                if self._price[i][one] < self._price[i][now]:
+                if price[one] < price[now]:
                     more = max(self._squared(i, one) - self._squared(i, now), 1e-300)
-                    saved = [(a - b) / more for a, b in zip(self._price[i][now], self._price[i][one])]
+                    saved = [(a - b) / more for a, b in zip(price[now], price[one])]
                     found.append((saved, i, one))
         return [(i, one) for _, i, one in sorted(found, key=lambda move: move[0], reverse=True)]
 
@@ -225,8 +244,8 @@ class Search:
             took, failed = False, 0
             for i, one in self.moves(self._now.plan):
                 plan = self._now.plan
-                if self._price[i][one] < self._price[i][plan[i]]:
-                    plan = (*plan[:i], one, *plan[i + 1:])
+                if self._of_unit[i][one] < self._of_unit[i][plan[i]]:
+                    plan = self._with(plan, i, one)
                     within = self.try_(plan, self.called(plan)).found.within
                     took, failed = took or within, 0 if within else failed + 1
                 if failed == failures:
@@ -235,24 +254,20 @@ class Search:
     def _exchange(self) -> bool:
         """One layer takes a dearer candidate so that one or two others can take cheaper ones, at 1% less cost or more."""
         now = self._now
-        room = sum(self._squared(i, one) for i, one in enumerate(now.plan)) * 0.1
-        ups = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
-               for to in self._open(i) if to > one]
-        downs = [(i, to, self._squared(i, to) - self._squared(i, one)) for i, one in enumerate(now.plan)
-                 for to in self._open(i) if to < one]
+        room = sum(self._squared(i, now.plan[i]) for i in self.units) * 0.1
+        some = [(i, to, self._squared(i, to) - self._squared(i, now.plan[i])) for i in self.units for to in self._open(i)]
+        ups, downs = [one for one in some if one[1] > now.plan[one[0]]], [one for one in some if one[1] < now.plan[one[0]]]
         downs.sort(key=lambda move: move[2])
         found = []
         for i, up, less in ups:
-            spent = self._price[i][up].clocks - self._price[i][now.plan[i]].clocks
-            plan, more, saved = list(now.plan), 0.0, 0.0
-            plan[i] = up
+            spent = self._of_unit[i][up].clocks - self._of_unit[i][now.plan[i]].clocks
+            plan, more, saved = self._with(now.plan, i, up), 0.0, 0.0
             for j, down, added in downs:
                 if j == i or plan[j] != now.plan[j] or more + added + less > room:
                     continue
-                plan[j], more = down, more + added
-                saved += self._price[j][now.plan[j]].clocks - self._price[j][down].clocks
+                plan, more = self._with(plan, j, down), more + added
+                saved += self._of_unit[j][now.plan[j]].clocks - self._of_unit[j][down].clocks
             if saved - spent > now.cost.clocks / 100:
-                found.append((saved - spent, tuple(plan)))
+                found.append((saved - spent, plan))
         found.sort(key=lambda pair: -pair[0])
-        some = [plan for _, plan in found[:_IN_A_ROW]]
-        return any(self.try_(plan, self.called(plan)).found.within for plan in some)
+        return any(self.try_(plan, self.called(plan)).found.within for _, plan in found[:_IN_A_ROW])

@@ -12,6 +12,7 @@ class Site(NamedTuple):
     layer: str
     kind: str
     backward: bool
+    by_weight: bool = False  #: in the backward pass: of a forward product by a weight
 
 
 class Seen(NamedTuple):

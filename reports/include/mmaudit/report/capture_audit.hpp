@@ -1,7 +1,9 @@
 #pragma once
 // The operands of every product of a network, audited together: mmaudit audit --capture. docs/torch.md.
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mmaudit/report/gemm_audit.hpp"
@@ -43,12 +45,19 @@ struct OutputRecipes {
   double least_cost = 0;  ///< no choices within the limit cost less; `cost` itself where that is proven
 };
 
+/// What of the run is not in the file, as its metadata has it: "coverage" of mmaudit.torch.capture().
+struct CaptureCoverage {
+  double share_missed = 0;                             ///< of the multiply-adds of the forward pass, 0 to 1
+  std::vector<std::pair<std::string, double>> missed;  ///< operators and their multiply-adds, most first
+};
+
 struct CaptureAudit {
   Origin provenance;
   std::vector<CapturedProduct> products;        ///< sorted by name
   std::optional<double> output_limit;           ///< on the estimated relative error of the output
   std::optional<OutputRecipes> output_recipes;  ///< with `output_limit`
   std::ptrdiff_t attentions = 0;                ///< calls whose Q, K and V the file has
+  std::optional<CaptureCoverage> coverage;      ///< none: the file does not say
   std::string activations;  ///< the distribution that A was drawn from; empty: A was captured
   /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
   /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
@@ -70,6 +79,10 @@ struct CaptureAudit {
     return products.empty() ? std::vector<std::string>{} : products.front().audit.missing;
   }
 };
+
+/// What the metadata of a file say of operators that are not in it; none: nothing. Errors: InputError.
+std::optional<CaptureCoverage> coverage_of(const std::string& file,
+                                           const std::map<std::string, std::string>& metadata);
 
 /// Under a limit on the estimated error of the output, above 0; each product has a gain.
 OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, double limit);
