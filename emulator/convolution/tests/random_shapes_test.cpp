@@ -1,4 +1,5 @@
 // Every schedule against the direct convolution, on random shapes: bit for bit, integers also exactly.
+#include "../src/operands.hpp"
 #include "mmaudit/emulate.hpp"
 #include "problems.hpp"
 
