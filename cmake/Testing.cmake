@@ -1,13 +1,13 @@
 # mmaudit_add_test(NAME <name> SOURCES <file>... [LIBS <target>...] [LABELS <label>...] [ARGS <arg>...] [TIMEOUT <seconds>])
 #
-# One GoogleTest executable, registered as one ctest test. Don't write a main(): test_main.cpp has one. It fails when no
-# case ran, and exits with 77 (ctest: skipped) when every case was skipped.
+# One GoogleTest executable, registered as one ctest test. Don't write a main(): tests/test_main.cpp has one. It fails
+# when no case ran, and exits with 77 (ctest: skipped) when every case was skipped.
 # Labels: unit (the default), property, cli, mpi (starts mpirun), gpu (needs a GPU), slow (left out of ./run test).
 
 # Built by ./run test under the sanitizers.
 add_custom_target(mmaudit_unit_tests)
 
-add_library(mmaudit_test_main STATIC ${CMAKE_CURRENT_LIST_DIR}/test_main.cpp)
+add_library(mmaudit_test_main STATIC ${CMAKE_CURRENT_LIST_DIR}/tests/test_main.cpp)
 target_link_libraries(mmaudit_test_main PUBLIC GTest::gtest)
 mmaudit_target_defaults(mmaudit_test_main)
 

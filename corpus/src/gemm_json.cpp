@@ -67,24 +67,21 @@ struct PlanWriter {
   }
 };
 
-/// The sizes of a problem by name; what is 0 unless given need not be there.
+/// The sizes of a problem by name, with what each is unless given; a batch has at least one product.
 template <typename Problem, typename Visit>
 void for_each_size(Problem& problem, const Visit& visit) {
-  visit("lda", problem.lda);
-  visit("ldb", problem.ldb);
-  visit("ldd", problem.ldd);
-  visit("offset_a", problem.offset_a);
-  visit("offset_b", problem.offset_b);
-  visit("offset_d", problem.offset_d);
-  visit("algorithm", problem.algorithm);
-}
-
-/// What a batch has.
-template <typename Problem, typename Visit>
-void for_each_stride(Problem& problem, const Visit& visit) {
-  visit("stride_a", problem.stride_a);
-  visit("stride_b", problem.stride_b);
-  visit("stride_d", problem.stride_d);
+  const GemmProblem usual;
+  visit("lda", problem.lda, usual.lda, 0);
+  visit("ldb", problem.ldb, usual.ldb, 0);
+  visit("ldd", problem.ldd, usual.ldd, 0);
+  visit("offset_a", problem.offset_a, usual.offset_a, 0);
+  visit("offset_b", problem.offset_b, usual.offset_b, 0);
+  visit("offset_d", problem.offset_d, usual.offset_d, 0);
+  visit("algorithm", problem.algorithm, usual.algorithm, 0);
+  visit("batch", problem.batch, usual.batch, 1);
+  visit("stride_a", problem.stride_a, usual.stride_a, 0);
+  visit("stride_b", problem.stride_b, usual.stride_b, 0);
+  visit("stride_d", problem.stride_d, usual.stride_d, 0);
 }
 
 template <typename Problem, typename Visit>
@@ -132,12 +129,8 @@ Json to_json(const GemmProblem& problem) {
               {"n", problem.n},
               {"k", problem.k},
               {"layout", layout_of(problem)}};
-  for_each_size(problem, [&](const char* name, std::uint64_t value) {
-    if (value != 0) out[name] = value;
-  });
-  if (problem.batch != usual.batch) out["batch"] = problem.batch;
-  for_each_stride(problem, [&](const char* name, std::uint64_t value) {
-    if (value != kTightStride) out[name] = value;
+  for_each_size(problem, [&](const char* name, std::uint64_t value, std::uint64_t without, int) {
+    if (value != without) out[name] = value;
   });
   if (problem.fast_accum) out["fast_accum"] = true;
   if (!problem.reduced_reduction) out["reduced_reduction"] = false;
@@ -177,9 +170,9 @@ GemmProblem gemm_problem_of(const Json& json, const std::string& where) {
   fields.choice("layout", names::kLayout, layout);
   out.transposed_a = layout == Layout::tn || layout == Layout::tt;
   out.transposed_b = layout == Layout::nt || layout == Layout::tt;
-  for_each_size(out, [&](const char* name, std::uint64_t& value) { fields.count(name, value); });
-  fields.count("batch", out.batch, 1);
-  for_each_stride(out, [&](const char* name, std::uint64_t& value) { fields.count(name, value); });
+  for_each_size(out, [&](const char* name, std::uint64_t& value, std::uint64_t, std::uint64_t least) {
+    fields.count(name, value, least);
+  });
   fields.boolean("fast_accum", out.fast_accum);
   fields.boolean("reduced_reduction", out.reduced_reduction);
   fields.count("workspace", out.workspace);

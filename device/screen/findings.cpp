@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "mmaudit/fragment.hpp"
 #include "screen/kernel.hpp"

@@ -81,15 +81,11 @@ void change(Bytes bytes) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  using namespace mmaudit::fuzz;
-  Bytes bytes(data, size);
+void mmaudit::fuzz::run(Bytes bytes) {
   const unsigned how = bytes.byte() % 3U;
   if (how != kAsItIs && how != kSealed) {
     change(bytes);
-    return 0;
+    return;
   }
   std::vector<Baseline> read;
   const std::string_view text = bytes.text();
@@ -108,5 +104,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     compare(each, each);
   }
   if (read.size() == 2) compare(read[0], read[1]);
-  return 0;
 }

@@ -25,10 +25,7 @@ bool shown(const std::string& text) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit::fuzz;
-  Bytes bytes(data, size);
+void mmaudit::fuzz::run(Bytes bytes) {
   const bool seal = bytes.byte() % 2 != 0;
   std::vector<std::pair<std::string, std::string>> files;
   std::string_view rest = bytes.text();
@@ -40,7 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const auto& [name, text] : files) shown(text);
   std::string merged;
-  if (accepted([&] { merged = mmaudit::campaign::merge_campaigns(files); }) && !shown(merged))
+  if (accepted([&] { merged = campaign::merge_campaigns(files); }) && !shown(merged))
     fail("a merged result that its reader refuses");
-  return 0;
 }

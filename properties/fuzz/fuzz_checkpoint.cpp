@@ -84,12 +84,9 @@ class Folder {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit::fuzz;
+void mmaudit::fuzz::run(Bytes bytes) {
   static ScratchFile gguf("x.gguf"), alone("x.safetensors");
   static Folder folder;
-  Bytes bytes(data, size);
   const unsigned what = bytes.byte() % 6U;
   if (what == 0) read_all(gguf.holding(bytes.rest()));
   if (what == 1) read_all(alone.holding(bytes.rest()));
@@ -100,5 +97,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     folder.holding_both(config, text.substr(std::min(config.size() + 1, text.size())));
   }
   if (what == 5) folder.holding_all(bytes.text());
-  return 0;
 }

@@ -6,13 +6,10 @@
 #include "mmaudit/corpus/matlab_tensor_core.hpp"
 #include "support.hpp"
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  static fuzz::ScratchFile files[4]{fuzz::ScratchFile("a.txt"), fuzz::ScratchFile("b.txt"),
-                                    fuzz::ScratchFile("c.txt"), fuzz::ScratchFile("d.txt")};
+void mmaudit::fuzz::run(Bytes bytes) {
+  static ScratchFile files[4]{ScratchFile("a.txt"), ScratchFile("b.txt"), ScratchFile("c.txt"),
+                              ScratchFile("d.txt")};
   constexpr std::array kOperands{Format::f16, Format::bf16, Format::tf32, Format::e4m3, Format::e5m2};
-  fuzz::Bytes bytes(data, size);
   const unsigned choice = bytes.byte();
   corpus::DatasetCase one;
   one.format = kOperands.at(choice % kOperands.size());
@@ -25,11 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     *paths[i] = files[i].holding(rest.first(static_cast<std::size_t>(end)));
     rest = rest.subspan(std::min(rest.size(), static_cast<std::size_t>(end) + 1));
   }
-  fuzz::accepted([&] {
+  accepted([&] {
     const corpus::DatasetRows rows = corpus::read_dataset(one);
     if (rows.a.size() != rows.rows * rows.k || rows.b.size() != rows.a.size() || rows.c.size() != rows.rows ||
         rows.d.size() != rows.rows)
-      fuzz::fail("rows of several lengths");
+      fail("rows of several lengths");
   });
-  return 0;
 }

@@ -59,12 +59,8 @@ ServedByKind all_served() {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  using namespace mmaudit::fuzz;
+void mmaudit::fuzz::run(Bytes bytes) {
   static ServedByKind served = all_served();
-  Bytes bytes(data, size);
   std::vector<Served>& some = served.at(bytes.byte() % kRowKinds);
   Served& one = some[bytes.word(2) % some.size()];
   Datapath datapath = one.datapath;
@@ -75,5 +71,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!one.beside.empty()) datapath = one.beside[(wrong - 1) % one.beside.size()];
   }
   hold_to_reference(one.instruction, datapath, bytes);
-  return 0;
 }

@@ -105,11 +105,7 @@ void check_call(const GemmProblem& problem, const LibraryCall& call) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  using namespace mmaudit::fuzz;
-  Bytes bytes(data, size);
+void mmaudit::fuzz::run(Bytes bytes) {
   const unsigned what = bytes.byte() % 5U;
   accepted([&] {
     if (what == 0) {
@@ -139,5 +135,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   });
-  return 0;
 }

@@ -53,12 +53,9 @@ std::string sealed_lines(std::string_view text) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit::fuzz;
+void mmaudit::fuzz::run(Bytes bytes) {
   static const Schedule schedule = small_schedule();
   static ScratchFile file("journal");
-  Bytes bytes(data, size);
   const unsigned how = bytes.byte();
   const Shard shard = (how & kOneOfTwo) != 0 ? Shard{(how >> 3) & 1U, 2} : Shard{};
   std::string text = (how & kWithHeader) != 0 ? journal_header(schedule, shard) + "\n" : "";
@@ -71,11 +68,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (result != campaign_json(schedule, again.tally(), {}, 1, shard))
       fail("a journal that reads differently");
     try {
-      if (mmaudit::campaign::read_campaign(result, "x").mismatches != read.tally().total().mismatches)
+      if (campaign::read_campaign(result, "x").mismatches != read.tally().total().mismatches)
         fail("a result of other mismatches");
-    } catch (const mmaudit::InputError& error) {
+    } catch (const InputError& error) {
       fail(std::string("a result that its reader refuses: ") + error.what());
     }
   });
-  return 0;
 }

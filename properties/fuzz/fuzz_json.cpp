@@ -25,13 +25,9 @@ void read_csv(std::string_view text) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit::fuzz;
-  Bytes bytes(data, size);
+void mmaudit::fuzz::run(Bytes bytes) {
   if (bytes.byte() % 2 == 0)
     read_json(bytes.text());
   else
     read_csv(bytes.text());
-  return 0;
 }

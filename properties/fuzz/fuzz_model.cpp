@@ -25,21 +25,18 @@ void compute_some(const Architecture& architecture, const DatapathEntry& row,
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  static fuzz::ScratchFile file("x.json");
-  const std::string& path = file.holding(std::span(data, size)).native();
-  fuzz::accepted([&] {
+void mmaudit::fuzz::run(Bytes bytes) {
+  static ScratchFile file("x.json");
+  const std::string& path = file.holding(bytes.rest()).native();
+  accepted([&] {
     const auto model = corpus::load_model(path);
     const Architecture& architecture = model->architecture;
     for (const DatapathEntry& row : architecture.datapaths) {
       const DatapathEntry again = corpus::row_from_json(corpus::to_json(row), "row", row.source);
       if (again.datapath != row.datapath || again.unit != row.unit || again.output != row.output ||
           again.addend != row.addend)
-        fuzz::fail("a row that does not come back");
-      fuzz::compute_some(architecture, row, std::span(data, size));
+        fail("a row that does not come back");
+      compute_some(architecture, row, bytes.rest());
     }
   });
-  return 0;
 }

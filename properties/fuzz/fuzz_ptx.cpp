@@ -43,18 +43,14 @@ void run(tmem::Interpreter& interpreter, const tmem::PtxProgram& program) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
+void mmaudit::fuzz::run(Bytes bytes) {
   tmem::PtxProgram program;
-  const std::string reason = tmem::parse_ptx(fuzz::Bytes(data, size).text(), program);
-  if (!reason.empty()) fuzz::check_one_line(reason);
-  if (!reason.empty() || !fuzz::fill_elements(program)) return 0;
+  const std::string reason = tmem::parse_ptx(bytes.text(), program);
+  if (!reason.empty()) check_one_line(reason);
+  if (!reason.empty() || !fill_elements(program)) return;
   tmem::Interpreter interpreter(program, *find_architecture("blackwell"));
   try {
-    fuzz::run(interpreter, program);
-  } catch (const fuzz::Enough&) {
-    return 0;
+    run(interpreter, program);
+  } catch (const Enough&) {
   }
-  return 0;
 }

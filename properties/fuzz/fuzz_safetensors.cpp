@@ -41,14 +41,10 @@ std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> bytes) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit::fuzz;
+void mmaudit::fuzz::run(Bytes bytes) {
   static ScratchFile plain("x.safetensors"), packed("x.safetensors.zst");
-  Bytes bytes(data, size);
   const unsigned how = bytes.byte() % 3U;
   if (how == 0) read_all(plain.holding(bytes.rest()));
   if (how == 1) read_all(packed.holding(bytes.rest()));
   if (how == 2) read_all(packed.holding(compressed(bytes.rest())));
-  return 0;
 }

@@ -8,9 +8,8 @@
 #include "mmaudit/sparse_pack.hpp"
 #include "support.hpp"
 
+namespace mmaudit::fuzz {
 namespace {
-
-using namespace mmaudit;
 
 struct Choice {
   Instruction instruction;
@@ -32,7 +31,7 @@ std::vector<Choice> choices() {
 }
 
 template <typename Byte>
-std::vector<Byte> taken(fuzz::Bytes& bytes, std::uint64_t count) {
+std::vector<Byte> taken(Bytes& bytes, std::uint64_t count) {
   std::vector<Byte> out(count);
   for (Byte& x : out) x = static_cast<Byte>(bytes.byte());
   return out;
@@ -41,17 +40,15 @@ std::vector<Byte> taken(fuzz::Bytes& bytes, std::uint64_t count) {
 void check_layouts(const std::vector<std::uint8_t>& scales, ScaleOwner owner, std::uint64_t rows,
                    std::uint64_t blocks) {
   const std::vector<std::uint8_t> blocked = blocked_scales(scales.data(), owner, 1, rows, blocks);
-  if (blocked.size() != blocked_scale_bytes(rows, blocks)) fuzz::fail("blocked scales have another size");
-  if (plain_scales(blocked.data(), owner, 1, rows, blocks) != scales)
-    fuzz::fail("blocked scales do not come back");
+  if (blocked.size() != blocked_scale_bytes(rows, blocks)) fail("blocked scales have another size");
+  if (plain_scales(blocked.data(), owner, 1, rows, blocks) != scales) fail("blocked scales do not come back");
 }
 
 }  // namespace
+}  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void mmaudit::fuzz::run(Bytes bytes) {
   static const std::vector<Choice> all = choices();
-  fuzz::Bytes bytes(data, size);
   const auto& [inst, datapath] = all[bytes.word(2) % all.size()];
   Matmul problem;
   problem.m = 1 + bytes.byte() % 5;
@@ -72,16 +69,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_layouts(scale_a, ScaleOwner::a, problem.m, blocks);
   check_layouts(scale_b, ScaleOwner::b, problem.n, blocks);
   const std::string why = why_no_matmul(inst, datapath, problem);
-  fuzz::check_one_line(why);
-  if (!why.empty()) return 0;
+  check_one_line(why);
+  if (!why.empty()) return;
   if (!metadata.empty()) {
     const std::string bad = why_bad_metadata(sparsity, metadata, 1, problem.m, stored);
-    fuzz::check_one_line(bad);
-    if (!bad.empty()) return 0;
+    check_one_line(bad);
+    if (!bad.empty()) return;
     const FormatSpec format = spec_of(inst.a);
     const auto dense = expand_sparse(sparsity, format, a.data(), metadata.data(), problem.m, problem.k);
     if (pack_sparse(sparsity, format, dense.data(), problem.m, problem.k).pruned != 0)
-      fuzz::fail("what a sparse A expands to is pruned");
+      fail("what a sparse A expands to is pruned");
   }
   MatmulOptions options;
   options.fast = false;
@@ -92,8 +89,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!has_simd_level(level)) continue;
     options.level = level;
     matmul(inst, datapath, problem, options);
-    if (d != plain)
-      fuzz::fail(name_of(inst) + ": " + std::string(name_of(level)) + " differs from the plain core");
+    if (d != plain) fail(name_of(inst) + ": " + std::string(name_of(level)) + " differs from the plain core");
   }
-  return 0;
 }

@@ -31,14 +31,9 @@ void read_sweep(std::string_view text) {
 }  // namespace
 }  // namespace mmaudit::fuzz
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace mmaudit;
-  using namespace mmaudit::fuzz;
-  Bytes bytes(data, size);
+void mmaudit::fuzz::run(Bytes bytes) {
   const unsigned how = bytes.byte() % 3U;
   if (how == 0) read_sweep(bytes.text());
   if (how == 1) accepted([&] { draw(sweeps::gemm_report(std::string(bytes.text()), "x")); });
   if (how == 2) sweeps::census_csv(sweeps::census_of(bytes.text()));
-  return 0;
 }

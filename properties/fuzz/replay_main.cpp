@@ -1,7 +1,6 @@
 // Stands for libFuzzer where the compiler has none: every file given, and every file of every folder given,
 // is run once. Fails when that was none.
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,8 +8,7 @@
 #include <string>
 #include <vector>
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "support.hpp"
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
@@ -33,7 +31,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     std::printf("%s: %zu bytes\n", file.c_str(), bytes.size());
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    mmaudit::fuzz::run({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
   }
   std::printf("%zu inputs replayed\n", files.size());
   return files.empty() ? 1 : 0;

@@ -74,4 +74,7 @@ class Bytes {
   std::span<const std::uint8_t> rest_;
 };
 
+/// What each fuzzer defines: one input, tried. libFuzzer or the replay calls it.
+void run(Bytes bytes);
+
 }  // namespace mmaudit::fuzz

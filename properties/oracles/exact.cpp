@@ -1,13 +1,12 @@
 #include "mmaudit/oracles/exact.hpp"
 
-#include <mpfr.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "exact_sum.hpp"
 #include "mmaudit/convert.hpp"
 
 namespace mmaudit::oracle {
@@ -16,20 +15,6 @@ namespace {
 constexpr int kDecimalDigits = 40;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// An mpfr_t that frees itself.
-class Big {
- public:
-  explicit Big(mpfr_prec_t precision) { mpfr_init2(value_, precision); }
-  Big(const Big&) = delete;
-  Big& operator=(const Big&) = delete;
-  ~Big() { mpfr_clear(value_); }
-  mpfr_ptr get() { return value_; }
-  [[nodiscard]] mpfr_srcptr get() const { return value_; }
-
- private:
-  mpfr_t value_;
-};
 
 using Terms = std::vector<std::unique_ptr<Big>>;
 
@@ -98,14 +83,6 @@ int unit_exponent(mpfr_srcptr x, const FormatSpec& format) {
   const int leading = static_cast<int>(mpfr_get_exp(x)) - 1;  // MPFR's significands lie in [1/2, 1)
   return std::max(leading, format.min_exponent()) - format.fraction_bits;
 }
-
-}  // namespace
-
-struct ExactSum {
-  std::unique_ptr<Big> value;
-};
-
-namespace {
 
 /// d - exact, exactly; both finite.
 std::unique_ptr<Big> difference(const ExactDot& exact, double d) {
@@ -225,56 +202,6 @@ std::uint64_t correctly_rounded(const ExactDot& exact, Format format) {
   if (biased > spec.max_exponent() - spec.min_exponent()) return sign | beyond;
   const std::uint64_t bits = ((static_cast<std::uint64_t>(biased) << spec.fraction_bits) + significand)
                              << spec.ignored_low_bits;
-  return sign | (bits > spec.max_finite_bits() ? beyond : bits);
-}
-
-namespace {
-
-/// MPFR's range of exponents, put back in the end.
-class ExponentRange {
- public:
-  ExponentRange(mpfr_exp_t least, mpfr_exp_t most) : least_(mpfr_get_emin()), most_(mpfr_get_emax()) {
-    mpfr_set_emin(least);
-    mpfr_set_emax(most);
-  }
-  ExponentRange(const ExponentRange&) = delete;
-  ExponentRange& operator=(const ExponentRange&) = delete;
-  ~ExponentRange() {
-    mpfr_set_emin(least_);
-    mpfr_set_emax(most_);
-  }
-
- private:
-  mpfr_exp_t least_, most_;
-};
-
-}  // namespace
-
-std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format) {
-  const FormatSpec spec = spec_of(format);
-  const std::uint64_t nan = spec.conversion_nan_bits();
-  const std::uint64_t beyond = spec.specials == Specials::ieee ? spec.infinity_bits() : nan;
-  if (std::isnan(exact.value)) return nan;
-  if (!exact.finite) return beyond | (exact.value < 0 ? spec.sign_bit() : 0);
-  const int p = spec.fraction_bits;
-  Big number(p + 1);
-  {  // significands lie in [1/2, 1)
-    const ExponentRange range(spec.min_exponent() - p + 1, spec.max_exponent() + 1);
-    const int inexact = mpfr_set(number.get(), exact.sum->value->get(), MPFR_RNDN);
-    mpfr_subnormalize(number.get(), mpfr_check_range(number.get(), inexact, MPFR_RNDN), MPFR_RNDN);
-  }
-  const double value = mpfr_get_d(number.get(), MPFR_RNDN);  // exact
-  if (value == 0)
-    return mpfr_zero_p(exact.sum->value->get()) == 0 && mpfr_signbit(number.get()) != 0 ? spec.sign_bit() : 0;
-  const std::uint64_t sign = value < 0 ? spec.sign_bit() : 0;
-  if (std::isinf(value)) return sign | beyond;
-  const int exponent = std::max(std::ilogb(value), spec.min_exponent());
-  const auto units = static_cast<std::uint64_t>(std::ldexp(std::fabs(value), p - exponent));
-  const std::uint64_t code =
-      units < std::uint64_t{1} << p
-          ? units
-          : (static_cast<std::uint64_t>(exponent + spec.bias) << p) + units - (std::uint64_t{1} << p);
-  const std::uint64_t bits = code << spec.ignored_low_bits;
   return sign | (bits > spec.max_finite_bits() ? beyond : bits);
 }
 

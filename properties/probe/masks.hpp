@@ -50,4 +50,8 @@ class MaskedGemm {
   std::uint64_t calls_ = 0, digest_ = 0;
 };
 
+/// The tree over all k and c that every mask agrees with; none, and `why`, where two of them contradict each
+/// other.
+std::optional<SumTree> measured_tree(MaskedGemm& gemm, std::uint64_t leaves, std::string& why);
+
 }  // namespace mmaudit::probe

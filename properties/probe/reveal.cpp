@@ -13,7 +13,6 @@
 #include "mmaudit/raw_words.hpp"
 #include "reveal_plans.hpp"
 #include "subnormal_products.hpp"
-#include "tree_search.hpp"
 
 namespace mmaudit::probe {
 namespace {

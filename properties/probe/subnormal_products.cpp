@@ -1,8 +1,6 @@
 #include "subnormal_products.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <functional>
 
 #include "mmaudit/convert.hpp"

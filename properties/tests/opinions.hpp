@@ -8,6 +8,11 @@ namespace mmaudit::oracle {
 /// nearest even in the floating `format`. Errors: none.
 std::uint64_t rounded_by_integers(const Instruction& instruction, const DotCase& dot, Format format);
 
+/// What: `exact` rounded to nearest even by MPFR itself (mpfr_sum, mpfr_subnormalize), an oracle that shares
+/// nothing with the others but the tables of formats. MPFR is told precision and exponent range of the
+/// floating `format`. Range: as correctly_rounded(), whose bits it has to give. Errors: none.
+std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format);
+
 /// The same dot product rounded by every oracle.
 struct Opinions {
   std::uint64_t exact = 0;     ///< correctly_rounded()

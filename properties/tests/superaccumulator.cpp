@@ -1,7 +1,10 @@
-// The second oracle of exact sums: integers of any size, formats read and written as the reference does.
+// Two more oracles of exact sums: integers of any size, formats read and written as the reference does; and
+// MPFR, told precision and range of the format.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
+#include "../oracles/exact_sum.hpp"
 #include "../oracles/number.hpp"
 #include "../oracles/reference_parts.hpp"
 #include "opinions.hpp"
@@ -77,6 +80,56 @@ std::uint64_t rounded_by_integers(const Instruction& instruction, const DotCase&
   // encode() puts the sign on top of the storage; here it goes on top of the value.
   const std::uint64_t magnitude = encode({abs(accumulator), unit}, rule, to, true) << to.ignored_low_bits;
   return magnitude > to.max_finite_bits() ? beyond(negative) : sign | magnitude;
+}
+
+namespace {
+
+/// MPFR's range of exponents, put back in the end.
+class ExponentRange {
+ public:
+  ExponentRange(mpfr_exp_t least, mpfr_exp_t most) : least_(mpfr_get_emin()), most_(mpfr_get_emax()) {
+    mpfr_set_emin(least);
+    mpfr_set_emax(most);
+  }
+  ExponentRange(const ExponentRange&) = delete;
+  ExponentRange& operator=(const ExponentRange&) = delete;
+  ~ExponentRange() {
+    mpfr_set_emin(least_);
+    mpfr_set_emax(most_);
+  }
+
+ private:
+  mpfr_exp_t least_, most_;
+};
+
+}  // namespace
+
+std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format) {
+  const FormatSpec spec = spec_of(format);
+  const std::uint64_t nan = spec.conversion_nan_bits();
+  const std::uint64_t beyond = spec.specials == Specials::ieee ? spec.infinity_bits() : nan;
+  if (std::isnan(exact.value)) return nan;
+  if (!exact.finite) return beyond | (exact.value < 0 ? spec.sign_bit() : 0);
+  const int p = spec.fraction_bits;
+  Big number(p + 1);
+  {  // significands lie in [1/2, 1)
+    const ExponentRange range(spec.min_exponent() - p + 1, spec.max_exponent() + 1);
+    const int inexact = mpfr_set(number.get(), exact.sum->value->get(), MPFR_RNDN);
+    mpfr_subnormalize(number.get(), mpfr_check_range(number.get(), inexact, MPFR_RNDN), MPFR_RNDN);
+  }
+  const double value = mpfr_get_d(number.get(), MPFR_RNDN);  // exact
+  if (value == 0)
+    return mpfr_zero_p(exact.sum->value->get()) == 0 && mpfr_signbit(number.get()) != 0 ? spec.sign_bit() : 0;
+  const std::uint64_t sign = value < 0 ? spec.sign_bit() : 0;
+  if (std::isinf(value)) return sign | beyond;
+  const int exponent = std::max(std::ilogb(value), spec.min_exponent());
+  const auto units = static_cast<std::uint64_t>(std::ldexp(std::fabs(value), p - exponent));
+  const std::uint64_t code =
+      units < std::uint64_t{1} << p
+          ? units
+          : (static_cast<std::uint64_t>(exponent + spec.bias) << p) + units - (std::uint64_t{1} << p);
+  const std::uint64_t bits = code << spec.ignored_low_bits;
+  return sign | (bits > spec.max_finite_bits() ? beyond : bits);
 }
 
 Opinions opinions_of(const Instruction& instruction, const DotCase& dot) {

@@ -142,9 +142,8 @@ std::vector<screen::GpuResult> screen_gpus(const std::vector<device::DeviceInfo>
                                            bool quiet) {
   const Interruptible interruptible;
   Progress progress(quiet, "screening", static_cast<std::uint64_t>(1000 * how.seconds));
-  std::vector<std::string> written = options.outputs.names();
-  written.insert(written.end(), {options.prometheus, options.reproducer});
-  progress.will_write(written);
+  progress.will_write(options.outputs.names());
+  progress.will_write({options.prometheus, options.reproducer});
   std::uint64_t done = 0;
   screen::Hooks hooks;
   hooks.keep_going = [] { return !Interruptible::stopped(); };

@@ -124,10 +124,7 @@ int sweep(const SweepOptions& options, const Context& context) {
   {
     const Interruptible interruptible;
     Progress progress(context.quiet, "sweeping", how.benchmarks.size());
-    std::vector<std::string> written;
-    for (const NamedFile& file : outputs)
-      if (file.path != "-") written.push_back(file.path);
-    progress.will_write(written);
+    for (const NamedFile& file : outputs) progress.will_write({file.path});
     sweeps::run_sweep(*target, how,
                       {.keep_going = [] { return !Interruptible::stopped(); },
                        .progress = [&](const std::string& name, std::size_t done,
@@ -227,9 +224,8 @@ int gemm(const SweepGemmOptions& options, const Context& context) {
   const device::DeviceInfo gpu = require_device();
   Progress progress(context.quiet, "timing, rounds",
                     how.sizes.size() * static_cast<std::size_t>(how.rule.most));
-  std::vector<std::string> written = options.outputs.names();
-  written.push_back(options.out);
-  progress.will_write(written);
+  progress.will_write(options.outputs.names());
+  progress.will_write({options.out});
   how.keep_going = [&progress] {  // asked before every round; a size ends early when its spread is small
     progress.advance(1);
     return true;

@@ -1,6 +1,5 @@
 #pragma once
 // A convolution by every schedule of loads, against the reference.
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -7,9 +7,9 @@
 #include "choice.hpp"
 #include "common.hpp"
 #include "every_part.hpp"
+#include "gemm_files.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "outputs.hpp"
-#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {

@@ -185,9 +185,8 @@ int run_shard(CampaignOptions options, campaign::Ranks* ranks) {
     how.progress = [&](std::uint64_t dots, std::uint64_t of, const std::string& label) {
       if (progress == nullptr) {
         progress = std::make_unique<Progress>(options.context.quiet, "checking", of);
-        std::vector<std::string> written = options.outputs.names();
-        written.insert(written.end(), {options.journal, options.out});
-        progress->will_write(written);
+        progress->will_write(options.outputs.names());
+        progress->will_write({options.journal, options.out});
       }
       progress->advance(dots, label);
     };

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "common.hpp"
-#include "decisions_like.hpp"
 #include "gemm/compare.hpp"
 #include "gemm/decisions.hpp"
+#include "gemm_files.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/operand.hpp"
@@ -15,7 +15,6 @@
 #include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 #include "outputs.hpp"
-#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -101,9 +100,8 @@ int compare(const ProblemOptions& options, const Context& context, bool bits) {
   const Interruptible interruptible;
   {
     Progress progress(context.quiet, "gemm", problems.size());
-    std::vector<std::string> names = options.outputs.names();
-    names.insert(names.end(), {options.samples, options.out_dir});
-    progress.will_write(names);
+    progress.will_write(options.outputs.names());
+    progress.will_write({options.samples, options.out_dir});
     InputsAhead ahead(problems, options.seed);
     CompareRun run;
     run.count = problems.size();

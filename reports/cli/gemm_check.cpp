@@ -1,18 +1,16 @@
 // mmaudit gemm check: is the library's product a product?
 #include <fmt/format.h>
 
-#include <chrono>
 #include <deque>
 #include <memory>
 
-#include "budget.hpp"
 #include "common.hpp"
 #include "gemm/check.hpp"
 #include "gemm/compare.hpp"
+#include "gemm_files.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "outputs.hpp"
-#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -51,7 +49,7 @@ class Endless {
 
 int check(const CheckOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--problems", options.file}});
-  const double budget = seconds_of("--budget", options.budget);
+  Budget budget("--budget", options.budget);
   std::vector<GemmProblem> listed;
   if (!options.file.empty()) listed = problems_of_file(options.file);
   checks::random_problems(options.seed, 0, options.types);  // refuses unknown types before the GPU is asked
@@ -61,10 +59,7 @@ int check(const CheckOptions& options, const Context& context) {
     refuse("--gpus: found {}, allowed: up to {}, as many as this machine has", options.gpus, all.size());
   if (!options.reproducer.empty()) make_folder(options.reproducer);
   const Interruptible interruptible;
-  const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  budget.begin();
   Progress progress(context.quiet, "gemm check", listed.size());
   Endless endless(options);
   std::uint64_t taken = 0;
@@ -72,7 +67,7 @@ int check(const CheckOptions& options, const Context& context) {
   if (!options.file.empty()) taken = std::min<std::uint64_t>(options.skip, listed.size());
   checks::GemmCheckRun run;
   run.repeat = options.repeat, run.seed = options.seed, run.algorithms = options.algorithms;
-  run.stopped = [&] { return Interruptible::stopped() || elapsed() >= budget; };
+  run.stopped = [&] { return Interruptible::stopped() || budget.over(); };
   run.next = [&]() -> std::optional<GemmProblem> {
     if (!options.file.empty() && taken == listed.size()) return std::nullopt;
     progress.advance(1);

@@ -1,17 +1,15 @@
 // mmaudit gemm decisions: what the library chooses for the layers of networks, for every M.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 
-#include "budget.hpp"
 #include "choice.hpp"
 #include "common.hpp"
-#include "decisions_like.hpp"
 #include "gemm/decisions.hpp"
+#include "gemm_files.hpp"
 #include "interruptible.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/device/decisions.hpp"
@@ -24,16 +22,6 @@ struct DecisionOptions {
   std::string record, check, networks, budget = "120s";
   std::uint64_t count = 10000, seed = 1, threads = 0;
   Outputs outputs;
-};
-
-class Clock {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 std::vector<corpus::KnownNetwork> networks_of(const DecisionOptions& options) {
@@ -80,7 +68,7 @@ checks::RecordDecisions asking(const device::DeviceInfo& gpu, std::vector<GemmPr
 
 int record(const DecisionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
-  const double budget = seconds_of("--budget", options.budget);
+  Budget budget("--budget", options.budget);
   const auto passes = checks::decision_passes(networks_of(options));
   const device::DeviceInfo gpu = require_device();
   corpus::DecisionFile file;
@@ -88,26 +76,26 @@ int record(const DecisionOptions& options, const Context& context) {
   file.architecture = checks::architecture_of(gpu).name;
   file.library = device::library_version();
   std::ofstream out = continued(options.record, file);
-  const Clock clock;
+  budget.begin();
   const Interruptible interruptible;
   report::Report found{.title = "What the library chooses, recorded"};
   std::size_t all = 0, lacking = 0;
   report::Table table{.title = "Layers",
                       .columns = {{"interface"}, {"layers", true}, {"recorded now", true}, {"s", true}}};
   for (const checks::DecisionPass& pass : passes) {
-    const double before = clock.seconds();
+    const double before = budget.elapsed();
     std::size_t added = 0;
-    if (before < budget && !Interruptible::stopped() && !pass.layers.empty()) {
+    if (!budget.over() && !Interruptible::stopped() && !pass.layers.empty()) {
       checks::RecordDecisions run = asking(gpu, pass.layers, file.last_m);
       run.threads = threads_for(pass.api, options);
-      run.stopped = [&] { return Interruptible::stopped() || clock.seconds() >= budget; };
+      run.stopped = [&] { return Interruptible::stopped() || budget.over(); };
       run.keep = [&](const std::string& lines) { out << lines << std::flush; };
       const device::AlgorithmsLogged algorithms(pass.api);
       added = checks::record_decisions(file, pass.layers, run);
     }
     all += pass.layers.size();
     table.rows.push_back({{pass.name, std::to_string(pass.layers.size()), std::to_string(added),
-                           fmt::format("{:.1f}", clock.seconds() - before)}});
+                           fmt::format("{:.1f}", budget.elapsed() - before)}});
   }
   for (const checks::DecisionPass& pass : passes)
     lacking += pass.layers.size() - checks::recorded_of(file, pass.layers);
@@ -146,7 +134,7 @@ int list(const DecisionOptions& options, const Context& context) {
 
 int check(const DecisionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"--check", options.check}});
-  const double budget = seconds_of("--budget", options.budget);
+  Budget budget("--budget", options.budget);
   const corpus::DecisionFile file =
       corpus::read_decisions(corpus::text_of_file(options.check), options.check);
   const device::DeviceInfo gpu = require_device();
@@ -156,9 +144,9 @@ int check(const DecisionOptions& options, const Context& context) {
     layers.push_back(each.layer);
     of_blas += each.layer.api == GemmApi::cublas ? 1 : 0;
   }
-  const Clock clock;
+  budget.begin();
   checks::RecordDecisions run = asking(gpu, layers, file.last_m);
-  run.stopped = [&] { return clock.seconds() >= budget; };
+  run.stopped = [&] { return budget.over(); };
   checks::DecisionCheck sum;
   for (const GemmApi api : {GemmApi::cublas, GemmApi::cublaslt}) {
     const std::uint64_t share = options.count * of_blas / std::max<std::uint64_t>(layers.size(), 1);

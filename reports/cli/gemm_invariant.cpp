@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "common.hpp"
-#include "decisions_like.hpp"
 #include "gemm/compare.hpp"
 #include "gemm/invariant.hpp"
 #include "gemm/recorded_invariant.hpp"
+#include "gemm_files.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/json.hpp"

@@ -1,5 +1,8 @@
 #pragma once
-// Ctrl-C, and the SIGTERM of batch systems, as a question that long work asks between two pieces.
+// How long a command works: until its time is over, or until Ctrl-C or the SIGTERM of batch systems. Both are
+// questions that long work asks between two pieces.
+#include <chrono>
+#include <string>
 
 namespace mmaudit::cli {
 
@@ -18,6 +21,25 @@ class Interruptible {
  private:
   void (*before_)(int) = nullptr;
   void (*before_term_)(int) = nullptr;
+};
+
+/// The time that an option grants, from now on.
+class Budget {
+ public:
+  /// `text`: "60s", "10m", "2h". Errors: InputError that names the option.
+  Budget(const std::string& option, const std::string& text);
+
+  /// Since the work began.
+  [[nodiscard]] double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  [[nodiscard]] bool over() const { return elapsed() >= seconds_; }
+  /// The work begins now.
+  void begin() { start_ = std::chrono::steady_clock::now(); }
+
+ private:
+  double seconds_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace mmaudit::cli

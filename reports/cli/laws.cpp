@@ -63,9 +63,8 @@ int run_strength(const LawsOptions& options, const Context& context) {
 laws::LawReport check(const LawsOptions& options, const Context& context, const LawQuestion& question,
                       const RegressionFile& known) {
   Progress progress(context.quiet);
-  std::vector<std::string> written = options.outputs.names();
-  written.insert(written.end(), {options.regressions, options.repro});
-  progress.will_write(written);
+  progress.will_write(options.outputs.names());
+  progress.will_write({options.regressions, options.repro});
   if (options.backend == "corpus")
     return check_recorded_laws(question, corpus_folder(options.corpus), progress);
   const bool on_host = options.backend == "model" || options.backend == "reference";

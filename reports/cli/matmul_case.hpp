@@ -1,12 +1,27 @@
 #pragma once
-// What the cases of mmaudit matmul share: a product by one instruction, and --scheme.
+// The cases of mmaudit matmul: tiles of one instruction, which a GPU computes too, a product, and --scheme.
 #include <string>
 
+#include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/matmul.hpp"
-#include "tiles.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
+
+/// Values of --on.
+inline constexpr const char *kOnModel = "model", *kOnGpu = "gpu", *kOnBoth = "both";
+
+struct TilesOptions {
+  std::string architecture, instruction, out, on = kOnModel;
+  corpus::TileFiles files;
+  ModifierOptions modifiers;
+  Outputs outputs;
+};
+
+/// What: D = A * B + C of every tile, by the model or on the GPU; with --on both what they differ in.
+/// Returns: the exit code.
+int compute_tiles(const TilesOptions& options, const Context& context);
 
 struct MatmulOptions : TilesOptions {
   std::string output, simd, rounding, scale_layout = "rows", factor_a, factor_b, scheme;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <mutex>
 
 #include "common.hpp"
 #include "foreign.hpp"

@@ -43,9 +43,8 @@ int record(const RecordOptions& options, const Context& context) {
   name_program(question.provenance);
   make_folder(question.folder);
   Progress progress(context.quiet, "recording", chosen.size());
-  std::vector<std::string> written = options.outputs.names();
-  written.push_back(question.folder);
-  progress.will_write(written);
+  progress.will_write(options.outputs.names());
+  progress.will_write({question.folder});
   const RecordReport recorded = record_instructions(gpu, chosen, question, progress);
   const int code = options.outputs.publish(report_of(recorded), context);
   return recorded.recorded() > 0 ? code : kEnvironment;

@@ -7,9 +7,9 @@
 #include "common.hpp"
 #include "foreign.hpp"
 #include "gemm/compare.hpp"
+#include "gemm_files.hpp"
 #include "outputs.hpp"
 #include "probe_report.hpp"
-#include "problem_file.hpp"
 
 namespace mmaudit::cli {
 namespace {

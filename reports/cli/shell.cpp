@@ -1,7 +1,6 @@
 // mmaudit completions, mmaudit man: what the build installs for shells and for man(1).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "beside.hpp"

@@ -1,6 +1,4 @@
 // mmaudit matmul --tiles: tiles from files, through the model, the GPU, or both.
-#include "tiles.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "matmul_case.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/device/backends.hpp"

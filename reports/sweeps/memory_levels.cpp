@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "mmaudit/sweeps/groups.hpp"
 #include "sweeps/findings.hpp"

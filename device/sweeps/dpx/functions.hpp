@@ -3,7 +3,6 @@
 // Reference 13.0, "SIMD Intrinsics" and "Integer Intrinsics", __vi*; the PTX ISA's add, max and min, which
 // wrap.
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "mmaudit/config.hpp"

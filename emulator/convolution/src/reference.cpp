@@ -13,12 +13,6 @@ std::uint64_t bytes_of(std::initializer_list<int> sizes, Format format) {
   return bytes;
 }
 
-std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
-  const int unused = 64 - format.value_bits();
-  return format.encoding == Encoding::signed_integer ? static_cast<std::int64_t>(bits << unused) >> unused
-                                                     : static_cast<std::int64_t>(bits << unused >> unused);
-}
-
 }  // namespace
 
 std::string why_not(const Instruction& instruction) {
@@ -90,33 +84,6 @@ std::vector<std::uint64_t> reference(const Problem& problem) {
       }
       matmul(inst, problem.datapath, chain, plain);
       outputs.push_back(load_bits(d, d_bytes, 0));
-    }
-  }
-  return outputs;
-}
-
-std::vector<std::int64_t> exact_reference(const Problem& problem) {
-  const Shape& shape = problem.shape;
-  const FormatSpec a = spec_of(problem.instruction.a), b = spec_of(problem.instruction.b);
-  std::vector<std::int64_t> outputs;
-  for (int image = 0; image < shape.images; ++image) {
-    for (int p = 0; p < shape.out_height(); ++p) {
-      for (int q = 0; q < shape.out_width(); ++q) {
-        for (int filter = 0; filter < shape.filters; ++filter) {
-          std::int64_t sum = 0;
-          for (int r = 0; r < shape.rows; ++r) {
-            for (int s = 0; s < shape.columns; ++s) {
-              const int y = p * shape.stride_y + r * shape.dilation_y - shape.padding_y;
-              const int x = q * shape.stride_x + s * shape.dilation_x - shape.padding_x;
-              if (y < 0 || y >= shape.height || x < 0 || x >= shape.width) continue;
-              for (int channel = 0; channel < shape.channels; ++channel)
-                sum += integer_of(activation(problem, {image, y, x}, channel), a) *
-                       integer_of(weight(problem, filter, r, s, channel), b);
-            }
-          }
-          outputs.push_back(sum);
-        }
-      }
     }
   }
   return outputs;

@@ -1,6 +1,6 @@
 // Table 9 of P. Luo's note on Blackwell, entry by entry: every form with every kind, CTA group, operation of
 // the collector, with and without disable-output-lane, as a PTX program.
-#include "mmaudit/convolution/forms.hpp"
+#include "forms.hpp"
 
 #include "programs.hpp"
 

@@ -1,4 +1,5 @@
 // Every schedule against the direct convolution, on random shapes: bit for bit, integers also exactly.
+#include "../src/operands.hpp"
 #include "mmaudit/emulate.hpp"
 #include "problems.hpp"
 
@@ -26,6 +27,40 @@ constexpr Unit kIntegers[] = {
     {"hopper", "wgmma.m64n8k32.s32.u8.u8"},
     {"ampere", "mma.m16n8k64.s32.s4.u4.s32"},
 };
+
+std::int64_t integer_of(std::uint64_t bits, const FormatSpec& format) {
+  const int unused = 64 - format.value_bits();
+  return format.encoding == Encoding::signed_integer ? static_cast<std::int64_t>(bits << unused) >> unused
+                                                     : static_cast<std::int64_t>(bits << unused >> unused);
+}
+
+/// The sums of an instruction of integers, exactly: seven loops and no model.
+std::vector<std::int64_t> exact_reference(const Problem& problem) {
+  const Shape& shape = problem.shape;
+  const FormatSpec a = spec_of(problem.instruction.a), b = spec_of(problem.instruction.b);
+  std::vector<std::int64_t> outputs;
+  for (int image = 0; image < shape.images; ++image) {
+    for (int p = 0; p < shape.out_height(); ++p) {
+      for (int q = 0; q < shape.out_width(); ++q) {
+        for (int filter = 0; filter < shape.filters; ++filter) {
+          std::int64_t sum = 0;
+          for (int r = 0; r < shape.rows; ++r) {
+            for (int s = 0; s < shape.columns; ++s) {
+              const int y = p * shape.stride_y + r * shape.dilation_y - shape.padding_y;
+              const int x = q * shape.stride_x + s * shape.dilation_x - shape.padding_x;
+              if (y < 0 || y >= shape.height || x < 0 || x >= shape.width) continue;
+              for (int channel = 0; channel < shape.channels; ++channel)
+                sum += integer_of(activation(problem, {image, y, x}, channel), a) *
+                       integer_of(weight(problem, filter, r, s, channel), b);
+            }
+          }
+          outputs.push_back(sum);
+        }
+      }
+    }
+  }
+  return outputs;
+}
 
 Shape random_shape(Random& random) {
   for (;;) {

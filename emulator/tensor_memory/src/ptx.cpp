@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 
 #include "mmaudit/refusal.hpp"
 #include "mmaudit/tensor_memory/mma.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <stdexcept>
 
 #include "kernel_memory.hpp"
 #include "mmaudit/error.hpp"

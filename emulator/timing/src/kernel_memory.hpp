@@ -2,7 +2,6 @@
 // What is behind the first-level cache of a multiprocessor: that cache, its share of the second-level cache,
 // and memory, as queues.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <deque>
+#include <stdexcept>
 
-#include "timing_machine_includes.hpp"
+#include "mmaudit/csv.hpp"
+#include "mmaudit/model/tensor_cores.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -14,19 +18,107 @@ constexpr ParameterText kTexts[] = {
 #undef MMAUDIT_TEXT
 };
 
-constexpr Machine kListed[] = {
-#include "timing_machine_list.hpp"
+constexpr std::string_view kKnown[] = {"measured", "published", "compiler", "fitted"};
+constexpr std::string_view kTypes[] = {"f16", "tf32", "fp8", "fp4", "int8", "int4", "b1", "f64"};
+
+struct MachineFile {
+  std::string_view name, text;
 };
+constexpr MachineFile kFiles[] = {
+#include "timing_machine_files.hpp"
+};
+
+/// What a Machine has views of.
+struct Row {
+  Machine machine;
+  std::string_view like;
+  std::vector<std::string_view> aliases;
+  std::vector<Number> numbers;
+};
+
+template <class Enum, std::size_t Count>
+std::optional<Enum> find_in(const std::string_view (&names)[Count], std::string_view name) {
+  const auto* const at = std::find(std::begin(names), std::end(names), name);
+  return at == std::end(names) ? std::nullopt : std::optional(static_cast<Enum>(at - std::begin(names)));
+}
+
+/// A sub-core's share of what a document says of the four of a multiprocessor.
+std::optional<Number> documented(Parameter parameter, std::string_view architecture, std::string_view type,
+                                 bool asynchronous) {
+  const auto core = find_in<CoreType>(kTypes, type);
+  const CorePeak* const peak = core ? find_peak(architecture, *core, asynchronous) : nullptr;
+  if (peak == nullptr) return std::nullopt;
+  return Number{parameter, peak->fma / 4.0, peak->measured ? Known::measured : Known::published,
+                peak->source};
+}
+
+std::optional<Number> number_of(const Machine& machine, const std::vector<std::string_view>& cells) {
+  const auto parameter = find_parameter(cells[0]);
+  if (!parameter || cells.size() < 3) return std::nullopt;
+  if (cells[2] == "documented") return documented(*parameter, machine.generation, cells[1], cells.size() > 3);
+  const auto value = whole_number<double>(cells[1]);
+  const auto known = find_in<Known>(kKnown, cells[2]);
+  if (!value || !known || cells.size() != 4) return std::nullopt;
+  return Number{*parameter, *value, *known, cells[3]};
+}
+
+Row row_of(const MachineFile& file) {
+  Row row;
+  row.machine.name = file.name;
+  for (const std::vector<std::string_view>& cells : csv::rows_of(file.text, "")) {
+    const std::string_view key = cells[0], value = cells.size() > 1 ? cells[1] : std::string_view();
+    if (key == "gpu") {
+      row.machine.gpu = value;
+    } else if (key == "alias") {
+      row.aliases.push_back(value);
+    } else if (key == "generation") {
+      row.machine.generation = value;
+    } else if (key == "like") {
+      row.like = value;
+    } else if (const auto number = number_of(row.machine, cells)) {
+      row.numbers.push_back(*number);
+    } else {
+      throw std::logic_error("emulator/timing/machines: " + csv::line_of(cells, ""));
+    }
+  }
+  return row;
+}
+
+/// The numbers of another machine, but for the row's own.
+void take_numbers(Row& row, const std::deque<Row>& all) {
+  if (row.like.empty()) return;
+  row.machine.stands_for_generation = false;
+  const auto base =
+      std::find_if(all.begin(), all.end(), [&](const Row& one) { return one.machine.name == row.like; });
+  if (base == all.end()) throw std::logic_error("emulator/timing/machines: like " + std::string(row.like));
+  std::vector<Number> numbers = base->numbers;
+  for (const Number& own : row.numbers)
+    std::replace_if(
+        numbers.begin(), numbers.end(), [&](const Number& one) { return one.parameter == own.parameter; },
+        own);
+  row.numbers = std::move(numbers);
+}
 
 bool same_name(std::string_view x, std::string_view y) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end(),
                     [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
-const std::array<Machine, std::size(kListed)>& sorted() {
+const std::array<Machine, std::size(kFiles)>& sorted() {
+  static const auto rows = [] {
+    std::deque<Row> all;
+    for (const MachineFile& file : kFiles) all.push_back(row_of(file));
+    for (Row& row : all) take_numbers(row, all);
+    return all;
+  }();
   static const auto by_name = [] {
-    std::array<Machine, std::size(kListed)> all;
-    std::copy(std::begin(kListed), std::end(kListed), all.begin());
+    std::array<Machine, std::size(kFiles)> all;
+    std::transform(rows.begin(), rows.end(), all.begin(), [](const Row& row) {
+      Machine machine = row.machine;
+      machine.aliases = row.aliases;
+      machine.numbers = row.numbers;
+      return machine;
+    });
     std::stable_sort(all.begin(), all.end(), [](const Machine& x, const Machine& y) {
       return x.architecture().compute_capability < y.architecture().compute_capability;
     });
@@ -45,10 +137,7 @@ std::optional<Parameter> find_parameter(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view name_of(Known known) {
-  constexpr std::string_view kNames[] = {"measured", "published", "compiler", "fitted"};
-  return kNames[static_cast<std::size_t>(known)];
-}
+std::string_view name_of(Known known) { return kKnown[static_cast<std::size_t>(known)]; }
 
 std::vector<std::string_view> Machine::names() const {
   std::vector<std::string_view> all{name};

@@ -2,7 +2,6 @@
 // The units of a multiprocessor, and what its warps wait for.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "mmaudit/timing/simulate.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "mmaudit/printable.hpp"

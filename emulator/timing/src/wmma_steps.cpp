@@ -1,15 +1,9 @@
 #include "mmaudit/timing/wmma_steps.hpp"
 
 #include <algorithm>
-#include <set>
-
-#include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
 namespace {
-
-constexpr int kLanes = 32, kRegisterBits = 32, kTensorCoresOfWarp = 2, kMostLoadBits = 128, kSectorBytes = 32;
-constexpr int kOperands = 3, kRegistersOfOperand = 2;  // section IV: 32 x 2 x 3 x 32 bits per HMMA
 
 bool is_wide(Format sum) { return sum == Format::f32; }
 
@@ -63,27 +57,6 @@ Program volta_program(const Machine& machine, Format sum) {
   return program;
 }
 
-std::vector<int> volta_clocks(const Machine& machine, Format sum) {
-  const Program program = volta_program(machine, sum);
-  Launch launch;
-  launch.trips = 1;
-  launch.recorded = static_cast<int>(program.ops.size());
-  launch.dependences = Dependences::scoreboard;
-  std::vector<int> clocks;
-  for (const Event& event : simulate(machine, program, launch).events)
-    clocks.push_back(static_cast<int>(event.result));
-  return clocks;
-}
-
-StepCost step_cost(const Machine& machine, Format sum) {
-  using enum Parameter;
-  const double cycles = machine[is_wide(sum) ? step_interval_f32 : step_interval_f16] * kTensorCoresOfWarp;
-  const double multiply_adds = 16.0 * 16 * 16 / static_cast<double>(volta::schedule(sum).size());
-  return {.operand_bits_per_cycle = kLanes * kRegistersOfOperand * kOperands * kRegisterBits / cycles,
-          .multiply_adds_per_cycle = multiply_adds / cycles,
-          .dot_products_per_cycle = multiply_adds / 4 / cycles};
-}
-
 std::vector<double> turing_set_clocks(const Instruction& wmma) {
   if (wmma.op != Op::wmma) return {};
   if (wmma.a == Format::s4 && wmma.m == 8) return {kSingleOfFourBits};
@@ -96,32 +69,6 @@ std::vector<double> turing_set_clocks(const Instruction& wmma) {
     return clocks;
   }
   return {};
-}
-
-FragmentLoads volta_loads(char operand, volta::Layout layout, int leading_dimension) {
-  const FragmentMap map = operand == 'a' ? volta::fragment_a(layout) : volta::fragment_b(layout);
-  const auto place = [&](int lane, int value) {
-    const Coord at = map.at(lane, value);
-    return layout == volta::Layout::row ? at.row * leading_dimension + at.col
-                                        : at.col * leading_dimension + at.row;
-  };
-  constexpr int kBytes = 2;
-  FragmentLoads loads;
-  int run = 1;
-  while (run < map.values && place(0, run) == place(0, run - 1) + 1) ++run;
-  loads.bits = std::min(kMostLoadBits, run * 8 * kBytes);
-  const int values = loads.bits / (8 * kBytes);
-  loads.loads = map.values / values;
-  if (loads.loads > 1) loads.stride = place(0, values) - place(0, 0);
-  if (loads.stride == values) loads.stride = 0;
-  for (int load = 0; load < loads.loads; ++load) {
-    std::set<int> sectors;
-    for (int lane = 0; lane < map.lanes; ++lane)
-      for (int value = 0; value < values; ++value)
-        sectors.insert(place(lane, load * values + value) * kBytes / kSectorBytes);
-    loads.sectors += static_cast<int>(sectors.size());
-  }
-  return loads;
 }
 
 }  // namespace mmaudit::timing

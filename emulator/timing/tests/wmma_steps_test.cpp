@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/tile_batch.hpp"
@@ -14,6 +15,72 @@ namespace {
 
 using volta::Hmma;
 const Machine& volta_machine() { return *find_machine("v100"); }
+
+constexpr int kLanes = 32, kRegisterBits = 32, kTensorCoresOfWarp = 2, kMostLoadBits = 128, kSectorBytes = 32;
+constexpr int kOperands = 3, kRegistersOfOperand = 2;  // section IV: 32 x 2 x 3 x 32 bits per HMMA
+
+/// Cycles from the first HMMA's issue to the result of each, by a scoreboard. The last is figure 9's.
+std::vector<int> volta_clocks(const Machine& machine, Format sum) {
+  const Program program = volta_program(machine, sum);
+  Launch launch;
+  launch.trips = 1;
+  launch.recorded = static_cast<int>(program.ops.size());
+  launch.dependences = Dependences::scoreboard;
+  std::vector<int> clocks;
+  for (const Event& event : simulate(machine, program, launch).events)
+    clocks.push_back(static_cast<int>(event.result));
+  return clocks;
+}
+
+/// What one HMMA of Volta reads and multiplies. Source: section IV of the paper.
+struct StepCost {
+  double operand_bits_per_cycle = 0;   ///< of one tensor core; a warp uses two
+  double multiply_adds_per_cycle = 0;  ///< of one tensor core: 64 is one 4 x 4 x 4
+  double dot_products_per_cycle = 0;   ///< of four elements, one tensor core
+};
+StepCost step_cost(const Machine& machine, Format sum) {
+  using enum Parameter;
+  const double cycles =
+      machine[sum == Format::f32 ? step_interval_f32 : step_interval_f16] * kTensorCoresOfWarp;
+  const double multiply_adds = 16.0 * 16 * 16 / static_cast<double>(volta::schedule(sum).size());
+  return {.operand_bits_per_cycle = kLanes * kRegistersOfOperand * kOperands * kRegisterBits / cycles,
+          .multiply_adds_per_cycle = multiply_adds / cycles,
+          .dot_products_per_cycle = multiply_adds / 4 / cycles};
+}
+
+/// How a lane fetches its fragment: loads of this many bits, and how far apart they start.
+struct FragmentLoads {
+  int loads = 0, bits = 0;
+  int stride = 0;   ///< elements between two loads of a lane; 0: side by side
+  int sectors = 0;  ///< of 32 bytes that the warp touches, each load counted by itself
+};
+/// The loads of a whole wmma.load on Volta from a 16 x 16 matrix. `operand` is 'a' or 'b'. Source: section
+/// III-B; figure 7.
+FragmentLoads volta_loads(char operand, volta::Layout layout) {
+  const FragmentMap map = operand == 'a' ? volta::fragment_a(layout) : volta::fragment_b(layout);
+  constexpr int kLeading = 16;
+  const auto place = [&](int lane, int value) {
+    const Coord at = map.at(lane, value);
+    return layout == volta::Layout::row ? at.row * kLeading + at.col : at.col * kLeading + at.row;
+  };
+  constexpr int kBytes = 2;
+  FragmentLoads loads;
+  int run = 1;
+  while (run < map.values && place(0, run) == place(0, run - 1) + 1) ++run;
+  loads.bits = std::min(kMostLoadBits, run * 8 * kBytes);
+  const int values = loads.bits / (8 * kBytes);
+  loads.loads = map.values / values;
+  if (loads.loads > 1) loads.stride = place(0, values) - place(0, 0);
+  if (loads.stride == values) loads.stride = 0;
+  for (int load = 0; load < loads.loads; ++load) {
+    std::set<int> sectors;
+    for (int lane = 0; lane < map.lanes; ++lane)
+      for (int value = 0; value < values; ++value)
+        sectors.insert(place(lane, load * values + value) * kBytes / kSectorBytes);
+    loads.sectors += static_cast<int>(sectors.size());
+  }
+  return loads;
+}
 
 // Raihan et al., figure 9: a whole wmma.mma.
 TEST(Volta, AWholeWmmaTakesThePapersCycles) {

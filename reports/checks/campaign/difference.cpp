@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "law_check.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/error.hpp"

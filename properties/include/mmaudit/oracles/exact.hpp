@@ -40,9 +40,4 @@ double error_in_ulps(const ExactDot& exact, std::uint64_t d, Format format);
 /// gives infinity, in a format without one NaN. NaN is every bit below the sign (0x7FFFFFFF in binary32).
 std::uint64_t correctly_rounded(const ExactDot& exact, Format format);
 
-/// What: `exact` rounded to nearest even by MPFR itself (mpfr_sum, mpfr_subnormalize), an oracle that shares
-/// nothing with the others but the tables of formats. MPFR is told precision and exponent range of the
-/// floating `format`. Range: as correctly_rounded(), whose bits it has to give. Errors: none.
-std::uint64_t rounded_by_mpfr(const ExactDot& exact, Format format);
-
 }  // namespace mmaudit::oracle

@@ -12,7 +12,6 @@ namespace mmaudit::screen {
 /// Where bits are stuck, in the order in which a product meets them. Products and addends are sign and
 /// magnitude, the sign above; exponent and sum are two's complement.
 enum class Site : std::uint8_t { operand_a, operand_b, product, exponent, addend, sum, result, count };
-inline constexpr int kSites = static_cast<int>(Site::count);
 std::string_view name_of(Site site);
 
 struct Fault {

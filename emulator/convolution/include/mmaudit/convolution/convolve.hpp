@@ -39,10 +39,6 @@ std::vector<std::byte> random_elements(const FormatSpec& format, std::uint64_t b
 /// operands have their bytes.
 std::vector<std::uint64_t> reference(const Problem& problem);
 
-/// What: the same sums as integers, exactly: seven loops and no model. Shapes: as reference(). Errors: none
-/// for an instruction of integers.
-std::vector<std::int64_t> exact_reference(const Problem& problem);
-
 struct Result {
   std::vector<std::uint64_t> d;  ///< raw bits, (images, out_height, out_width, filters)
   Counts counts;

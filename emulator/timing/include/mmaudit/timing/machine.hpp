@@ -1,6 +1,7 @@
 #pragma once
-// GPUs as data for the timing model: one file per machine in emulator/timing/machines/. Each number says how
-// it is known and where it comes from. Behaviour code never names a machine.
+// GPUs as data for the timing model: one file per machine in emulator/timing/machines/, which the build puts
+// into the program. Each number says how it is known and where it comes from. Behaviour code never names a
+// machine.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,7 +12,6 @@
 
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/model/instruction.hpp"
-#include "mmaudit/model/tensor_cores.hpp"
 
 namespace mmaudit::timing {
 
@@ -150,13 +150,6 @@ struct Number {
   std::string_view source;
 };
 
-/// A sub-core's share of what a document says of the four of a multiprocessor.
-constexpr Number documented(Parameter parameter, std::string_view architecture, CoreType type,
-                            bool asynchronous = false) {
-  const CorePeak& peak = *find_peak(architecture, type, asynchronous);
-  return {parameter, peak.fma / 4.0, peak.measured ? Known::measured : Known::published, peak.source};
-}
-
 /// Who sees to it that an instruction waits for another one's result.
 enum class Dependences : std::uint8_t {
   control_words,  ///< the compiler: stall counts and barriers in each instruction
@@ -181,7 +174,10 @@ struct Machine {
   [[nodiscard]] int cycles(Parameter parameter) const { return static_cast<int>((*this)[parameter]); }
 };
 
-/// Every machine, oldest first.
+/// Every machine, oldest first. Lines of a file: gpu, alias and generation; like: all numbers of another
+/// machine, which stands for the generation; numbers: a parameter's name, its value, how it is known, its
+/// source. Of what tensor_cores.hpp documents, the second column is the type and the last says asynchronous
+/// where wgmma is meant. Errors: logic_error with the line, which a test would find.
 std::span<const Machine> machines();
 
 /// By name or alias ("hopper", "sm_90a", "h200", "a100"), case-insensitive; null when unknown.

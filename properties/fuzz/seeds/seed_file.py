@@ -1,8 +1,8 @@
-"""Where seeds go: the first argument, else seeds/ beside this file."""
+"""Where seeds go: the first argument, else the folders beside this file."""
 import sys
 from pathlib import Path
 
-root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "seeds"
+root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
 
 
 def seed(fuzzer, name, content):

@@ -1,13 +1,21 @@
 #pragma once
-// Recorded decisions of libraries, by the name of their file.
+// What the gemm commands read: products of a library, JSON or a log of cuBLASLt, and recorded decisions of
+// libraries, by the name of their file.
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "common.hpp"
 #include "mmaudit/corpus/decision_file.hpp"
+#include "mmaudit/gemm_problem.hpp"
 
 namespace mmaudit::cli {
+
+/// JSON lines or a log. Says on standard error how many products of the log are left out. Errors: InputError.
+std::vector<GemmProblem> problems_of_file(const std::string& file);
+/// The one problem of a file, a JSON object on as many lines as it takes. Errors: InputError.
+GemmProblem only_problem(const std::string& file);
 
 /// The folder of this name beside the recordings, or in their folder: "decisions", "networks".
 std::filesystem::path corpus_part(const std::string& name);
