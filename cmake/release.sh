@@ -1,19 +1,13 @@
-# Sourced by ./run: the command release. Uses set_up, stage, end_stage, build, die and $jobs.
+# Sourced by ./run: the command release. Uses set_up, stage, end_stage, build, build_system_portable, die and $scratch.
 # shellcheck shell=bash disable=SC2154
 
-# The programs without a library beside libc: in a folder of their own, by zig against glibc 2.17; or, with --system, by
-# this machine's compiler out of build/release, whose objects are the same, so that a build that is there is linked anew.
-build_portable() {
-  local machine
-  machine=$(uname -m)
-  if $system; then
-    build release -U '*_LIBRARY' -D MMAUDIT_STATIC=ON -D MMAUDIT_MPI=OFF -D MMAUDIT_CUDA=OFF -- --target mmaudit_installed
-    return
-  fi
+# By zig, in a folder of its own: it has the headers and the symbols of glibc 2.17, which must not meet /usr/include. What
+# else is included and linked lies in a root of its own.
+build_by_zig() {
   "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang (./run release --system does without)"
-  export MMAUDIT_ZIG MMAUDIT_ZIG_MACHINE=$machine MMAUDIT_ZIG_ROOT=$PWD/build/zig-root
   MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
-  # zig brings its own headers of glibc, which must not meet those of /usr/include.
+  MMAUDIT_ZIG_MACHINE=$(uname -m) MMAUDIT_ZIG_ROOT=$PWD/build/zig-root
+  export MMAUDIT_ZIG MMAUDIT_ZIG_MACHINE MMAUDIT_ZIG_ROOT
   rm -rf "$MMAUDIT_ZIG_ROOT" && mkdir -p "$MMAUDIT_ZIG_ROOT"
   dpkg-query -L libmpfr-dev libgmp-dev "$(dpkg-query -W -f '${Package}\n' 'libboost1.*-dev' | tail -n 1)" libcli11-dev \
     nlohmann-json3-dev libfmt-dev libxxhash-dev libzstd-dev | grep -E '^/usr/(include|lib|share/cmake)' | sort -u |
@@ -21,52 +15,63 @@ build_portable() {
   build portable -- --target mmaudit_installed
 }
 
+# The wheel holds what is installed in $1, so nothing is compiled. Its name says the oldest glibc that its symbols need.
+make_wheel() {
+  local made=build/release-wheel wheel policy
+  rm -rf "$made"
+  MMAUDIT_PREFIX=$1 MMAUDIT_LIBRARY=$(find "$1" -name libmmaudit.so -print -quit) PATH=$PWD/$env/bin:$PATH \
+    "$env/bin/pip" wheel -q --no-deps --no-build-isolation --wheel-dir "$made" ./emulator/python || die 3 "pip could not make the wheel"
+  wheel=$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")
+  "$env/bin/auditwheel" show "$wheel" >"$scratch" 2>&1
+  policy=$(grep -o 'manylinux_2_[0-9]*_[a-z0-9_]*' "$scratch" | head -n 1)
+  if [[ -z $policy ]] || grep -E 'lib(stdc\+\+|gcc_s|mpfr|gmp|fmt|zstd|xxhash|mpi)\.so' "$scratch"; then
+    cat "$scratch" >&2
+    die 1 "the wheel needs more than libc"
+  fi
+  "$env/bin/python" -m wheel tags --remove --platform-tag "$policy" "$wheel" >"$scratch"
+  mv "$made"/*.whl "$dist/"
+}
+
+# pip builds the libraries from it: pyproject.toml has to stand at its root for that.
+make_sources() {
+  rm -rf build/sdist && mkdir -p build/sdist
+  git archive --prefix="$name/" HEAD | tar -x -C build/sdist
+  sed 's|"\.\./\.\."|"."|; s|"\.\./\.\./CMakeLists|"CMakeLists|; s|\["mmaudit"\]|["emulator/python/mmaudit"]|' \
+    emulator/python/pyproject.toml >"build/sdist/$name/pyproject.toml"
+  unzip -p "$dist"/*.whl '*.dist-info/METADATA' >"build/sdist/$name/PKG-INFO"
+  tar -c -C build/sdist --sort=name --owner=0 --group=0 --numeric-owner "$name" | gzip -9 >"$dist/$name.tar.gz"
+}
+
 run_release() {
-  local system=false env=build/release-env dist=$PWD/dist name folder wheel policy
+  local how=zig prefix=$PWD/build/portable-prefix env=build/release-env dist=$PWD/dist name folder=build/portable format
+  name=mmaudit-$(sed -n 's/^project(mmaudit VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
   while (($#)); do
     case $1 in
-      --system) system=true ;;
-      *) die 2 "release: found '$1', allowed: --system" ;;
+      --system) how=system folder=build/release ;;
+      --prefix) (($# > 1)) && [[ -x $2/bin/mmaudit ]] || die 2 "release --prefix: found '${2:-}', allowed: where ./run install --portable put it" && how=prefix prefix=$(realpath "$2") && shift ;;
+      *) die 2 "release: found '$1', allowed: --system, --prefix DIR" ;;
     esac
     shift
   done
   set_up "${audit_packages[@]}" "${release_packages[@]}"
-  stage "build"
   [[ -x $env/bin/pip ]] || python3 -m venv --clear "$env" || die 3 "python3 can't make an environment (Debian: python3-venv)"
   "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel || die 3 "pip can't install auditwheel"
-  build_portable || die 3 "the build failed"
-  folder=build/portable
-  ! $system || folder=build/release
-
-  stage "packages"
-  rm -rf "$dist" build/portable-prefix && mkdir -p "$dist"
-  cmake --install "$folder" --prefix build/portable-prefix --strip >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "could not install"; }
-  for name in DEB TGZ; do
-    cpack -G $name --config "$folder/CPackConfig.cmake" -B "$folder/packages" >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "cpack -G $name failed"; }
-  done
-  if $system; then cmake -U '*_LIBRARY' -D MMAUDIT_STATIC=OFF -D MMAUDIT_MPI=AUTO build/release >"$scratch" || die 3 "cmake failed"; fi
-  cp "$folder"/packages/*.deb "$folder"/packages/*.tar.gz "$dist/"
-
-  # The wheel holds what is installed, so nothing is compiled; its name says the oldest glibc that its symbols need.
-  MMAUDIT_PREFIX=$PWD/build/portable-prefix MMAUDIT_LIBRARY=$PWD/build/portable-prefix/lib/libmmaudit.so PATH=$PWD/$env/bin:$PATH \
-    "$env/bin/pip" wheel -q --no-deps --no-build-isolation --wheel-dir build/release-wheel ./emulator/python || die 3 "pip could not make the wheel"
-  wheel=$(compgen -G "build/release-wheel/mmaudit-*-py3-none-linux_*.whl")
-  "$env/bin/auditwheel" show "$wheel" >"$scratch"
-  policy=$(grep -o 'manylinux_2_[0-9]*_[a-z0-9_]*' "$scratch" | head -n 1) && ! grep -E 'lib(stdc\+\+|gcc_s|mpfr|gmp|fmt|zstd|xxhash)\.so' "$scratch" ||
-    { cat "$scratch" >&2; die 1 "auditwheel grants the wheel no policy"; }
-  "$env/bin/python" -m wheel tags --remove --platform-tag "$policy" "$wheel" >"$scratch"
-  mv build/release-wheel/*.whl "$dist/"
-
-  # pip builds the libraries from the archive of the sources; pyproject.toml has to stand at its root for that.
-  name=mmaudit-$(sed -n 's/^project(mmaudit VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-  rm -rf build/sdist && mkdir -p build/sdist
-  git archive --prefix="$name/" HEAD | tar -x -C build/sdist
-  sed 's|"\.\./\.\.|".|; s|"\./CMakeLists|"CMakeLists|; s|\["mmaudit"\]|["emulator/python/mmaudit"]|' emulator/python/pyproject.toml >"build/sdist/$name/pyproject.toml"
-  unzip -p "$dist"/*.whl '*.dist-info/METADATA' >"build/sdist/$name/PKG-INFO"
-  tar -c -C build/sdist --sort=name --owner=0 --group=0 --numeric-owner "$name" | gzip -9 >"$dist/$name.tar.gz"
-
-  cmake/sbom.py "$name" $system >"$dist/$name.cdx.json"
-  (cd "$dist" && sha256sum -- * >"$scratch" && cp "$scratch" SHA256SUMS)
+  rm -rf "$dist" && mkdir -p "$dist"
+  if [[ $how != prefix ]]; then
+    stage "build"
+    rm -rf "$prefix"
+    if [[ $how == zig ]]; then build_by_zig; else build_system_portable; fi || die 3 "the build failed"
+    cmake --install "$folder" --prefix "$prefix" --strip >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "could not install"; }
+    for format in DEB TGZ; do
+      cpack -G $format --config "$folder/CPackConfig.cmake" -B "$folder/packages" >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "cpack -G $format failed"; }
+    done
+    cp "$folder"/packages/*.deb "$folder"/packages/*.tar.gz "$dist/"
+    [[ $how == zig ]] || forget_portable
+  fi
+  stage "wheel, sources, bill of materials"
+  make_wheel "$prefix"
+  make_sources
+  cmake/sbom.py "$name" $how >"$dist/$name.cdx.json"
+  (cd "$dist" && sha256sum -- * >"$scratch" && cp "$scratch" SHA256SUMS && ls -l)
   end_stage
-  (cd "$dist" && ls -l)
 }

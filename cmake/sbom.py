@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""sbom.py NAME-VERSION SYSTEM: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's packages
-of this machine, and the C++ runtime of the compiler, zig or (SYSTEM is true) Debian's."""
+"""sbom.py NAME-VERSION COMPILER: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's packages
+of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER)."""
 import json
 import re
 import subprocess
@@ -35,7 +35,7 @@ def component(package: str, licence: str, how: str) -> dict:
 
 def main() -> None:
     name, _, version = sys.argv[1].rpartition("-")
-    runtime = component(*RUNTIME) if sys.argv[2] == "true" else ZIG
+    runtime = ZIG if sys.argv[2] == "zig" else component(*RUNTIME)
     print(json.dumps({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": name, "name": name, "version": version,
