@@ -13,6 +13,7 @@ step() {
 }
 shows() { grep -q -- "$1" out || { cat out; printf 'wheel: not in the output: %s\n' "$1" >&2; exit 1; }; }
 
+step apt-get -q update
 step apt-get -q -y install --no-install-recommends python3-venv
 if command -v cc g++ cmake; then printf 'wheel: found a compiler, allowed: none\n' >&2 && exit 1; fi
 step python3 -m venv env

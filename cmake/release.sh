@@ -4,15 +4,14 @@
 # By zig, in a folder of its own: it has the headers and the symbols of glibc 2.17, which must not meet /usr/include. What
 # else is included and linked lies in a root of its own.
 build_by_zig() {
+  local zig root=$PWD/build/zig-root
   "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang (./run release --system does without)"
-  MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
-  MMAUDIT_ZIG_MACHINE=$(uname -m) MMAUDIT_ZIG_ROOT=$PWD/build/zig-root
-  export MMAUDIT_ZIG MMAUDIT_ZIG_MACHINE MMAUDIT_ZIG_ROOT
-  rm -rf "$MMAUDIT_ZIG_ROOT" && mkdir -p "$MMAUDIT_ZIG_ROOT"
+  zig=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+  rm -rf "$root" && mkdir -p "$root"
   dpkg-query -L libmpfr-dev libgmp-dev "$(dpkg-query -W -f '${Package}\n' 'libboost1.*-dev' | tail -n 1)" libcli11-dev \
     nlohmann-json3-dev libfmt-dev libxxhash-dev libzstd-dev | grep -E '^/usr/(include|lib|share/cmake)' | sort -u |
-    tar --no-recursion -P -c -T - | tar -P -x --transform "s|^/|$MMAUDIT_ZIG_ROOT/|" -f -
-  build portable -- --target mmaudit_installed
+    tar --no-recursion -P -c -T - | tar -P -x --transform "s|^/|$root/|" -f -
+  build portable -D MMAUDIT_ZIG="$zig" -D MMAUDIT_ZIG_ROOT="$root" -- --target mmaudit_installed
 }
 
 # The wheel holds what is installed in $1, so nothing is compiled. Its name says the oldest glibc that its symbols need.
