@@ -8,7 +8,7 @@ build_by_zig() {
   "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang (./run release --system does without)"
   zig=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
   rm -rf "$root" && mkdir -p "$root"
-  dpkg-query -L libmpfr-dev libgmp-dev "$(dpkg-query -W -f '${Package}\n' 'libboost1.*-dev' | tail -n 1)" libcli11-dev \
+  dpkg-query -L libmpfr-dev libgmp-dev "$(dpkg-query -W -f '${Depends}' libboost-dev)" libcli11-dev \
     nlohmann-json3-dev libfmt-dev libxxhash-dev libzstd-dev | grep -E '^/usr/(include|lib|share/cmake)' | sort -u |
     tar --no-recursion -P -c -T - | tar -P -x --transform "s|^/|$root/|" -f -
   build portable -D MMAUDIT_ZIG="$zig" -D MMAUDIT_ZIG_ROOT="$root" -- --target mmaudit_installed
