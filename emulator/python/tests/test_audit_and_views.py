@@ -69,7 +69,7 @@ class Audits(WithTool):
         asked = [sys.executable, "-m", "mmaudit", "explain", "--arch", "nothing", "--inst", "mma.m16n8k16.f32.f16.f16.f32"]
         done = subprocess.run(asked, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("--arch: found nothing, allowed: ", done.stderr)
+        self.assertIn('--arch: found "nothing", allowed: ', done.stderr)
         lacking = {**os.environ, "MMAUDIT_TOOL": "", "PATH": "", "HOME": "/nonexistent"}
         done = subprocess.run(asked, capture_output=True, text=True, check=False, env=lacking)
         self.assertEqual(done.returncode, 3)
