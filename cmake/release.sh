@@ -71,6 +71,6 @@ run_release() {
   make_wheel "$prefix"
   make_sources
   cmake/sbom.py "$name" $how >"$dist/$name.cdx.json"
-  (cd "$dist" && sha256sum -- * >"$scratch" && cp "$scratch" SHA256SUMS && ls -l)
+  (cd "$dist" && sha256sum -- * >"$scratch" && cat "$scratch" >SHA256SUMS && ls -l)
   end_stage
 }
