@@ -7,14 +7,13 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 step() {
-  local start=$SECONDS
-  "$@" >out || { cat out; printf 'wheel: failed: %s\n' "$*" >&2; exit 1; }
-  printf '    %3d s  %s\n' $((SECONDS - start)) "$*"
+  local TIMEFORMAT="    %0R s, %0U s of processor  ${*//%/%%}"
+  time { "$@" >out || { cat out && printf 'wheel: failed: %s\n' "$*" >&2 && exit 1; }; }
 }
 shows() { grep -q -- "$1" out || { cat out; printf 'wheel: not in the output: %s\n' "$1" >&2; exit 1; }; }
 
 step apt-get -q update
-step apt-get -q -y install --no-install-recommends python3-venv
+step env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends python3-venv
 if command -v cc g++ cmake; then printf 'wheel: found a compiler, allowed: none\n' >&2 && exit 1; fi
 step python3 -m venv env
 step env/bin/pip install -q --no-index --find-links "$folder" "$folder"/mmaudit-*.whl
