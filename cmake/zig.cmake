@@ -12,4 +12,5 @@ foreach(kind IN ITEMS INCLUDE LIBRARY PACKAGE)
   set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
 endforeach()
 set(include ${MMAUDIT_ZIG_ROOT}/usr/include)
-set(CMAKE_CXX_FLAGS_INIT "-g0 -fno-sanitize=undefined -isystem ${include} -isystem ${include}/${CMAKE_LIBRARY_ARCHITECTURE}")
+# Boost 1.74 derives from std::unary_function, which libc++ has on request alone.
+set(CMAKE_CXX_FLAGS_INIT "-g0 -fno-sanitize=undefined -D_LIBCPP_ENABLE_CXX17_REMOVED_UNARY_BINARY_FUNCTION -isystem ${include} -isystem ${include}/${CMAKE_LIBRARY_ARCHITECTURE}")
