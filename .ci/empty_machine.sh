@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # empty_machine.sh RELEASE COMMAND...   runs each COMMAND, in turn, in a fresh clone, on a machine that has nothing but
 #                                       Debian RELEASE: a root that mmdebstrap makes from this machine's apt source
-# MMAUDIT_KEEP: a folder that gets the root's bin/mmaudit and lib/libmmaudit.so* afterwards, for checks outside.
+# MMAUDIT_KEEP: a folder that gets what the commands have put into build/kept, for checks outside.
 # MMAUDIT_GIVE: a folder of this checkout, not in git, that the clone gets too.
 # Exit codes: the exit code of the first COMMAND that fails, 3 when the root can't be made.
 set -euo pipefail
@@ -53,9 +53,4 @@ for command in "$@"; do
     bash -c "cd /mmaudit && $command" </dev/null
   printf '    %s: %d s\n' "$command" $((SECONDS - start))
 done
-if [[ -n ${MMAUDIT_KEEP:-} ]]; then
-  built=$root/mmaudit/build/release
-  mkdir -p "$MMAUDIT_KEEP/bin" "$MMAUDIT_KEEP/lib"
-  cp "$built/bin/mmaudit" "$MMAUDIT_KEEP/bin/"
-  cp -d "$built"/lib/libmmaudit.so* "$MMAUDIT_KEEP/lib/"
-fi
+if [[ -n ${MMAUDIT_KEEP:-} ]]; then cp -a "$root/mmaudit/build/kept/." "$MMAUDIT_KEEP/"; fi

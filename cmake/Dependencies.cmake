@@ -28,7 +28,15 @@ find_path(FMT_INCLUDE_DIR fmt/format-inl.h REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 
 if(MMAUDIT_STATIC)
-  add_library(fmt::fmt ALIAS mmaudit_fmt)
+  # An archive of what the headers declare, so that objects are the same as of a build against libfmt.so: that build's
+  # folder makes the portable programs by linking alone (./run release).
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/fmt.cpp CONTENT "#include <fmt/format-inl.h>
+template auto fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref) -> fmt::detail::thousands_sep_result<char>;
+")
+  add_library(mmaudit_fmt_archive STATIC ${PROJECT_BINARY_DIR}/generated/fmt.cpp)
+  target_include_directories(mmaudit_fmt_archive SYSTEM PUBLIC ${FMT_INCLUDE_DIR})
+  target_compile_definitions(mmaudit_fmt_archive PUBLIC FMT_SHARED)  # as the package's own target says
+  add_library(fmt::fmt ALIAS mmaudit_fmt_archive)
 else()
   find_package(fmt 8 REQUIRED)
 endif()

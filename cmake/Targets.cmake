@@ -5,7 +5,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # lines for stack traces; all of -g takes half as long again
 endif()
 
-if(MMAUDIT_STATIC)
+if(MMAUDIT_STATIC AND NOT APPLE)
   add_link_options(-static-libstdc++ -static-libgcc)
 endif()
 

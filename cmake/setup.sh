@@ -18,6 +18,7 @@ explorer_packages=(
   libclang-rt-14-dev-wasm32:libclang-rt-14-dev-wasm32
 )
 site_packages=(python3:python3 mkdocs-material:mkdocs-material)
+release_packages=(python3-venv:python3-venv python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file unzip:unzip)
 browser_packages=(chromium:chromium "${explorer_packages[@]}" "${site_packages[@]}")
 format_packages=(clang-format-14:clang-format-14)
 tidy_packages=(clang-tidy-14:clang-tidy-14)

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import urllib.parse
 
+from notebook import notebook
+
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
@@ -39,6 +41,9 @@ def collect(explorer, pages):
         shutil.copy(ROOT / source, pages / target)
     shutil.copy(explorer, pages / "explorer" / "explorer.html")
     shutil.copy(HERE / "site.css", pages / "site.css")
+    tutorial = pages / "tutorial.md"
+    (pages / "tutorial.ipynb").write_text(notebook(tutorial.read_text()))
+    tutorial.write_text(tutorial.read_text().replace("`tutorial.ipynb`", "[tutorial.ipynb](tutorial.ipynb)"))
     schemas = sorted(path.name for path in (pages / "schema").iterdir())
     (pages / "schema" / "index.md").write_text("# JSON schemas\n\n" + "".join(f"- [{name}]({name})\n" for name in schemas))
     titles = {page.resolve(): page.read_text().split("\n")[0].lstrip("# ") for page in pages.rglob("*.md")}

@@ -268,6 +268,37 @@ Table result_table(const std::vector<Explained>& explained) {
         }}}));
 }
 
+/// The codes without the zeros at their end, as the explorer's fields take them; scales: all of them.
+template <class Code>
+std::string codes_text(std::vector<Code> codes, int bits, bool all = false) {
+  while (!all && !codes.empty() && codes.back() == 0) codes.pop_back();
+  std::string out;
+  for (const std::uint64_t code : codes)
+    out += fmt::format("{}{}", out.empty() ? "" : ",", code == 0 && !all ? "0" : "0x" + hex_text(code, bits));
+  return out;
+}
+
+/// The state of the explorer that shows the same (docs/explorer.md); empty: it has no such architecture.
+std::string address_of(const std::vector<Explained>& explained) {
+  const Explained& one = explained.front();
+  const DotSpec& spec = one.trace.spec;
+  if (find_architecture(one.architecture->name) != one.architecture) return "";
+  std::string out =
+      fmt::format("explorer.html#gpu={}&inst={}", one.architecture->name, name_of(one.instruction));
+  const auto add = [&](std::string_view key, std::string_view text) {
+    if (!text.empty()) out += fmt::format("&{}={}", key, text);
+  };
+  add("a", codes_text(one.dot.a, spec.a.storage_bits));
+  add("b", codes_text(one.dot.b, spec.b.storage_bits));
+  add("c", codes_text(std::vector{one.dot.c}, spec_of(one.instruction.c).storage_bits));
+  add("sa", codes_text(one.dot.scale_a, spec.scale.storage_bits, true));
+  add("sb", codes_text(one.dot.scale_b, spec.scale.storage_bits, true));
+  add("meta", fmt::format("{}", fmt::join(one.dot.metadata, ",")));
+  if (one.dot.modifiers != 0) add("mod", std::to_string(one.dot.modifiers));
+  if (explained.size() > 1) add("vs", explained[1].architecture->name);
+  return out;
+}
+
 Json json_of(const Explained& one) {
   const FormatSpec& output = one.trace.spec.step.output;
   Json out = parse_json(mmaudit::trace_json(one.trace));
@@ -326,6 +357,8 @@ report::Report report_of(const std::vector<Explained>& explained, bool all, cons
       out.sections.push_back(std::move(section));
     }
   if (several || !first.trace.spec.integer) out.sections.push_back(section_of(result_table(explained)));
+  if (const std::string address = address_of(explained); !address.empty())
+    out.sections.back().notes.push_back("To play with it: " + address);
   out.json = [explained, recorded] {
     Json document_of = {{"schema", "mmaudit.explain/1"},
                         {"instruction", name_of(explained.front().instruction)},

@@ -66,7 +66,7 @@ function select_code(code, focus) {
   if (number.kind === "finite" && !f.integer) {
     const e = number.normal ? number.field - f.bias : 1 - f.bias, lead = number.normal ? 1 : 0;
     const fraction = `${number.negative ? "−" : ""}${lead} ${number.fraction}/${2 ** f.fraction_bits}`;
-    parts.push(`= ${fraction} × ${power(e)}${number.normal ? "" : " (subnormal)"}`);
+    parts.push(`= ${fraction} × ${power(e)}${number.normal ? "" : value.s === 0n ? " (zero)" : " (subnormal)"}`);
   }
   if (number.kind === "finite" && gap.s > 0n) parts.push(`gap to the next number: ${decimal(gap)}`);
   by_id("code-about").replaceChildren(make("code", { textContent: "0x" + hex.toUpperCase() }), bit_strip(hex, f),

@@ -6,13 +6,17 @@ const VIEWS = {
   functions: { start: start_functions, update: update_functions },
 };
 
-function show_view(view) {
+function open_view(view) {
   state.view = Object.hasOwn(VIEWS, view) ? view : "dot";
   for (const name of Object.keys(VIEWS)) {
     by_id("view-" + name).hidden = name !== state.view;
     if (name === state.view) by_id("tab-" + name).setAttribute("aria-current", "page");
     else by_id("tab-" + name).removeAttribute("aria-current");
   }
+}
+
+function show_view(view) {
+  open_view(view);
   VIEWS[state.view].update();
   write_address();
 }
@@ -24,10 +28,17 @@ window.explorer.show = (change) => {
   show_view(state.view);
 };
 
-// The model stands behind this script.
+// The model stands behind this script. Until it answers the fields show the question, and take another one.
+const FIELDS = { inst: "inst", vinst: "vinst", a: "a", b: "b", c: "c", sa: "sa", sb: "sb", meta: "meta",
+  number: "number", x: "fx", y: "fy" };
+read_address();
+open_view(state.view);
+for (const [key, id] of Object.entries(FIELDS)) by_id(id).value = state[key];
+for (const key of ["gpu", "fn", "format", "from"]) by_id(key).append(make("option", { textContent: state[key] }));
 const parsed = new Promise((done) => { addEventListener("DOMContentLoaded", done); });
 parsed.then(load_model).then(() => {
-  read_address();
+  for (const [key, id] of Object.entries(FIELDS)) state[key] = by_id(id).value;
+  for (const key of ["gpu", "fn", "format", "from"]) by_id(key).replaceChildren();
   for (const [name, view] of Object.entries(VIEWS)) {
     view.start();
     by_id("tab-" + name).addEventListener("click", () => show_view(name));

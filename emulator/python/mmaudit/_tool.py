@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from types import MappingProxyType
@@ -21,13 +22,15 @@ _RAW = {1: "U8", 2: "U16", 4: "U32", 8: "U64"}
 
 
 def program() -> str:
-    """The path of mmaudit: $MMAUDIT_TOOL, else on PATH, else where `./run install` puts it."""
+    """The path of mmaudit: $MMAUDIT_TOOL, else where pip puts a wheel's, else on PATH, else where `./run install` puts it."""
     given = os.environ.get("MMAUDIT_TOOL")
     if given:
         if shutil.which(given) is None:
             raise refused("mmaudit", f"no program {given!r}", "one that runs as $MMAUDIT_TOOL", RuntimeError)
         return given
-    found = shutil.which("mmaudit") or shutil.which("mmaudit", path=str(Path.home() / ".local" / "bin"))
+    beside = sysconfig.get_path("scripts")
+    found = shutil.which("mmaudit", path=beside) or shutil.which("mmaudit") or shutil.which(
+        "mmaudit", path=str(Path.home() / ".local" / "bin"))
     if found is None:
         raise refused(
             "mmaudit", "no program of this name", "one on PATH (./run install), or $MMAUDIT_TOOL", RuntimeError)

@@ -1,7 +1,4 @@
 """dtypes, shapes, memory: what a numpy user meets. Values where numpy can tell them."""
-import contextlib
-import io
-import json
 import types
 import unittest
 import unittest.mock
@@ -9,7 +6,6 @@ import unittest.mock
 import numpy as np
 
 import mmaudit
-from mmaudit.__main__ import main
 from tests.tool import same_bits
 
 F16 = "mma.m16n8k16.f32.f16.f16.f32"
@@ -100,17 +96,6 @@ class BadInput(unittest.TestCase):
     def test_names_of_others(self):
         pasted = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
         self.assertTrue(same_bits(mmaudit.emulate(pasted, *self.ONES, arch="sm90"), mmaudit.emulate(F16, *self.ONES)))
-
-    def test_main(self):
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(main(["explain", "--inst", F16, "--a", "1,2", "--b", "1,1"]), 0)
-        self.assertIn("trace", json.loads(out.getvalue()))
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            self.assertEqual(main(["list", "--arch", "nothing"]), 2)
-        self.assertIn("nothing", errors.getvalue())
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            self.assertEqual(main([]), 0)
-        self.assertIn("hopper", out.getvalue())
 
 
 class Numbers(unittest.TestCase):

@@ -1,14 +1,19 @@
 """audit() is the audit of the tool; tables for notebooks; the fixture of pytest."""
 import html
 import importlib
+import os
+import subprocess
 import sys
+import tempfile
 import types
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
 import mmaudit
+from mmaudit import _tool
 
 from .tool import WithTool
 
@@ -59,6 +64,29 @@ class Audits(WithTool):
         nowhere = mock.patch.dict("os.environ", {"MMAUDIT_TOOL": "", "PATH": "", "HOME": "/nonexistent"})
         with nowhere, self.assertRaisesRegex(RuntimeError, "found no program of this name, allowed: one on PATH"):
             mmaudit.audit(x, w)
+
+    def test_the_module_is_the_program(self):
+        asked = [sys.executable, "-m", "mmaudit", "explain", "--arch", "nothing", "--inst", "mma.m16n8k16.f32.f16.f16.f32"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn('--arch: found "nothing", allowed: ', done.stderr)
+        lacking = {**os.environ, "MMAUDIT_TOOL": "", "PATH": "", "HOME": "/nonexistent"}
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, env=lacking)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("found no program of this name", done.stderr)
+
+    def test_the_wheels_program_goes_before_path(self):
+        with tempfile.TemporaryDirectory() as folder:
+            beside, on_path = Path(folder) / "scripts" / "mmaudit", Path(folder) / "path" / "mmaudit"
+            for program in (beside, on_path):
+                program.parent.mkdir()
+                program.write_text("#!/bin/sh\n")
+                program.chmod(0o755)
+            where = mock.patch("sysconfig.get_path", return_value=str(beside.parent))
+            with where, mock.patch.dict("os.environ", {"MMAUDIT_TOOL": "", "PATH": str(on_path.parent)}):
+                self.assertEqual(_tool.program(), str(beside))
+                beside.unlink()
+                self.assertEqual(_tool.program(), str(on_path))
 
     def test_a_verdict_covers_what_it_names(self):
         x, w = layer()

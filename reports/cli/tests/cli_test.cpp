@@ -237,6 +237,33 @@ TEST(Explain, ShowsWhatAlignmentLoses) {
   EXPECT_EQ(trace["steps"][0]["maximum"], 1);
 }
 
+TEST(Explain, LinksToTheSameStateOfTheExplorer) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* address;
+  };
+  const Case cases[] = {
+      {{"--inst", kF16, "--a", "1,2^-12", "--b", "1,1", "--c", "0.5", "--against", "ampere"},
+       "explorer.html#gpu=hopper&inst=mma.m16n8k16.f32.f16.f16.f32&a=0x3c00,0x0c00&b=0x3c00,0x3c00&c="
+       "0x3f000000"
+       "&vs=ampere\n"},
+      {{"--inst", "wgmma.m64n64k32.f32.e4m3.e4m3", "--a", "0,-448", "--negate-b", "--scale-d", "0"},
+       "explorer.html#gpu=hopper&inst=wgmma.m64n64k32.f32.e4m3.e4m3&a=0,0xfe&mod=5\n"},
+      {{"--arch", "blackwell", "--inst", "tcgen05.m128n64k64.kind_mxf4nvf4.scale_vec_4X.f32.e2m1.e2m1.ue4m3",
+        "--a", "6", "--b", "3", "--scale-a", "448"},
+       "&a=0x07&b=0x05&sa=0x7e,0x38,0x38,0x38\n"},
+      {{"--inst", "mma.sp.m16n8k16.f32.f16.f16.f32", "--a", "1", "--b", "1", "--metadata", "1,3"},
+       "&a=0x3c00&b=0x3c00&meta=1,3,0,1,0,1,0,1\n"},
+  };
+  for (const Case& one : cases) {
+    std::vector<std::string> arguments = {"explain"};
+    arguments.insert(arguments.end(), one.arguments.begin(), one.arguments.end());
+    const Outcome outcome = run(arguments);
+    ASSERT_EQ(outcome.code, kAllGood) << outcome.err;
+    EXPECT_NE(outcome.out.find(one.address), std::string::npos) << one.address << outcome.out;
+  }
+}
+
 TEST(Explain, WhatIsCutOffWholeIsLost) {
   // 2^-120 beside 2^120, at F = 25: over 61 bits below what is kept.
   const Outcome outcome = run({"explain", "--inst", "mma.m16n8k16.f32.bf16.bf16.f32", "--a", "2^60,2^-60",

@@ -145,8 +145,13 @@ class Page:
 
     def run(self, expression):
         """The value of a JavaScript expression; promises are awaited."""
+        return self.run_in(None, expression)
+
+    def run_in(self, world, expression):
+        """The same in an execution context of a frame; None: of the page."""
+        where = {} if world is None else {"contextId": world}
         answer = self.browser.send("Runtime.evaluate", self.session, expression=expression, returnByValue=True,
-                                   awaitPromise=True)
+                                   awaitPromise=True, **where)
         if "exceptionDetails" in answer:
             raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")

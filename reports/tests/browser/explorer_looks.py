@@ -49,6 +49,36 @@ def opens(browser, url):
         page.close()
 
 
+EARLY = "['gpu', 'inst', 'a', 'b', 'fx'].map((id) => document.getElementById(id).value)"
+
+
+def before_the_model(browser, page_text, folder):
+    """The fields show the address while the model is not there: here it never comes. Inside a frame all is as usual."""
+    without = pathlib.Path(folder) / "without.html"
+    without.write_text(re.sub(r'(id="wasm">)[^<]*', r"\1", page_text))
+    page = browser.open(without.as_uri() + "#gpu=ada&inst=mma.m16n8k16.f32.f16.f16.f32&a=1.5,2&b=3")
+    found = page.run(EARLY)
+    check("without the model the fields show the address", found,
+          found == ["ada", "mma.m16n8k16.f32.f16.f16.f32", "1.5,2", "3", "0.3"])
+    page.close()
+    page = browser.open(without.as_uri() + "#view=formats")
+    found = page.run("['dot', 'formats'].map((view) => document.getElementById('view-' + view).hidden)")
+    check("without the model the address chooses the view", found, found == [True, False])
+    page.close()
+    (pathlib.Path(folder) / "explorer.html").write_text(page_text)
+    frame = pathlib.Path(folder) / "frame.html"
+    frame.write_text('<!DOCTYPE html><iframe src="explorer.html#view=formats&format=e4m3&code=0"></iframe>')
+    page = browser.open(frame.as_uri())
+    worlds = [e["params"]["context"] for e in browser.events if e.get("method") == "Runtime.executionContextCreated"]
+    inside = [world["id"] for world in worlds if world["auxData"]["frameId"] != worlds[0]["auxData"]["frameId"]][-1]
+    page.run_in(inside, READY)
+    found = page.run_in(inside, "document.getElementById('code-about').textContent")
+    check("in a frame: code 0x00 of e4m3 is zero", found, "(zero)" in found and "subnormal" not in found)
+    check("in a frame: nothing said on the console", *(lambda said: (said, not said))(
+        [one for one in page.complaints() if not one.startswith("request: ")]))
+    page.close()
+
+
 def fits(browser, url):
     for title, width, dark in (("light", 1366, False), ("dark", 1366, True), ("phone", 420, False),
                                ("dark phone", 420, True)):

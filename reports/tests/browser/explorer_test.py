@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import sys
+import tempfile
 import types
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -17,7 +18,7 @@ sys.path.insert(0, str(HERE))
 from chromium import FAILED, READY, Chromium, check  # noqa: E402
 from explorer_functions import functions_by_hand, same_functions  # noqa: E402
 from explorer_hostile import hostile, odd_addresses, policy  # noqa: E402
-from explorer_looks import fits, measure, opens, shots  # noqa: E402
+from explorer_looks import before_the_model, fits, measure, opens, shots  # noqa: E402
 
 CASES, BATCH, FULL, SHOWN = 10000, 500, 20, 150  # every FULL-th trace is compared whole
 MOST_BYTES = 2 << 20
@@ -328,6 +329,8 @@ def main():
         odd_addresses(browser, url)
         policy(browser, url)
         opens(browser, url)
+        with tempfile.TemporaryDirectory() as folder:
+            before_the_model(browser, pathlib.Path(explorer).read_text(), folder)
         fits(browser, url)
         measure(browser, url)
     print(f"{len(FAILED)} failed")
