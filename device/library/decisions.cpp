@@ -113,9 +113,7 @@ LibraryCall DecisionSession::decide(const GemmProblem& problem) {
   const Operands operands{memory.a.data<char>(), memory.b.data<char>(), memory.d.data<char>(),
                           memory.workspace.data(), state.stream};
   cublas::HeuristicResult chosen{};
-  const auto start = [&] {
-    return multiply(state.lt.get(), state.blas.get(), x, request, chosen, operands);
-  };
+  const auto start = [&] { return multiply(state.lt.get(), state.blas.get(), x, request, chosen, operands); };
   if (problem.api == GemmApi::cublas) {
     const AlgorithmLog logged;
     LibraryCall call;

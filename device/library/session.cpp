@@ -114,7 +114,8 @@ struct LibrarySession::State {
   LibraryCall noted(const GemmProblem& x, Asked& from, const cublas::HeuristicResult& chosen,
                     const Operands& place) const;
   void beside(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Operands place);
-  void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen, Operands place);
+  void in_graph(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen,
+                Operands place);
   void grouped(const GemmProblem& x, const Asked& from, const Operands& place);
   void time(const GemmProblem& x, const Asked& from, const cublas::HeuristicResult& chosen,
             const Operands& place, int repeats, LibraryAnswer& answer);

@@ -39,7 +39,7 @@ const Driver& driver() {
 void require_success(int status, const char* what, const std::string& log = {}) {
   if (status == 0) return;
   throw GpuError(std::string("CUDA: ") + what + ": error " + std::to_string(status) +
-                         (log.empty() ? "" : ": " + log.substr(0, log.find('\n'))));
+                 (log.empty() ? "" : ": " + log.substr(0, log.find('\n'))));
 }
 
 }  // namespace

@@ -203,8 +203,8 @@ typedef struct mmaudit_gemm_path {
 MMAUDIT_API int mmaudit_find_path(mmaudit_gemm_path* path);
 
 /* How people run products, as JSON: {"schema", "recipes": [{"name", "arch", "dtype", "scaling", "policy",
- * "gradient", "history", "source", ...}], "attention": [{"name", "arch", "dtype", "evidence", "source"}]}, where
- * null is the usual one. Free with mmaudit_free(). */
+ * "gradient", "history", "source", ...}], "attention": [{"name", "arch", "dtype", "evidence", "source"}]},
+ * where null is the usual one. Free with mmaudit_free(). */
 MMAUDIT_API int mmaudit_recipes(char** json);
 
 typedef struct mmaudit_quantization {
@@ -413,9 +413,9 @@ MMAUDIT_API int mmaudit_reduce_rows(const mmaudit_rows* work, char** plan_text);
 
 typedef struct mmaudit_attention {
   size_t size;
-  /* Whose plan, one of: a library ("torch-flash", "torch-efficient", ...) or a recipe ("fa3-head", ...), which
-   * converts q, k, v; a plan of your own ("qk=... pv=... block_k=64 ...", fields of docs/attention.md); or names
-   * of the library's kernels, a line each. */
+  /* Whose plan, one of: a library ("torch-flash", "torch-efficient", ...) or a recipe ("fa3-head", ...),
+   * which converts q, k, v; a plan of your own ("qk=... pv=... block_k=64 ...", fields of docs/attention.md);
+   * or names of the library's kernels, a line each. */
   const char *like, *plan, *kernels;
   const char* arch;   /* whose datapaths; null: the library's, else hopper */
   const char* type;   /* of q, k, v, bias: f16, bf16; of your own plan also e4m3, e5m2; of a recipe f32 */

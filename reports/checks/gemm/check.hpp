@@ -39,7 +39,7 @@ struct GemmCheck {
   std::uint64_t launches[std::size(device::names::kLaunchKind)] = {};  ///< products that were judged, by how
   /// Those that could not be started so, and ran alone: how many, and why the first one couldn't.
   std::pair<std::uint64_t, std::string> not_started[std::size(device::names::kLaunchKind)] = {};
-  double product_seconds = 0;                                          ///< of these products alone
+  double product_seconds = 0;  ///< of these products alone
   std::uint64_t repeat = 2, seed = 1;
   std::string library = {}, gpu = {}, why_refused = {};
   double seconds = 0;
