@@ -26,8 +26,8 @@ from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
-from ._export import FUSED, READ_BY_VLLM
 from ._export import fused as fused_of
+from ._export import fused_groups
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search
@@ -314,7 +314,7 @@ def choose_plan(
         raise refused("allow_missed", repr(allow_missed), "a share from 0 to 1")
     if progress is not None:
         _checked.of_kind("progress", progress, bool, "True, False, None")
-    groups = _groups(fused)
+    groups = fused_groups(fused)
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
@@ -341,19 +341,6 @@ def choose_plan(
     found.sort(key=lambda one: one.best.cost)
     found[0].others = found[1:]
     return found[0]
-
-
-def _groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence[Sequence[str]]:
-    if given is None:
-        return ()
-    if isinstance(given, str) and given in READ_BY_VLLM:
-        return FUSED
-    if isinstance(given, str) or not isinstance(given, (list, tuple)) or not all(
-            isinstance(one, (list, tuple)) and all(isinstance(part, str) and "." not in part for part in one) for one in given) or (
-                len({part for one in given for part in one}) != sum(map(len, given))):
-        raise refused("fused", repr(given), f"{' or '.join(READ_BY_VLLM)}, groups of last parts of names, each once, such as "
-                      "[('q_proj', 'k_proj')]")
-    return given
 
 
 def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float,

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from .._library import lib
 from .._refuse import listed, refused
 from ._coverage import EMULATED
-from ._emulate import _Mode
+from ._dispatch import Mode
 from ._operator import Path, find_path, matmul, quantize
 from ._recipes import RECIPES
 from ._stored import Layer
@@ -25,7 +25,7 @@ _MOST_SCALE = 448.0  #: of ue4m3
 
 def told(operator: str, a: Tensor, b: Tensor, multiply_adds: int) -> None:
     """Counts a product that has the bits of a GPU by itself: a weight with the codes of a checkpoint. No plan decides."""
-    modes = [one for one in _get_current_dispatch_mode_stack() if isinstance(one, _Mode)]
+    modes = [one for one in _get_current_dispatch_mode_stack() if isinstance(one, Mode)]
     if modes:
         owner = modes[-1].owner
         owner.counted(operator, owner._where((a, b))[0], EMULATED, multiply_adds, decides=False)

@@ -1,17 +1,14 @@
 """A module whose products have the bits of a plan, forward and backward."""
 import warnings
 from collections import deque
-from contextlib import ExitStack, nullcontext
-from functools import cache
+from contextlib import ExitStack
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import Tensor, nn
-from torch._ops import HigherOrderOperator
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import (
-    TorchDispatchMode,
     _disable_current_modes,
     _get_current_dispatch_mode,
     _get_current_dispatch_mode_stack,
@@ -24,17 +21,15 @@ from ._cached import Products
 from ._calibrate import Calibration, prepared
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
+from ._dispatch import Mode
 from ._hardware import SWITCHES, Hardware
 from ._operator import find_path, largest_finite, product
 from ._recipes import Choice, LayerRecipes, Plan, Recipe, of_attention
-from ._rules import flex_attention, rule_of
 from ._seen import Seen as Seen
 from ._seen import Site
 from ._storages import Storages
 from ._tensors import NUMBERS
 from ._training import Backward
-
-aten = torch.ops.aten
 
 
 class _Forward(NamedTuple):
@@ -61,57 +56,6 @@ def _node() -> Optional[int]:
     return number
 
 
-class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
-    """Hands the products that reach the dispatcher to an Emulation."""
-
-    supports_higher_order_operators = True  # refused below, in one line
-
-    def __init__(self, owner: "Emulation") -> None:
-        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        self.owner = owner
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        kwargs = kwargs or {}
-        if _sharded.among(types) and not _composite(func):  # DTensor splits it, and the part of this process comes here
-            self.owner.whole = _sharded.whole_operands(func, args, rule_of(func) is not None)
-            return NotImplemented
-        if self.owner.whole is not None and _sharded.finds_shapes(types):
-            return func(*args, **kwargs)
-        if isinstance(func, HigherOrderOperator):
-            name = func.name()  # type: ignore[no-untyped-call, unused-ignore]
-            if name == "flex_attention":
-                self.owner.require_products(name)
-                with self:
-                    return flex_attention(*args, **kwargs)
-            raise refused(
-                "emulate", f"{name}, which has products of its own",
-                "what the dispatcher takes apart, such as scaled_dot_product_attention", NotImplementedError)
-        rule = rule_of(func)
-        if rule is not None and all(one.layout == torch.strided for one in args if isinstance(one, Tensor)):
-            try:
-                return rule(self.owner, func, args, kwargs)
-            finally:
-                self.owner.whole = None
-        if _composite(func):
-            with self, _settings.recurrent_apart() if func in (aten.lstm.input, aten.lstm.data) else nullcontext():
-                found = func.decompose(*args, **kwargs)
-            if found is not NotImplemented:
-                return found
-        found = func(*args, **kwargs)
-        if func is aten._to_copy.default:
-            self.owner.converted(args[0], found)
-        else:
-            self.owner.missed(func, args, kwargs, found)
-        return found
-
-
-@cache
-def _composite(func: Any) -> bool:
-    """Whether an operator is made of others: it reaches a mode where autograd does not take it apart
-    (torch.inference_mode)."""
-    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
-
-
 class Emulation:
     """emulate() returns it. `products` counts what was emulated and what the plan kept, `coverage` has the multiply-adds
     of these, and of what there is no rule for."""
@@ -124,7 +68,7 @@ class Emulation:
         self.plan, self.module, self._watch, self.hardware = plan, module, watch, Hardware(hardware, check)
         self.calibration, self.attention = calibration, attention
         self._names: Dict[int, Tuple[nn.Module, str, str]] = {}  #: by the id of a module, which must not be freed
-        self.mode = _Mode(self)
+        self.mode = Mode(self)
         self.products: Dict[str, int] = {"emulated": 0, "kept": 0}
         self.coverage = Coverage()
         self._survey = plan.default is None and not plan.layers and not plan.falls_through  #: keeps all, to see it

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from os import PathLike
 from pathlib import Path as File
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from torch import nn
 
@@ -183,6 +183,20 @@ def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
 
 
 _MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
+
+
+def fused_groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence[Sequence[str]]:
+    """What choose_plan(fused=) names, as groups of last parts of names."""
+    if given is None:
+        return ()
+    if isinstance(given, str) and given in READ_BY_VLLM:
+        return FUSED
+    if isinstance(given, str) or not isinstance(given, (list, tuple)) or not all(
+            isinstance(one, (list, tuple)) and all(isinstance(part, str) and "." not in part for part in one) for one in given) or (
+                len({part for one in given for part in one}) != sum(map(len, given))):
+        raise refused("fused", repr(given), f"{' or '.join(READ_BY_VLLM)}, groups of last parts of names, each once, such as "
+                      "[('q_proj', 'k_proj')]")
+    return given
 
 
 def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:

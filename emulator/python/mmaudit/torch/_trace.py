@@ -16,8 +16,8 @@ from .._report import now
 from . import _checked, _sharded
 from ._checked import named_modules, output_file, unchanged
 from ._compare import called
+from ._dispatch import Mode as _EmulationMode
 from ._emulate import Emulation
-from ._emulate import _Mode as _EmulationMode
 from ._operator import find_path
 from ._seen import Seen
 from ._tensors import NUMBERS
