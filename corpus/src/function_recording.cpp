@@ -14,8 +14,10 @@ namespace fs = std::filesystem;
 FunctionRecording read_one(const functions::Function& function, const fs::path& path) {
   const Tensor tensor = read_npy(path);
   const std::uint64_t columns = static_cast<std::uint64_t>(function.operands) + 1;
-  if (tensor.dtype != DType::u32 || tensor.shape.size() != 2 || tensor.shape[1] != columns)
-    refuse("{}: array: found another type or shape, allowed: u32 of (inputs, {})", path.string(), columns);
+  if (tensor.dtype != DType::u32 || tensor.shape.size() != 2 || tensor.shape[1] != columns ||
+      tensor.shape[0] == 0)
+    refuse("{}: array: found another type or shape, allowed: u32 of (inputs, {}), at least one",
+           path.string(), columns);
   FunctionRecording out{.function = &function, .file = path.string(), .x = {}, .y = {}, .result = {}};
   const auto words = tensor.as<std::uint32_t>();
   for (std::size_t at = 0; at < words.size(); at += columns) {

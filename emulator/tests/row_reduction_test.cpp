@@ -160,6 +160,20 @@ TEST(RowReduction, SpecialNumbersHaveTheBitsOfTheGpu) {
   }
 }
 
+TEST(RowReduction, IsLiteratureBeyondTheRowsThatWereCompared) {
+  const auto known = [](RowOperation operation, std::uint64_t rows, std::uint64_t n) {
+    return row_plan_of({operation, Format::bf16, Format::bf16, rows, n}).evidence == Evidence::recorded;
+  };
+  for (const RowOperation operation :
+       {RowOperation::softmax, RowOperation::rms_norm, RowOperation::rms_norm_steps}) {
+    EXPECT_TRUE(known(operation, 64, 151936));
+    EXPECT_FALSE(known(operation, 64, 151937));
+  }
+  EXPECT_TRUE(known(RowOperation::sum, 512, 1 << 20));
+  EXPECT_FALSE(known(RowOperation::sum, 513, 1 << 20));
+  EXPECT_FALSE(known(RowOperation::sum, 1, (1 << 20) + 1));
+}
+
 TEST(RowReduction, RefusesWhatItCannotDo) {
   const RowOperands none;
   RowProblem problem{RowOperation::softmax, Format::f32, Format::f32, 1, 4};
@@ -171,6 +185,8 @@ TEST(RowReduction, RefusesWhatItCannotDo) {
   EXPECT_EQ(why_no_rows(problem, none), "type: found e4m3, allowed: f32, bf16, f16");
   problem = {RowOperation::layer_norm, Format::bf16, Format::f32, 1, 4};
   EXPECT_EQ(why_no_rows(problem, none), "output: found f32, allowed: bf16");
+  problem = {RowOperation::softmax, Format::f32, Format::bf16, 1, 4};
+  EXPECT_EQ(why_no_rows(problem, none), "output: found bf16, allowed: f32");
   problem = {RowOperation::rms_norm, Format::bf16, Format::bf16, 1, 4};
   RowOperands biased;
   biased.bias = &problem;

@@ -163,9 +163,11 @@ report::Report explain_function(const Function& function, const std::string& x, 
   const double from_exact = functions::ulps_from_exact(function, a, result, exact);
   const std::string distance =
       std::isnan(from_exact) ? "" : fmt::format("; the result is {:.3g} ulp from it", from_exact);
-  table.rows.push_back({"exact value", fmt::format("{:.17g}{}", exact, distance)});
-  table.rows.push_back({"correctly rounded", fmt::format("{}; the result is {} ulp from it",
-                                                         hex_text(nearest, function.bits), away)});
+  table.rows.push_back(
+      {"exact value", fmt::format("{:.17g}{}", std::isnan(exact) ? std::fabs(exact) : exact, distance)});
+  table.rows.push_back(
+      {"correctly rounded", hex_text(nearest, function.bits) +
+                                (away == "-" ? "" : fmt::format("; the result is {} ulp from it", away))});
   table.rows.push_back(
       {"vendor's bound", fmt::format("{} ({})", bounds_text(function), function.bound.source)});
   table.rows.push_back({"on all operands", found_text(function)});
@@ -189,10 +191,12 @@ std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& fold
   names.reserve(chosen.size());
   for (const Function* one : chosen) names.emplace_back(one->name);
   std::vector<VerifiedFunction> out;
-  for (const corpus::FunctionRecording& one : corpus::read_function_recordings(folder, names)) {
+  const auto recordings = corpus::read_function_recordings(folder, names);
+  for (const corpus::FunctionRecording& one : recordings) {
     VerifiedFunction& found = out.emplace_back();
     found.function = one.function;
     found.source = one.file;
+    std::erase(names, one.function->name);
     found.inputs = one.x.size();
     for (std::size_t i = 0; i < one.x.size(); ++i) {
       const std::uint32_t y = one.y.empty() ? 0 : one.y[i];
@@ -202,7 +206,7 @@ std::vector<VerifiedFunction> replay_functions(const std::filesystem::path& fold
         found.first.push_back({one.x[i], y, one.result[i], model});
     }
   }
-  if (out.empty() && !names.empty())
+  if (!names.empty())
     refuse("--corpus: found {}, which has no recording of {}, allowed: a folder of recordings",
            folder.string(), names);
   return out;

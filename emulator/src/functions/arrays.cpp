@@ -1,6 +1,7 @@
 // Many results of one function: ordinary operands of the unit's functions in a loop that a compiler makes
 // vector code of (lines.hpp), the rest by evaluate().
 #include <algorithm>
+#include <vector>
 
 #include "blocks.hpp"
 #include "mmaudit/functions.hpp"
@@ -66,11 +67,30 @@ MMAUDIT_CLONES void fast_quotient_block(const std::uint32_t* x, std::uint32_t* i
   }
 }
 
+/// All 65,536 results of each row of 16 bits, made when the first array asks.
+const std::uint16_t* narrow_results(Id id) {
+  static_assert(static_cast<int>(Id::tanh_bf16) - static_cast<int>(Id::ex2_f16) == 3);
+  static const std::vector<std::uint16_t> kAll = [] {
+    std::vector<std::uint16_t> all(std::size_t{4} << 16);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = static_cast<std::uint16_t>(
+          evaluate(static_cast<Id>(static_cast<std::size_t>(Id::ex2_f16) + (i >> 16)),
+                   static_cast<std::uint32_t>(i & 0xFFFF), 0, kUnit));
+    return all;
+  }();
+  return &kAll[(static_cast<std::size_t>(id) - static_cast<std::size_t>(Id::ex2_f16)) << 16];
+}
+
 }  // namespace
 
 void evaluate(const Function& function, const std::uint32_t* x, const std::uint32_t* y, std::uint32_t* result,
               std::size_t count) {
   constexpr std::size_t kBlock = 1024;
+  if (function.bits == 16 && count >= kBlock) {
+    const std::uint16_t* all = narrow_results(function.id);
+    for (std::size_t i = 0; i < count; ++i) result[i] = all[x[i] & 0xFFFF];
+    return;
+  }
   std::uint32_t ordinary[kBlock] = {}, found[kBlock] = {};
   const Block block = block_for(function.id);
   const bool quotient = function.id == Id::c_fdividef || function.id == Id::fast_divide;

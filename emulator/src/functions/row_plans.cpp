@@ -16,6 +16,9 @@ constexpr std::uint64_t kMultiprocessors = 132, kThreadsPerMultiprocessor = 2048
 constexpr std::uint64_t kPersistent = 2048, kPersistentToFloat = 1024, kRegisters = 10, kVectorBytes = 16;
 constexpr std::uint64_t kLeastForVectors = 128, kVector = 4, kWideVector = 8, kNormGroups = 4;
 constexpr std::uint64_t kLeastPerThread = 16, kMostPerThread = 256;
+// The longest rows that were compared with the GPU (docs/row-reductions.md), and the bytes from which on
+// TensorIterator splits a sum.
+constexpr std::uint64_t kMostCompared = 151936, kMostSummed = 1 << 20, kSplitBytes = std::uint64_t{1} << 31;
 
 constexpr std::string_view kWalks[] = {"strided", "vectors", "rounds"};
 constexpr std::string_view kStatistics[] = {"sum", "squares", "welford_reciprocal", "welford_quotient"};
@@ -88,16 +91,15 @@ RowPlan norm_plan(const RowProblem& problem) {
 }  // namespace
 
 RowPlan row_plan_of(const RowProblem& problem) {
-  switch (problem.operation) {
-    case RowOperation::softmax:
-    case RowOperation::log_softmax:
-      return softmax_plan(problem);
-    case RowOperation::layer_norm:
-    case RowOperation::rms_norm:
-      return norm_plan(problem);
-    default:
-      return reduce_plan(problem);
-  }
+  const RowOperation operation = problem.operation;
+  const bool sums = one_per_row(operation);
+  RowPlan plan = sums || operation == RowOperation::rms_norm_steps ? reduce_plan(problem)
+                 : operation <= RowOperation::log_softmax          ? softmax_plan(problem)
+                                                                   : norm_plan(problem);
+  const std::uint64_t most = kSplitBytes / spec_of(Format::f32).storage_bytes();
+  if (problem.n > (sums ? kMostSummed : kMostCompared) || problem.rows > most / problem.n)
+    plan.evidence = Evidence::literature;
+  return plan;
 }
 
 std::string text_of(const RowPlan& plan) {

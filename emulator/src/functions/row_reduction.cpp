@@ -206,7 +206,7 @@ std::string why_no_rows(const RowProblem& problem, const RowOperands& operands) 
     return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
   if (problem.output != problem.type && (norm || problem.output != Format::f32))
     return refusal("output: found {}, allowed: {}{}", name_of(problem.output), name_of(problem.type),
-                   norm ? "" : " or f32");
+                   norm || problem.type == Format::f32 ? "" : " or f32");
   if (problem.rows == 0 || problem.n == 0)
     return refusal("x: found {} rows of {}, allowed: at least one of each", problem.rows, problem.n);
   const std::string_view name = kRowOperations[static_cast<std::size_t>(problem.operation)];

@@ -105,5 +105,28 @@ TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
   EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("as many rows as the file has"), std::string::npos);
 }
 
+/// The kind of cause of a sum of 64 and of 1 token of 4096 numbers, whose plans differ along the last axis.
+std::string cause_of_sums(const char* arguments) {
+  Trace a, b;
+  for (Trace* one : {&a, &b}) {
+    one->machine["gpu"] = "NVIDIA H200";
+    one->tensors.resize(2);
+    one->tensors[0].shape = {one == &a ? 64U : 1U, 4096};
+    one->tensors[0].dtype = one->tensors[1].dtype = "float32";
+    one->operations.resize(1);
+    one->operations[0].name = "aten.sum.dim_IntList";
+    one->operations[0].in = {0}, one->operations[0].out = {1};
+    one->operations[0].arguments = parse_json(arguments);
+  }
+  return cause_of(a, a.operations[0], b, b.operations[0], false).kind;
+}
+
+TEST(TraceCause, ARowPlanIsOfTheLastAxis) {
+  for (const char* last : {R"({"dim":[-1]})", R"({"dim":[1]})", R"({"dim":1})"})
+    EXPECT_EQ(cause_of_sums(last), "row reduction") << last;
+  for (const char* other : {R"({"dim":[0]})", R"({"dim":[0,1]})", R"({"dim":null})", "{}"})
+    EXPECT_NE(cause_of_sums(other), "row reduction") << other;
+}
+
 }  // namespace
 }  // namespace mmaudit::checks

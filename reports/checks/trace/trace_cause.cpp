@@ -174,6 +174,14 @@ std::optional<TraceCause> gemm_cause(const Side& a, const Side& b, bool values) 
   return std::nullopt;
 }
 
+/// Whether an operation reduces the last axis alone: plans are of such rows.
+bool reduces_last_axis(const Side& side, std::size_t axes) {
+  if (const Json* const shape = side.of.arguments.find("normalized_shape")) return shape->size() == 1;
+  const Json* dim = side.of.arguments.find("dim");
+  if (dim != nullptr && dim->is_array()) dim = dim->size() == 1 ? &dim->front() : nullptr;
+  return dim != nullptr && (*dim == Json(-1) || *dim == Json(axes - 1));
+}
+
 /// The plan by which torch reduces the rows of an operation on a GPU; empty: it has none.
 std::string row_plan(const Side& side) {
   static constexpr std::pair<std::string_view, RowOperation> kOperators[] = {
@@ -189,10 +197,12 @@ std::string row_plan(const Side& side) {
   if (found == std::end(kOperators) || side.of.in.empty() || side.said("gpu").empty()) return {};
   const TraceTensor& x = side.trace.tensors[side.of.in[0]];
   const auto type = format_of_dtype(x.dtype);
-  if (!type || x.shape.empty() || x.shape.back() == 0) return {};
+  if (!type || x.shape.empty() || x.shape.back() == 0 || !reduces_last_axis(side, x.shape.size())) return {};
   RowProblem problem{found->second, *type, *type, 1, x.shape.back()};
   for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) problem.rows *= x.shape[i];
-  return text_of(row_plan_of(problem));
+  RowPlan plan = row_plan_of(problem);
+  plan.evidence = Evidence::recorded;  // how a plan is known makes no bits differ
+  return text_of(plan);
 }
 
 /// The words of two plans that differ: "lanes=32 -> lanes=64".

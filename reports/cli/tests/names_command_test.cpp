@@ -86,6 +86,26 @@ TEST_F(Names, FiltersTakeWholeNames) {
   EXPECT_NE(none.err.find("the nearest is wgmma.m64nNk32.f32.e4m3"), std::string::npos) << none.err;
 }
 
+TEST_F(Names, AFunctionWithoutARecordingIsNoAgreement) {
+  const std::filesystem::path from = MMAUDIT_TEST_CORPUS "/hopper/functions", to = path("functions");
+  std::filesystem::create_directories(to);
+  for (const char* name : {"ex2.approx.f16.npy", "ex2.approx.f32.npy"})
+    std::filesystem::copy(from / name, to / name);
+  const auto verified = [&](const char* name) {
+    return run({"-q", "verify", "--corpus", path(""), "--inst", name});
+  };
+  EXPECT_EQ(verified("ex2.approx.f16").code, kAllGood);
+  const Outcome lacks = verified("ex2");
+  EXPECT_EQ(lacks.code, kBadInput) << lacks.out;
+  EXPECT_NE(lacks.err.find("which has no recording of ex2.approx.ftz.f32, ex2.approx.ftz.bf16"),
+            std::string::npos)
+      << lacks.err;
+  corpus::write_npy(
+      to / "ex2.approx.f16.npy",
+      corpus::make_tensor<std::uint32_t>("", corpus::DType::u32, {0, 2}, std::vector<std::uint32_t>()));
+  EXPECT_EQ(verified("ex2.approx.f16").code, kBadInput);
+}
+
 TEST_F(Names, EveryNameOfAListSelectsSomething) {
   const std::string wgmma = "wgmma.m64nNk32.f32.e4m3.e4m3", model = path("model.json");
   ASSERT_EQ(run({"-q", "baseline", "record", "--on", "model", "--inst", wgmma, "--out", model}).code,
