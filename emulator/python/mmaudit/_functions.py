@@ -57,7 +57,7 @@ def function(name: str, x: Any, y: Any = None) -> Any:
 
     def words(field: str, given: Values) -> np.ndarray:
         how = _arrays.Casting(None if hasattr(given, "dtype") else "rn")
-        found = _arrays.operand(field, _arrays.numbers_of(field, given), form, how)
+        found = _arrays.operand(field, _arrays.numbers_of(field, given), form, how, "")
         return found if hasattr(given, "dtype") else found.view(_arrays.value_dtype(form, True))
 
     operand = words("x", x)

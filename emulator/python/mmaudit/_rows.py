@@ -35,7 +35,7 @@ def reduce_rows(
     given = {"x": _arrays.operand("x", array, kind, _arrays.Casting())}
     for name, one in (("weight", weight), ("bias", bias)):
         if one is not None:
-            given[name] = _arrays.operand(name, _arrays.array_of(name, one), kind, _arrays.Casting())
+            given[name] = _arrays.operand(name, _arrays.array_of(name, one), kind, _arrays.Casting(), "")
             _arrays.require_shape(name, given[name], array.shape[-1:], "n")
     shape = array.shape[:-1] if operation in ("sum", "mean", "amax") else array.shape
     y = np.empty(shape, _arrays.value_dtype(kind if output is None else output, _arrays.is_ml(array)))

@@ -48,6 +48,8 @@ class Rows(unittest.TestCase):
             (("sum", np.float32(1)), "x: found 0 dimensions of float32, allowed: rows of f32, bf16 or f16"),
             (("sum", x, np.ones(4, np.float32)), "weight: found one, allowed: none of sum"),
             (("layer_norm", x, np.ones(3, np.float32)), "weight shape: found [3], allowed: [4] (n)"),
+            (("layer_norm", x, np.ones(4, np.float16)),
+             "weight dtype: found float16, allowed: uint32 (raw bits of f32), float32"),
         ):
             with self.assertRaises(ValueError) as caught:
                 mmaudit.reduce_rows(*arguments)
