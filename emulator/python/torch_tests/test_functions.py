@@ -22,6 +22,20 @@ def test_forms_follow_the_dtype():
     assert mmaudit.function("divide", x, x + 1).equal(x / (x + 1))
 
 
+def test_a_thread_that_flushes_subnormal_numbers_gets_the_same_bits():
+    x, rows = torch.tensor([-140.0]), torch.full((1, 4), 1e-41)
+
+    def bits():
+        return [mmaudit.ex2(x).view(torch.int32).tolist(), mmaudit.reduce_rows("sum", rows)[0].view(np.int32).tolist()]
+    wanted = bits()
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor can't")
+    try:
+        assert bits() == wanted == [[512], [28544]]
+    finally:
+        torch.set_flush_denormal(False)
+
+
 def test_refusals():
     x = torch.zeros(2, 3)
     for call, line in (

@@ -11,6 +11,8 @@
 #include <arm_neon.h>
 #endif
 
+#include "float_mode.hpp"
+
 namespace mmaudit::fast {
 namespace {  // every level has its own copies
 
@@ -260,42 +262,6 @@ inline bool any(Words mask) {
   return all != 0;
 #endif
 }
-
-/// Rounding to nearest (or toward zero) with subnormals kept, whatever the caller's thread has set.
-class FloatMode {
- public:
-#if defined(__SSE2__) || defined(__aarch64__)
-  static constexpr bool kTowardZero = true;  ///< can round toward zero
-#else
-  static constexpr bool kTowardZero = false;
-#endif
-#if defined(__SSE2__)
-  explicit FloatMode(bool toward_zero = false) : before_(_mm_getcsr()) {
-    constexpr unsigned kMaskedExceptions = 0x1F80, kCut = 0x6000;
-    _mm_setcsr(kMaskedExceptions | (toward_zero ? kCut : 0U));
-  }
-  ~FloatMode() { _mm_setcsr(before_); }
-#elif defined(__aarch64__)
-  explicit FloatMode(bool toward_zero = false) {
-    constexpr std::uint64_t kCut = 3U << 22;  // FPCR.RMode; with the rest 0 subnormals are kept
-    asm volatile("mrs %0, fpcr" : "=r"(before_));
-    asm volatile("msr fpcr, %0" : : "r"(toward_zero ? kCut : 0) : "memory");
-  }
-  ~FloatMode() { asm volatile("msr fpcr, %0" : : "r"(before_) : "memory"); }
-#else
-  explicit FloatMode(bool = false) {}
-  ~FloatMode() = default;
-#endif
-  FloatMode(const FloatMode&) = delete;
-  FloatMode& operator=(const FloatMode&) = delete;
-
- private:
-#if defined(__aarch64__)
-  std::uint64_t before_ = 0;
-#else
-  [[maybe_unused]] unsigned before_ = 0;
-#endif
-};
 
 }  // namespace
 }  // namespace mmaudit::fast

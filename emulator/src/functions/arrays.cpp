@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "blocks.hpp"
+#include "fast/float_mode.hpp"
 #include "mmaudit/functions.hpp"
 #include "mmaudit/functions/lines.hpp"
 
@@ -86,6 +87,7 @@ const std::uint16_t* narrow_results(Id id) {
 void evaluate(const Function& function, const std::uint32_t* x, const std::uint32_t* y, std::uint32_t* result,
               std::size_t count) {
   constexpr std::size_t kBlock = 1024;
+  const fast::FloatMode nearest;
   if (function.bits == 16 && count >= kBlock) {
     const std::uint16_t* all = narrow_results(function.id);
     for (std::size_t i = 0; i < count; ++i) result[i] = all[x[i] & 0xFFFF];

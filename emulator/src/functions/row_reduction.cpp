@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fast/float_mode.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/functions/evaluate.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -219,6 +220,7 @@ std::string why_no_rows(const RowProblem& problem, const RowOperands& operands) 
 }
 
 void reduce_rows(const RowProblem& problem, const RowPlan& plan, const RowOperands& operands, void* y) {
+  const fast::FloatMode nearest;
   const FormatSpec type = spec_of(problem.type), output = spec_of(problem.output);
   const std::uint64_t n = problem.n, width = one_per_row(problem.operation) ? 1 : n;
   Reducer reducer{problem,
