@@ -154,10 +154,13 @@ std::string headline_of(const SliceAudit& audit) {
   }
   if (audit.beyond > 0 || audit.not_finite == audit.compared)
     return fmt::format("No advice: {} of {} elements can't be measured.", others, audit.compared);
+  const auto error = [&](const SliceRow& row) {  // of what is asked for
+    return std::pair(row.errors.lost,
+                     audit.limit > 0 || !audit.limited() ? row.errors.norm : row.errors.element);
+  };
   const SliceRow& least =
-      *std::min_element(audit.rows.begin(), audit.rows.end(), [](const auto& x, const auto& y) {
-        return std::pair(x.errors.lost, x.errors.norm) < std::pair(y.errors.lost, y.errors.norm);
-      });
+      *std::min_element(audit.rows.begin(), audit.rows.end(),
+                        [&](const auto& x, const auto& y) { return error(x) < error(y); });
   const std::string best =
       fmt::format("the least error is {} (element {}), of {}", error_text(least.errors.norm),
                   error_text(least.errors.element), least.name);

@@ -108,6 +108,12 @@ class SlicesAudit(WithTool):
         found = self.audit(a, np.array([[0.3, 0.1], [0.1, 0.3]], np.float32), dtype="f32", max_rel_fro=1e-12)
         self.assertRegex(found["headline"], "the least error is [^0].*, of tf32x3")
 
+    def test_the_least_error_is_of_what_is_asked_for(self):
+        x = np.exp(-(np.linspace(0, 1, 24)[:, None] - np.linspace(0, 1, 16)) ** 2 * 200)
+        found = self.audit(x, x.T.copy(), max_element_error=1e-30)
+        least = min(found.rows, key=lambda row: row["errors"]["element"])
+        self.assertTrue(found["headline"].endswith(f"of {least['scheme']}."), found["headline"])
+
     def test_residues_of_what_binary32_cannot_tell_are_not_advised(self):
         for scale in (2.0**-200, 2.0**200):  # GEMMul8 takes the exponent of the largest of a row in binary32
             a, b, _ = normal(1)
