@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "mmaudit/json.hpp"
 #include "mmaudit/model/tensor_cores.hpp"
@@ -55,6 +56,8 @@ Table speeds_of(const SliceAudit& audit) {
       .columns = {"architecture", "f64 of tensor cores"}};
   const bool wide = audit.number == Format::f64;
   if (!wide) table.columns.pop_back();
+  if (wide)
+    table.remark += " blackwell is sm_100 (B200): the B300 (sm_103) lacks kind::i8. -: not known here.";
   std::vector<const SliceRow*> shown;
   for (std::size_t i = 0; i < audit.rows.size(); ++i)
     if (!audit.rows[i].falls_back && (!wide || audit.use == i)) shown.push_back(&audit.rows[i]);
@@ -151,9 +154,13 @@ std::string headline_of(const SliceAudit& audit) {
   }
   if (audit.beyond > 0 || audit.not_finite == audit.compared)
     return fmt::format("No advice: {} of {} elements can't be measured.", others, audit.compared);
+  const auto error = [&](const SliceRow& row) {  // of what is asked for
+    return std::pair(row.errors.lost,
+                     audit.limit > 0 || !audit.limited() ? row.errors.norm : row.errors.element);
+  };
   const SliceRow& least =
       *std::min_element(audit.rows.begin(), audit.rows.end(),
-                        [](const auto& x, const auto& y) { return x.errors.norm < y.errors.norm; });
+                        [&](const auto& x, const auto& y) { return error(x) < error(y); });
   const std::string best =
       fmt::format("the least error is {} (element {}), of {}", error_text(least.errors.norm),
                   error_text(least.errors.element), least.name);

@@ -252,12 +252,14 @@ def residues(a, b, count):
     def lanes(x):
         numbers, shifts = [], []
         for lane in x.tolist():
-            if not all(map(math.isfinite, lane)) or not any(lane):
+            with np.errstate(over="ignore"):
+                most = float(np.float32(max(map(abs, lane)))) if all(map(math.isfinite, lane)) else math.inf
+            if not most or most == math.inf:
                 numbers.append([0] * len(lane))
-                shifts.append(0 if all(map(math.isfinite, lane)) else None)
+                shifts.append(None if most else 0)
                 continue
             norm = log2(sum(Fraction(v) ** 2 for v in lane)) / 2
-            shift = math.floor(math.log2(whole - 1) / 2 - 2 - max(1, norm)) - math.frexp(max(map(abs, lane)))[1] + 1
+            shift = math.floor(math.log2(whole - 1) / 2 - 2 - max(1, norm)) - math.frexp(most)[1] + 1
             numbers.append([int(Fraction(v) * Fraction(2) ** shift) for v in lane])
             shifts.append(shift)
         return np.array(numbers, object), shifts
@@ -265,7 +267,7 @@ def residues(a, b, count):
     rows, of_row = lanes(a)
     columns, of_column = lanes(b.T)
     weights = [pow(whole // p, -1, p) * (whole // p) for p in moduli]
-    two = count > 7
+    two = count > 6  # P_is_double of GEMMul8
     unit = whole.bit_length() - 53 + math.ceil(math.log2(sum(p // 2 for p in moduli))) if two else 0
     high = [float(w >> unit << unit) for w in weights]
     low = [float(w & ((1 << unit) - 1)) for w in weights]

@@ -51,6 +51,10 @@ class Slices(unittest.TestCase):
                 b = exact.operand(kind, 30, 10, count + 1, True, np.float64)
                 d, expected = mmaudit.matmul(a, b, scheme=f"ozaki2:{count}"), exact.residues(a, b, count)
                 self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), (count, kind))
+        for most in (1 - 2.0**-53, 2.0**-150, 1.1 * 2.0**-150, 2.0**128 * (1 - 2.0**-25), 2.0**127):
+            a, b = np.full((1, 4), most), np.ones((4, 1))
+            d, expected = mmaudit.matmul(a, b, scheme="ozaki2:7"), exact.residues(a, b, 7)
+            self.assertTrue(np.array_equal(d.view(np.uint64), expected.view(np.uint64)), most)
 
     def test_other_rounds_give_other_bits_and_other_units_the_same(self):
         a, b = exact.operand("uniform", 32, 64, 1, False), exact.operand("uniform", 64, 32, 2, True)

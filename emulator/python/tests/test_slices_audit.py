@@ -16,13 +16,15 @@ def errors(a, b, d):
     off = whole = element = Fraction(0)
     for i, row in enumerate(a.tolist()):
         for j, column in enumerate(b.T.tolist()):
+            if not np.isfinite(d[i, j]):
+                continue
             products = [Fraction(x) * Fraction(y) for x, y in zip(row, column)]
             exact, size = sum(products), sum(map(abs, products))
             error = abs(Fraction(float(d[i, j])) - exact)
             off, whole = off + error * error, whole + exact * exact
             if size:
                 element = max(element, (error - HALF_LEAST) / size)
-    return float(off / whole) ** 0.5, float(element)
+    return float(off / whole) ** 0.5 if whole else 0.0, float(element)
 
 
 def normal(seed, m=12, k=16, n=8):
@@ -86,7 +88,9 @@ class SlicesAudit(WithTool):
             found = self.audit(a, b)
             self.assertEqual(found["unmeasured"], 0, name)
             for row in found.rows:
-                norm, element = errors(a, b, mmaudit.matmul(a, b, scheme=row["scheme"]))
+                d = mmaudit.matmul(a, b, scheme=row["scheme"])
+                norm, element = errors(a, b, d)
+                self.assertEqual(row["errors"]["lost"], np.sum(~np.isfinite(d)), (name, row["scheme"]))
                 for figure, expected in (("norm", norm), ("element", element)):
                     self.assertLessEqual(abs(row["errors"][figure] - expected), 1e-9 * expected, (name, row["scheme"], figure))
 
@@ -98,6 +102,23 @@ class SlicesAudit(WithTool):
         a, b, _ = normal(1)
         a[0] *= 1e308
         self.assertIn("No advice: ", self.audit(a, b, max_rel_fro=1e-3)["headline"])
+
+    def test_the_least_error_is_of_a_scheme_that_loses_no_element(self):
+        a = np.array([[3.3999e38, 1], [1.1, 3.3999e38]], np.float32)  # infinite in bf16
+        found = self.audit(a, np.array([[0.3, 0.1], [0.1, 0.3]], np.float32), dtype="f32", max_rel_fro=1e-12)
+        self.assertRegex(found["headline"], "the least error is [^0].*, of tf32x3")
+
+    def test_the_least_error_is_of_what_is_asked_for(self):
+        x = np.exp(-(np.linspace(0, 1, 24)[:, None] - np.linspace(0, 1, 16)) ** 2 * 200)
+        found = self.audit(x, x.T.copy(), max_element_error=1e-30)
+        least = min(found.rows, key=lambda row: row["errors"]["element"])
+        self.assertTrue(found["headline"].endswith(f"of {least['scheme']}."), found["headline"])
+
+    def test_residues_of_what_binary32_cannot_tell_are_not_advised(self):
+        for scale in (2.0**-200, 2.0**200):  # GEMMul8 takes the exponent of the largest of a row in binary32
+            a, b, _ = normal(1)
+            found = self.audit(a * scale, b, max_rel_fro=1e-9)
+            self.assertTrue(found["use"].startswith("cublas-f64:"), found["use"])
 
     def test_the_search_goes_on_while_nothing_passes(self):
         a, b = low_alone()  # the first slices leave all of D at 0

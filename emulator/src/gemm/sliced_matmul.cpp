@@ -145,13 +145,13 @@ std::vector<Lane> digits_of(const SliceScheme& scheme, const Lanes& lanes, Parts
 
 /// What the Chinese remainder theorem multiplies residues by, in two binary64: the weights are multiples of
 /// the product over their modulus. The first parts of all of them end at one power of two, so that their sums
-/// are exact. With up to 7 moduli one binary64 is taken.
+/// are exact. With up to 6 moduli one binary64 is taken, as GEMMul8's P_is_double has it.
 struct Remainders {
   std::vector<double> high, low;
   double product = 1, product_low = 0;
   bool two = false;
 
-  explicit Remainders(std::span<const std::uint16_t> moduli) : two(moduli.size() > 7) {
+  explicit Remainders(std::span<const std::uint16_t> moduli) : two(moduli.size() > 6) {
     __extension__ using Wide = unsigned __int128;  // of numbers up to 2^156 the low bits
     __extension__ using Signed = __int128;
     Wide whole = 1;
@@ -199,7 +199,7 @@ std::vector<Lane> residues_of(std::span<const std::uint16_t> moduli, const Lanes
   for (const std::uint16_t by : moduli) room += std::log2(by) / 2;
   std::vector<Lane> out(lanes.count);
   for (std::uint64_t lane = 0; lane < lanes.count; ++lane) {
-    const double most = lanes.most(lane);
+    const auto most = static_cast<float>(lanes.most(lane));  // GEMMul8 takes its exponent in binary32
     out[lane].finite = std::isfinite(most);
     if (!out[lane].finite || most == 0) continue;
     const int top = std::ilogb(most);
