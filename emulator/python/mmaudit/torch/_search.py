@@ -1,7 +1,7 @@
 """The cheapest assignment of candidates to layers that a measurement admits."""
 import math
 from functools import reduce
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import Tensor
 
@@ -63,6 +63,12 @@ class Search:
         self._of_unit = {i: [reduce(Cost.__add__, (self._price[j][one] for j in unit)) for one in range(len(costs.candidates))]
                          for i, unit in self.units.items()}
         self._kept = len(costs.candidates) - 1
+
+    def last(self, of: Collection[str]) -> Dict[str, Candidate]:
+        """The last of these layers that can take something, and what is tied to it, with the cheapest; or any other layer."""
+        order = sorted(self.units, key=lambda i: (self.names[i] in of, i), reverse=True)
+        i = next((i for i in order if self._open(i)[0] != self._kept), order[0])
+        return {self.names[j]: self.costs.candidates[self._open(i)[0]] for j in self.units[i]}
 
     def cost(self, plan: Assignment) -> Cost:
         return Cost(math.fsum(self._price[i][one].clocks for i, one in enumerate(plan)),
