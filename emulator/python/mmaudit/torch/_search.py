@@ -115,7 +115,7 @@ class Search:
         for one, candidate in enumerate(self.costs.candidates):
             self.uniform.append(self.try_(self.uniform_of(one), f"all {candidate.name}"))
         self._drop()
-        if self._now.plan != self.uniform_of(0):
+        if self.may_be_cheaper(self._now.plan):
             self._estimate()
             self._along_the_estimate()
             self._single_moves(_IN_A_ROW)
@@ -163,6 +163,10 @@ class Search:
         if not all(layer.may_change for layer in some):
             return [self._kept]
         return [one for one in range(self._kept + 1) if one not in self.dropped and all(self.costs.fits(of, one) for of in some)]
+
+    def may_be_cheaper(self, plan: Assignment) -> bool:
+        """Whether a layer can take something that costs less there."""
+        return any(price[one] < price[plan[i]] for i, price in self._of_unit.items() for one in self._open(i))
 
     def _estimate(self) -> None:
         """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
