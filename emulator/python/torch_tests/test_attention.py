@@ -246,6 +246,22 @@ def test_choose_plan_tries_attention():
     assert error == found.plan.estimate and 0 < error <= 0.05
 
 
+@needs_tool
+def test_layers_without_attention_take_types_where_one_kernel_runs_all_attention():
+    net, tokens, limit = llama(), torch.arange(60).reshape(2, 30), 0.05
+    found = mt.choose_plan(net, tokens, max_output_error=limit, arch="hopper", dtype="e4m3,bf16", attention="fa3-head")
+    uniform = {one.name: one.found.within for one in found.search.uniform}
+    assert uniform["all fa3-head"] and not uniform["all e4m3"]
+    taken = {name: recipe for name, recipe in found.by_name.items() if recipe is not None and recipe.dtype == "e4m3"}
+    assert any(not name.endswith("attn") for name in taken) and "No change of one layer" in str(found)
+    for name in found.by_name.keys() - taken.keys():
+        change = {"attention": "fa3-head"} if name.endswith("attn") else {"arch": "hopper", "dtype": "e4m3"}
+        layers = {one: "keep" if recipe is None else {"attention": recipe.attention} if recipe.attention else recipe
+                  for one, recipe in found.by_name.items()}
+        measured = mt.compare(net, tokens, {"p": {"layers": {**layers, name: change}}})["plans"]["p"]["relative_error"]
+        assert measured > limit, name
+
+
 class Masked(nn.Module):
     def __init__(self):
         super().__init__()

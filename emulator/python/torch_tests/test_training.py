@@ -4,6 +4,7 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import mmaudit.torch as mt
 from mmaudit.torch._mixed import numbers_of
@@ -102,6 +103,20 @@ def test_the_backward_pass_of_training():
     expected = (2 * plain[0] / plain[0].numel()).double().T @ taken
     alone, together = of_last(0), torch.stack([of_last(seed) for seed in range(64)]).mean(0)
     assert (together - expected).norm() < (alone - expected).norm() / 6
+
+
+@pytest.mark.parametrize("recipe", ["fp8-tensor", "nvfp4-te-training"])
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_what_checkpoint_runs_again_has_the_same_gradients(recipe, reentrant):
+    def found(run):
+        torch.manual_seed(0)
+        net, x = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 32)), drawn(128, 64).requires_grad_()
+        with mt.emulate(net, recipe):
+            run(net, x).square().mean().backward()
+        return [x.grad, *[one.grad for one in net.parameters()]]
+
+    for one, again in zip(found(lambda net, x: net(x)), found(lambda net, x: checkpoint(net, x, use_reentrant=reentrant))):
+        assert one.equal(again)
 
 
 def test_what_no_framework_does_is_refused_in_one_line():

@@ -39,10 +39,16 @@ class _Kept:
 
 
 class _Digests:
-    """Of the numbers of tensors, row by row, and of their shapes."""
+    """Of the numbers of tensors, row by row, and of their shapes. A view that is made below autograd has a version of its
+    own, so whoever sees a tensor written to says it."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Hashable, Tuple[Tensor, bytes]] = OrderedDict()
+
+    def forget(self, storage: Optional[int] = None) -> None:
+        """What is known of tensors at this address, or of all."""
+        for key in [key for key, (x, _) in self._known.items() if storage in (None, x.untyped_storage().data_ptr())]:
+            del self._known[key]
 
     def __call__(self, x: Tensor) -> bytes:
         key = None if x.is_inference() else (x.data_ptr(), x.shape, x.stride(), x.dtype, x._version)
@@ -64,7 +70,7 @@ class Products:
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._kept = _Kept(most)
-        self._of_weights: Dict[Hashable, Tuple[Tensor, bytes]] = {}
+        self._of_weights: Dict[Tuple[Any, ...], Tuple[Tensor, bytes]] = {}
         self._versions: Tuple[Any, ...] = ()
         self.digest = _Digests()
         self.found, self.computed = 0, 0
@@ -75,12 +81,19 @@ class Products:
         if now != self._versions:
             self._of_weights.clear()
             self._versions = now
+        self.digest.forget()
         return self
+
+    def written(self, x: Tensor) -> None:
+        storage = x.untyped_storage().data_ptr()
+        self.digest.forget(storage)
+        for key in [key for key in self._of_weights if key[0] == storage]:
+            del self._of_weights[key]
 
     def _digest_of(self, x: Tensor, is_weight: bool) -> bytes:
         if not is_weight:
             return self.digest(x)
-        key = (x.data_ptr(), tuple(x.shape), x.stride(), x.dtype)
+        key = (x.untyped_storage().data_ptr(), x.data_ptr(), tuple(x.shape), x.stride(), x.dtype)
         if key not in self._of_weights:
             self._of_weights[key] = (x, self.digest(x))  # which is kept: another tensor can't take its address
         return self._of_weights[key][1]
@@ -135,9 +148,9 @@ def _each(x: Any, of: Callable[[Tensor], Any]) -> Any:
 
 class Blocks:
     """Results of a module's blocks by their arguments and the recipes inside, so that a run starts where it differs from
-    one before. A block that draws random numbers, writes to its arguments or buffers, or sets an attribute is run each
-    time, and so is one of which an attribute was set. That it has no other effect is for the caller to see: by a run
-    without this."""
+    one before. A block that draws random numbers, writes to its arguments or buffers, or sets an attribute, or what a list
+    or dictionary of it holds, is run each time, and so is one of which such a thing was set. That it has no other effect
+    is for the caller to see: by a run without this."""
 
     def __init__(self, module: nn.Module, layers: Mapping[str, Any], digest: Callable[[Tensor], bytes]) -> None:
         self._kept, self._digest, self._module = _Kept(_OF_BLOCKS), digest, module
@@ -150,6 +163,7 @@ class Blocks:
                             or isinstance(each, torch.jit.ScriptModule) for each in one.modules())
             if inside and plain and one is not module and next(one.children(), None) is not None:
                 self._inside.append((one, name, inside))
+        self.layers = {each for *_, inside in self._inside for each in inside}
 
     def _written(self) -> List[int]:
         return [one._version for one in self._module.parameters() if not one.is_inference()]
@@ -175,18 +189,22 @@ class Blocks:
         given: List[Tensor] = []
 
         def entry(x: Tensor) -> Tuple[bytes, Tuple[int, ...]]:
+            if x.is_inference():  # nothing says whether it was written to
+                raise _Unknown
             given.append(x)
             return self._digest(x), x.stride()
 
         try:
-            key = of, repr(_each((arguments, keywords), entry))
+            key = of, repr(_each((arguments, keywords), entry)), (
+                torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"))
+            held = repr(_each((arguments, keywords), id))
         except _Unknown:
             return forward(*arguments, **keywords)
         before = _attributes(block)
         found = self._kept.get(key)
         if found is not None and _same(found[1], before):
             return _each(found[0], Tensor.clone)  # the module may write to its own
-        watched = [one for one in (*given, *block.buffers()) if not one.is_inference()]
+        watched = [one for one in (*given, *block.parameters(), *block.buffers()) if not one.is_inference()]
         versions, drawn = [one._version for one in watched], torch.get_rng_state()
         result = forward(*arguments, **keywords)
         sizes: List[int] = []
@@ -195,19 +213,31 @@ class Blocks:
         def copied(x: Tensor) -> Tensor:
             if x.untyped_storage().data_ptr() in storages:  # what is written to one is written to the other
                 raise _Unknown
+            storages.add(x.untyped_storage().data_ptr())
             sizes.append(x.numel() * x.element_size())
             return x.clone()
 
         if versions == [one._version for one in watched] and drawn.equal(torch.get_rng_state()) and (
                 _same(before, _attributes(block))):
             with suppress(_Unknown):
+                if held != repr(_each((arguments, keywords), id)):
+                    raise _Unknown
                 self._kept.put(key, (_each(result, copied), before), sum(sizes))
         return result
 
 
 def _attributes(block: nn.Module) -> List[Any]:
-    return [value for one in block.modules() for name, value in vars(one).items() if name != "forward"]
+    found: List[Any] = []
+    for one in block.modules():
+        for name, value in vars(one).items():
+            if name != "forward":
+                parts = [*value, *value.values()] if isinstance(value, dict) else (
+                    list(value) if isinstance(value, (list, tuple, set)) else [])
+                found += [value, *parts]
+                if not name.startswith("_"):
+                    found += [each._version for each in (value, *parts) if isinstance(each, Tensor) and not each.is_inference()]
+    return found
 
 
 def _same(x: List[Any], y: List[Any]) -> bool:
-    return len(x) == len(y) and all(a is b for a, b in zip(x, y))
+    return len(x) == len(y) and all(a is b or type(a) is type(b) is int and a == b for a, b in zip(x, y))

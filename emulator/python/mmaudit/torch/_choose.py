@@ -79,11 +79,11 @@ class Runner:
         self.layers: Dict[str, Layer] = {}
         self.kinds: Dict[str, str] = {}
         self.coverage: Optional[Coverage] = None  #: of the batch of which most is missed
-        self.runs = 0
+        self.runs, self.remembers = 0, True  #: whether anything is taken from runs before
         self.products = Products()
         self.blocks: Optional[Blocks] = None
         self.calibration = Calibration()
-        self._noted: Set[str] = set()  #: candidates whose own errors are known
+        self.noted: Set[str] = set()  #: candidates whose own errors this search knows
         self._calibrates, self._attention = calibrates, attention
         self.not_taken: Dict[Tuple[str, str], str] = {}  #: by layer and kernel of attention: why
         self._exact = [self._as_it_is(number, batch) for number, batch in enumerate(batches)]
@@ -107,10 +107,11 @@ class Runner:
 
     @contextmanager
     def _under(self, plan: LayerRecipes, watch: Any = None) -> Iterator[Emulation]:
-        again = self.blocks.on(plan.by_name) if self.blocks is not None and watch is None and isinstance(plan, _ByName) else None
+        known = self.blocks if self.remembers and watch is None else None
+        again = known.on(plan.by_name) if known is not None and isinstance(plan, _ByName) else None
         with unchanged(self.module, self.seed), torch.no_grad(), Emulation(
                 self.module, plan, watch, tell=False, calibration=self.calibration) as emulation, again or nullcontext():
-            emulation.cache = self.products.of(self.module)
+            emulation.cache = self.products.of(self.module) if self.remembers else None
             yield emulation
 
     def _as_it_is(self, number: int, batch: Batch) -> Any:
@@ -176,22 +177,22 @@ class Runner:
         self.runs += 1
         return float((_rows(found) - _rows(self._exact[0])).norm()) / self._norms[0][0]
 
-    def repeats(self, by_name: Mapping[str, Candidate], found: Measured) -> bool:
-        """Whether the plan comes out the same where nothing is taken from runs before. If not, nothing is from here on: a
-        block has effects beyond its result."""
-        if self.blocks is None:
+    def repeats(self, by_name: Mapping[str, Candidate], found: Measured, last: Mapping[str, Candidate]) -> bool:
+        """Whether the plan, and one that changes the `last` layer alone and takes what it can from memory, come out the same
+        where nothing is taken from runs before. If not, nothing is from here on: a part has effects beyond its result."""
+        if not self.remembers:
             return True
-        before, self.blocks, self.products = (self.blocks, self.products), None, Products()
-        same = isclose(self.measure(by_name).value, found.value, rel_tol=1e-6)
-        if same:
-            self.blocks, self.products = before
-        return same
+        alone = self.alone(last)
+        self.remembers = False
+        self.remembers = isclose(self.measure(by_name).value, found.value, rel_tol=1e-6) and (
+            isclose(self.alone(last), alone, rel_tol=1e-6))
+        return self.remembers
 
     def measure(self, by_name: Mapping[str, Candidate]) -> Measured:
         plan, kept = _ByName(by_name), all(one.recipe is None for one in by_name.values())
-        new = {one.name for one in by_name.values() if one.recipe is not None} - self._noted
+        new = {one.name for one in by_name.values() if one.recipe is not None} - self.noted
         alike = bool(new) and len({one.plain for one in by_name.values()} - {None}) == 1  # one type, and what can't take it
-        self._noted |= new if alike else set()
+        self.noted |= new if alike else set()
         values: List[float] = []
         errors: List[float] = []
         rows: List[Tensor] = []
@@ -355,16 +356,24 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
 
     costs.missing += [f"{name} is kept from {kernel}: {why}" for (name, kernel), why in runner.not_taken.items()
                       if any(one.name == kernel for one in costs.candidates)]
-    search, interrupted = Search(costs, names, layers, runner.measure, runner.alone, told, tied), False
-    try:
-        best = search.run()
-        if not runner.repeats({name: costs.candidates[one] for name, one in zip(names, best.plan)}, best.found):
-            search = Search(costs, names, layers, runner.measure, runner.alone, told, tied)
+    interrupted = False
+    while True:
+        search, before = Search(costs, names, layers, runner.measure, runner.alone, told, tied), runner.remembers
+        runner.noted.clear()
+        try:
             best = search.run()
-    except KeyboardInterrupt:
-        if search.best is None:
-            raise
-        best, interrupted = search.best, True
+            last = search.last(runner.blocks.layers if runner.blocks is not None else ())
+            if runner.repeats({name: costs.candidates[one] for name, one in zip(names, best.plan)}, best.found, last):
+                break
+        except KeyboardInterrupt:
+            if search.best is None:
+                raise
+            best, interrupted = search.best, True
+            break
+        except Exception:
+            if not before:
+                raise
+            runner.remembers = False
     by_name = {name: costs.candidates[one].recipe for name, one in zip(names, best.plan)}
     limit = runner.limit
     output_error = limit.field == "max_output_error"

@@ -89,7 +89,7 @@ class Chosen(Tightened):
         kinds = ", ".join(f"{one.name} in {len(layers)}" for one, layers in self._taken())
         lines = [f"Of {len(self.by_name)} layers: {kinds}. At most {fast:.2f} times as fast as all of it in BF16 by the GPU's "
                  f"peaks, a bound; weights {_bytes(self.best.cost.bytes)}, {size:.2f} of BF16's."]
-        if self.search.done and self.best.plan != self.search.uniform_of(0):
+        if self.search.done and self.search.may_be_cheaper(self.best.plan):
             tied = [unit for unit in self.search.units.values() if len(unit) > 1]
             lines.append(f"{len(self.search.tries)} plans were measured. No change of one layer{' or tied layers' if tied else ''} "
                          "to a type that costs less is within the limit, and no type in all layers that is within it costs less.")

@@ -1,7 +1,7 @@
 """What reaches torch's dispatcher inside emulate(): products go to the rule of their operator, the rest runs as it is."""
 from contextlib import nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import torch
 from torch import Tensor
@@ -28,7 +28,17 @@ class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
         self.owner = owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        kwargs = kwargs or {}
+        try:
+            return self._run(func, types, args, kwargs or {})
+        finally:
+            if self.owner.cache is not None:
+                for at, name in _written(func):
+                    given = args[at] if at < len(args) else (kwargs or {}).get(name)
+                    for one in given if isinstance(given, (list, tuple)) else [given]:
+                        if isinstance(one, Tensor) and one.layout == torch.strided:
+                            self.owner.cache.written(one)
+
+    def _run(self, func: Any, types: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         if _sharded.among(types) and not _composite(func):  # DTensor splits it, and the part of this process comes here
             self.owner.whole = _sharded.whole_operands(func, args, rule_of(func) is not None)
             return NotImplemented
@@ -60,6 +70,14 @@ class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
         else:
             self.owner.missed(func, args, kwargs, found)
         return found
+
+
+@cache
+def _written(func: Any) -> List[Tuple[int, str]]:
+    """Places and names of the arguments that an operator writes to."""
+    schema = getattr(func, "_schema", None)
+    return [] if schema is None else [
+        (at, one.name) for at, one in enumerate(schema.arguments) if one.alias_info is not None and one.alias_info.is_write]
 
 
 @cache

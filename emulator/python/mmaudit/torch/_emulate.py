@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack,
 )
 from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from .._refuse import listed, refused
 from . import _attention, _checked, _settings, _sharded
@@ -109,6 +110,7 @@ class Emulation:
             stack.callback(register_module_forward_pre_hook(self._entering).remove)
             stack.callback(register_module_forward_hook(self._leaving, always_call=True).remove)
             stack.enter_context(_settings.attention_apart())
+            stack.enter_context(set_checkpoint_early_stop(False))  # else the last operands of what runs again are not seen
             stack.enter_context(self.mode)
             if self.attention or self.plan.attends:
                 stack.enter_context(_attention.Calls(self.attend))

@@ -1,7 +1,7 @@
 """The cheapest assignment of candidates to layers that a measurement admits."""
 import math
 from functools import reduce
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import Tensor
 
@@ -64,6 +64,12 @@ class Search:
                          for i, unit in self.units.items()}
         self._kept = len(costs.candidates) - 1
 
+    def last(self, of: Collection[str]) -> Dict[str, Candidate]:
+        """The last of these layers that can take something, and what is tied to it, with the cheapest; or any other layer."""
+        order = sorted(self.units, key=lambda i: (self.names[i] in of, i), reverse=True)
+        i = next((i for i in order if self._open(i)[0] != self._kept), order[0])
+        return {self.names[j]: self.costs.candidates[self._open(i)[0]] for j in self.units[i]}
+
     def cost(self, plan: Assignment) -> Cost:
         return Cost(math.fsum(self._price[i][one].clocks for i, one in enumerate(plan)),
                     math.fsum(self._price[i][one].bytes for i, one in enumerate(plan)))
@@ -109,7 +115,7 @@ class Search:
         for one, candidate in enumerate(self.costs.candidates):
             self.uniform.append(self.try_(self.uniform_of(one), f"all {candidate.name}"))
         self._drop()
-        if self._now.plan != self.uniform_of(0):
+        if self.may_be_cheaper(self._now.plan):
             self._estimate()
             self._along_the_estimate()
             self._single_moves(_IN_A_ROW)
@@ -157,6 +163,10 @@ class Search:
         if not all(layer.may_change for layer in some):
             return [self._kept]
         return [one for one in range(self._kept + 1) if one not in self.dropped and all(self.costs.fits(of, one) for of in some)]
+
+    def may_be_cheaper(self, plan: Assignment) -> bool:
+        """Whether a layer can take something that costs less there."""
+        return any(price[one] < price[plan[i]] for i, price in self._of_unit.items() for one in self._open(i))
 
     def _estimate(self) -> None:
         """What the output errs by where one layer alone takes one of the two cheapest candidates. In others it errs as much
