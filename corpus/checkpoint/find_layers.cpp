@@ -57,7 +57,8 @@ std::string LayerFinder::grid(const Convention& row, CheckpointLayer& layer) con
     shape.erase(shape.begin());
   else if (layer.experts > 1)
     return wrong("one matrix per expert");
-  while (shape.size() > 2 && shape.back() == 1) shape.pop_back();
+  for (std::size_t axis = shape.size(); axis-- > 0;)  // ModelOpt's FP8_PB_WO: (rows, 1, columns, 1)
+    if (shape.size() > 2 && shape[axis] == 1) shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   if (shape.size() > 2) return wrong("at most two dimensions");
   if (shape.size() == 1 && shape[0] != 1 && shape[0] != layer.n) return wrong("one, or one per row");
   layer.scale_rows = shape.empty() ? 1 : shape[0];

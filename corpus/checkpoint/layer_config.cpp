@@ -102,14 +102,22 @@ int rank_of(const std::string& target, const std::string& name) {
   }
 }
 
+/// Whether a layer's elements have so many bits: compressed-tensors keeps integers of fewer in bytes
+/// (compressed_tensors compressors/naive_quantized/base.py, W4AFP8 of quantization/quant_scheme.py).
+bool holds(const CheckpointLayer& layer, std::int64_t bits) {
+  const int own = spec_of(layer.format).value_bits();
+  return bits == own || (layer.format == Format::s8 && layer.convention->order == CodeOrder::elements &&
+                         bits > 1 && bits < own);
+}
+
 /// Whether the group's weights are such elements.
-bool has_elements(const Json& group, Format format) {
+bool has_elements(const Json& group, const CheckpointLayer& layer) {
   const Json* weights = group.find("weights");
   const Json* bits = weights != nullptr && weights->is_object() ? weights->find("num_bits") : nullptr;
   if (bits == nullptr || !bits->is_number_unsigned()) return true;
-  const FormatSpec spec = spec_of(format);
+  const FormatSpec spec = spec_of(layer.format);
   const std::string type = text_at(*weights, "type");
-  return bits->get<std::uint64_t>() == static_cast<std::uint64_t>(spec.value_bits()) &&
+  return holds(layer, static_cast<std::int64_t>(std::min<std::uint64_t>(bits->get<std::uint64_t>(), 64))) &&
          (type.empty() || (type == "int") == spec.integer());
 }
 
@@ -149,8 +157,7 @@ std::string against(const Json& settings, const CheckpointLayer& layer) {
     return refusal("{}: found {} in the config, allowed: {}, as the tensors have it", key, found, allowed);
   };
   const FormatSpec element = spec_of(layer.format);
-  if (const auto bits = number_at(settings, {"num_bits", "bits", "w_bit"});
-      bits && *bits != element.value_bits())
+  if (const auto bits = number_at(settings, {"num_bits", "bits", "w_bit"}); bits && !holds(layer, *bits))
     return wrong("bits", *bits, element.value_bits());
   if (const std::string type = text_at(settings, "type");
       (type == "int" || type == "float") && (type == "int") != element.integer())
@@ -324,14 +331,16 @@ std::string LayerFinder::read_activations(CheckpointLayer& layer) const {
   bool keeps = algorithm.find("A16") != std::string::npos, takes = false;
   Format told = Format::none;
   if (!keeps)
-    for (const Json* group : groups_for(quantization, layer.name,
-                                        [&](const Json& one) { return has_elements(one, layer.format); })) {
+    for (const Json* group :
+         groups_for(quantization, layer.name, [&](const Json& one) { return has_elements(one, layer); })) {
       const Json* input = group->find("input_activations");
       const bool none = input == nullptr || input->is_null();
       (none ? keeps : takes) = true;
       if (none || !input->is_object()) continue;
-      if (const Json* bits = input->find("num_bits"); bits != nullptr && *bits == 8)
-        told = text_at(*input, "type") == "int" ? Format::s8 : Format::e4m3;
+      const bool whole = text_at(*input, "type") == "int";
+      if (const Json* bits = input->find("num_bits");
+          bits != nullptr && (*bits == 8 || (whole && *bits == 4)))
+        told = !whole ? Format::e4m3 : *bits == 8 ? Format::s8 : Format::s4;
     }
   if (keeps && takes)
     return refusal(
@@ -340,8 +349,7 @@ std::string LayerFinder::read_activations(CheckpointLayer& layer) const {
   const std::span<const Recipe> all = recipes();
   if (const Recipe* recipe = find_named(all, layer.recipe); recipe != nullptr)
     layer.activation_format = find_gemm_dtype(recipe->dtype)->element;
-  if (told != Format::none && algorithm.empty() &&
-      (layer.activation_format == Format::none || spec_of(layer.activation_format).value_bits() != 8))
+  if (told != Format::none && algorithm.empty() && layer.activation_format != told)
     layer.recipe.clear(), layer.activation_format = told;  // no recipe has that pair
   if (keeps) layer.recipe.clear(), layer.activation_format = Format::none;
   layer.activations = layer.activation_format == Format::none ? "none"

@@ -96,6 +96,25 @@ std::vector<float> requantized(const CheckpointLayer& layer, SampledRows rows,
   return rows.weights;
 }
 
+/// The share of blocks without a number, where the original's are no smaller than half of all.
+double lost(const CheckpointLayer& layer, const SampledRows& sample, const std::vector<float>& original) {
+  constexpr double kNothing = 0x1p-40, kLarge = 0.25;  // squares, to the original's
+  const std::size_t k = layer.k, blocks = layer.scale_columns == 0 ? 1 : layer.scale_columns;
+  const std::vector<std::size_t> of = blocks == 1 ? std::vector<std::size_t>(k) : blocks_of(layer, sample);
+  std::vector<double> own(sample.rows.size() * blocks), before(own.size());
+  double all = 0;
+  for (std::size_t i = 0; i < original.size(); ++i) {
+    const std::size_t at = i / k * blocks + of[i % k];
+    const double x = sample.weights[i], y = original[i];
+    own[at] += x * x, before[at] += y * y, all += y * y;
+  }
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < own.size(); ++at)
+    if (own[at] <= kNothing * before[at] && before[at] * static_cast<double>(own.size()) > kLarge * all)
+      ++count;
+  return static_cast<double>(count) / static_cast<double>(own.size());
+}
+
 /// What a recipe makes of the original, (rows, k).
 std::vector<double> quantized_by(std::string_view recipe, const std::vector<float>& original, std::uint64_t k,
                                  double largest) {
@@ -149,6 +168,8 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
   std::vector<std::string>& out = of.faults;
   const std::size_t k = layer.k, columns = layer.scale_columns, n = sample.rows.size();
   constexpr double kCollapse = 3;     // what is wrong leaves far more error than quantization does
+  constexpr double kHalf = 2;         // an alternative that leaves half is the right one, or near it
+  constexpr double kDamaged = 0.25;   // far from the nearest codes; fine-tuning changes less
   constexpr double kUseless = 0.5;    // no format here errs as much
   constexpr std::size_t kEnough = 8;  // rows, for a factor per column to say something
   const Sharing by_row = {n, [k](std::size_t i) { return i / k; }},
@@ -158,6 +179,13 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
   };
   double error = distance(sample.weights, original, original);
   if (error == 0) return;
+  if (const double part = lost(layer, sample, original); part > 0 && part < 1) {
+    out.push_back(
+        fmt::format("lost: {:.3g} % of the numbers lie in blocks of zeros, where the original has "
+                    "numbers as large as elsewhere: error {:.3g}",
+                    100 * part, error));
+    return;
+  }
   const double smooth = both(sample.weights);
   const auto attempt = [&](const std::string& fault, const std::string& with,
                            const std::function<void(CheckpointRows&)>& change) {
@@ -165,10 +193,10 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
     for (CheckpointRows& part : other.parts) change(part);
     other.dequantize(layer);
     const double after = distance(other.weights, original, original);
-    if (after < kUseless && kCollapse * after < error)
+    if (after < kUseless && kHalf * after < error)
       out.push_back(fmt::format("{}: error {:.3g}, and {:.3g} {}", fault, error, after, with));
     else if (kUseless < smooth)  // smoothed besides
-      if (const double also = both(other.weights); kCollapse * also < smooth)
+      if (const double also = both(other.weights); also < kUseless && kHalf * also < smooth)
         out.push_back(
             fmt::format("{}: error {:.3g}, and {:.3g} {} and a factor per column", fault, error, also, with));
   };
@@ -217,11 +245,11 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
   // The simplest factors that leave about as little as any.
   struct Explanation {
     std::vector<Sharing> by;
-    double gate;  // of the error; a factor per column fits nothing by chance
+    double gate;  // of the error; one factor, or one per column, fits nothing by chance
     Fit fit{};
   };
   constexpr double kClear = 1.5;
-  std::vector<Explanation> all = {{{{1, [](std::size_t) { return std::size_t{0}; }}}, kCollapse},
+  std::vector<Explanation> all = {{{{1, [](std::size_t) { return std::size_t{0}; }}}, kClear},
                                   {{by_row}, kCollapse}};
   if (n >= kEnough) all.push_back({{by_column}, kClear}), all.push_back({{by_column, by_row}, kClear});
   if (columns != 0) {
@@ -282,8 +310,8 @@ void find_faults(const CheckpointLayer& layer, const SampledRows& sample, std::v
     return;
   }
   const double least = distance(nearest, original, original);
-  if (error > kUseless || kCollapse * least < error) {
-    (error > kUseless ? out : of.suspicions)
+  if (error > kUseless || kHalf * least < error) {
+    (error > (kHalf * least < error ? kDamaged : kUseless) ? out : of.suspicions)
         .push_back(
             fmt::format("unlike the original: error {:.3g}, and {:.3g} with the nearest codes under the "
                         "same scales",

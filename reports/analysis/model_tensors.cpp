@@ -126,7 +126,7 @@ struct Tensors {
       if (!there.contains(layer.name)) parents.insert(parent), parents.insert(owner_of(parent));
     }
     for (const OtherTensor& other : checkpoint.others())
-      if (!other.why.empty()) here.insert(owner_of(other.name));  // named already
+      if (!other.why.empty() && other.is_layer()) here.insert(owner_of(other.name));  // named already
     const Json* tied = checkpoint.config().find("tie_word_embeddings");
     for (const CheckpointLayer& layer : original.layers()) {
       if (here.contains(layer.name) || !asked(layer.name)) continue;
@@ -214,6 +214,9 @@ struct Tensors {
     }
     const bool turned = std::any_of(checkpoint.layers().begin(), checkpoint.layers().end(),
                                     [](const CheckpointLayer& layer) { return !layer.rotation.empty(); });
+    std::set<std::string> unread;  // parts of the network: a layer there may have the inverse
+    for (const OtherTensor& other : checkpoint.others())
+      if (!other.why.empty() && other.is_layer()) unread.insert(block_of(checkpoint.model_name(other.name)));
     for (const auto& [name, error] : differing) {
       ModelTensor one{.name = name};
       if (const auto why = because.find(name); why != because.end())
@@ -221,7 +224,7 @@ struct Tensors {
       else if (turned)
         one.notes.push_back(fmt::format("not compared: the checkpoint is rotated (error {:.3g})", error));
       else
-        difference(error, one.faults, one.suspicions);
+        difference(error, unread.contains(block_of(name)) ? one.suspicions : one.faults, one.suspicions);
       out.tensors.push_back(std::move(one));
     }
   }

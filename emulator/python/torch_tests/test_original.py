@@ -153,6 +153,59 @@ def test_faults_of_codes_and_zeros(original, tmp_path, convention, change, name)
     assert of(seen, "faults") == {UP: [name]} and not seen.passes
 
 
+def half_of_the_scales_gone(x, _):
+    scale = x[UP + ".weight_scale"]
+    scale.view(torch.uint8)[len(scale) // 2:] = 0
+
+
+def words_at_random(x, _):
+    codes = x[UP + ".weight"]
+    codes[:, ::50] = torch.randint(-128, 128, codes[:, ::50].shape, generator=torch.Generator().manual_seed(1), dtype=torch.int8)
+
+
+def scaled(by):
+    return lambda x, _: x.update({UP + ".weight_scale": (x[UP + ".weight_scale"].float() * by).to(x[UP + ".weight_scale"].dtype)})
+
+
+@pytest.mark.parametrize("convention,change,name", [
+    *((one, half_of_the_scales_gone, "lost") for one in ("ct-fp8-dynamic", "ct-nvfp4", "ct-mxfp4", "ct-w4a16", "ct-w8a8")),
+    *((one, scaled(by), "quantized twice, the first scale lost") for one in ("ct-w4a16", "ct-nvfp4") for by in (0.5, 1.25)),
+    ("ct-w8a8", words_at_random, "unlike the original"),
+    ("ct-mxfp4", lambda x, _: x.pop(UP + ".weight_packed"), "missing")])
+def test_damage_is_no_smoothing(original, tmp_path, convention, change, name):
+    folder = changed(write(tmp_path / "new", original, original[1], convention), change)
+    seen = mmaudit.model(folder, original=original[0], threads=1)
+    assert of(seen, "faults") == {UP: [name]} and not seen.passes, seen.text()
+
+
+def test_norms_beside_layers_that_can_t_be_read(original, tmp_path):
+    """AWQ of ModelOpt leaves the inverse of its factors in norms; its INT4 isn't read."""
+    folder = write(tmp_path / "new", original, smoothed(original[1], 0.5, NORMS), "modelopt-nvfp4", quant_algo="W4A16_AWQ")
+    seen = mmaudit.model(folder, original=original[0], threads=1)
+    assert not seen.passes and of(seen, "faults") == {} and len(of(seen, "suspicions")) == 4, seen.text()
+
+
+@pytest.mark.parametrize("scheme,activations", [("W4AFP8", "e4m3"), ("W4A8", "s8"), ("W4A4", "s4")])
+def test_four_bits_that_lie_in_bytes(original, tmp_path, monkeypatch, scheme, activations):
+    """compressed-tensors keeps integers of fewer than eight bits in bytes where activations are quantized."""
+    monkeypatch.setitem(checkpoints.CONVENTIONS, scheme, checkpoints._schemes(scheme, scheme)[1])
+    seen = mmaudit.model(write(tmp_path / "new", original, original[1], scheme), original=original[0], threads=1)
+    layer = next(one for one in seen["checkpoint"]["layers"] if one["name"] == UP)
+    assert seen.passes and seen["contradictions"] == [] and layer["activation_format"] == activations, seen.text()
+
+
+def test_tiles_of_modelopt(original, tmp_path):
+    """FP8_PB_WO of ModelOpt has scales of four dimensions, two of them 1 (torch/export/quant_utils.py)."""
+    folder = write(tmp_path / "new", original, original[1], "deepseek-fp8")
+
+    def named(x, config):
+        for name in [one for one in x if one.endswith("_scale_inv")]:
+            x[name[:-4]] = x.pop(name)[:, None, :, None]
+        config.clear(), config.update(quant_method="modelopt", quant_algo="fp8_pb_wo")
+    seen = mmaudit.model(changed(folder, named), original=original[0], threads=1)
+    assert seen.passes and of(seen, "faults") == {} and of(seen, "suspicions") == {}, seen.text()
+
+
 def test_zeros_of_the_other_gptq_format(original, tmp_path):
     folder = write(tmp_path / "new", original, original[1], "gptq", checkpoint_format="gptq_v2")
     seen = mmaudit.model(folder, original=original[0], threads=1)

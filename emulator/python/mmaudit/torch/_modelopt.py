@@ -24,7 +24,7 @@ def as_fp8(layer: Layer, codes: Dict[str, Tensor]) -> Tuple[Layer, Dict[str, Ten
     scale, weight_scale_2, as input_scale is the activations'. Source: quant_utils.py, get_weight_scaling_factor: "the
     kernel dequantizes weight to fp8". Rounding: nearest even, up to 448. ValueError for other codes under FP8."""
     if layer.convention != "nvfp4-fp8-modelopt":
-        raise refused(layer.name, f"{layer.format} under FP8 activations", _RUNS)
+        raise refused(layer.name, f"{layer.format} under activations that no recipe has for it", _RUNS)
     scales = codes["scales"].to(torch.float32).repeat_interleave(layer.block_k, -1)[..., :layer.k]
     x = codes_as_numbers(codes["codes"].view(torch.uint8), "e2m1") * scales
     elements = x.clamp(-448, 448).to(torch.float8_e4m3fn)
