@@ -64,8 +64,7 @@ void add_verify(Command& app) {
   auto options = std::make_shared<VerifyOptions>();
   Command command = app.command(
       "verify", "The model against recordings of real GPUs (or, with --live, this GPU), bit for bit",
-      {"mmaudit verify", "mmaudit verify --inst wgmma --strength", "mmaudit verify --live --dots 1e9",
-       "mmaudit verify --inst ex2,rcp,expf"});
+      {"mmaudit verify", "mmaudit verify --inst ex2,rcp,expf", "mmaudit verify --live --dots 1e9"});
   command.section("What is compared");
   add_corpus_option(command, options->corpus);
   add_model_option(command);
