@@ -24,7 +24,6 @@ namespace {
 
 using corpus::Checkpoint;
 using corpus::CheckpointLayer;
-using corpus::CheckpointRows;
 
 constexpr std::uint64_t kMostK = std::uint64_t{1} << 19;  ///< a sample of more takes gigabytes
 

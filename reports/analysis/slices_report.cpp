@@ -180,7 +180,7 @@ std::string headline_of(const SliceAudit& audit) {
 /// What a sample says of the rest.
 std::string extent_of(const SliceAudit& audit) {
   if (!audit.sampled) return fmt::format("all {} elements", audit.compared);
-  const std::string sample = fmt::format("a sample of {} elements", audit.compared);
+  std::string sample = fmt::format("a sample of {} elements", audit.compared);
   if (!audit.use) return sample;
   if (audit.whole) return fmt::format("{}; the advice holds on all {}", sample, audit.m * audit.n);
   return fmt::format("{}; the advice holds on {}{}: others may need more", sample, audit.checked,
