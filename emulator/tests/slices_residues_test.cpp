@@ -62,12 +62,12 @@ Lanes whole_numbers(const std::vector<double>& from, std::uint64_t k, Whole prod
 /// Rows, or columns one after the other, of one of five kinds.
 std::vector<double> drawn(int kind, std::uint64_t lanes, std::uint64_t k, std::mt19937_64& random) {
   std::vector<double> out(lanes * k);
-  for (std::size_t e = 0; e < out.size(); ++e) {
+  for (double& each : out) {
     const double x = std::ldexp(static_cast<double>(random()), -64) - 0.5;
     const auto exponent = static_cast<int>(random() % 81) - 40;
     const double kinds[] = {x, std::ldexp(x, exponent), std::ldexp(x, 3 * exponent),
                             exponent < 0 ? -0.0 : std::ldexp(x, -140), std::ldexp(std::trunc(x * 16), 30)};
-    out[e] = kinds[kind];
+    each = kinds[kind];
   }
   return out;
 }

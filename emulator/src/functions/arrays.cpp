@@ -71,7 +71,7 @@ MMAUDIT_CLONES void fast_quotient_block(const std::uint32_t* x, std::uint32_t* i
 /// All 65,536 results of each row of 16 bits, made when the first array asks.
 const std::uint16_t* narrow_results(Id id) {
   static_assert(static_cast<int>(Id::tanh_bf16) - static_cast<int>(Id::ex2_f16) == 3);
-  static const std::vector<std::uint16_t> kAll = [] {
+  static const std::vector<std::uint16_t> results = [] {
     std::vector<std::uint16_t> all(std::size_t{4} << 16);
     for (std::size_t i = 0; i < all.size(); ++i)
       all[i] = static_cast<std::uint16_t>(
@@ -79,7 +79,7 @@ const std::uint16_t* narrow_results(Id id) {
                    static_cast<std::uint32_t>(i & 0xFFFF), 0, kUnit));
     return all;
   }();
-  return &kAll[(static_cast<std::size_t>(id) - static_cast<std::size_t>(Id::ex2_f16)) << 16];
+  return &results[(static_cast<std::size_t>(id) - static_cast<std::size_t>(Id::ex2_f16)) << 16];
 }
 
 }  // namespace
