@@ -46,7 +46,7 @@ shows '^16 of 16 products are within the limit'
 step env/bin/python -m mmaudit verify --inst mma.m16n8k8.f32.tf32 # the recordings are in the wheel
 shows ', 0 mismatches$'
 step env/bin/mmaudit-bench --version
-shows '^mmaudit-bench '
+shows '^mmaudit '
 step env/bin/python -c 'import mmaudit, numpy as np; print(mmaudit.matmul(np.ones((3, 40), "f2"), np.ones((40, 2), "f2"), inst="wgmma.m64n8k16.f32.f16.f16")[0, 0])'
 shows '^40.0$'
 for file in man/man1/mmaudit-audit.1 bash-completion/completions/mmaudit zsh/site-functions/_mmaudit; do
