@@ -293,7 +293,7 @@ TEST_F(ModelCommand, WhatWasNotComparedIsNoPass) {
 
 TEST_F(ModelCommand, AScaleThatLiesTransposedIsNamed) {
   corpus::SafetensorsFile file;
-  const std::vector<std::uint8_t> codes(64 * 32, 0x22), scales(64 * 4, 0x38);
+  const std::vector<std::uint8_t> codes(2048, 0x22), scales(256, 0x38);
   const std::vector<float> one = {1};
   file.tensors = {corpus::make_tensor<std::uint8_t>("a.weight", DType::u8, {64, 32},
                                                     std::span<const std::uint8_t>(codes)),
@@ -326,8 +326,8 @@ TEST_F(ModelCommand, WhatIsNotFiniteIsSeenOutsideTheSample) {
         << found.out;
   }
   corpus::SafetensorsFile file;
-  for (std::size_t at = 0; at < 64 * 64; at += 1023) {
-    std::vector<std::uint16_t> weights(64 * 64, 0x3F80);
+  for (std::size_t at = 0; at < 4096; at += 1023) {
+    std::vector<std::uint16_t> weights(4096, 0x3F80);
     weights[at] = 0xFF80;
     file.tensors = {corpus::make_tensor<std::uint16_t>("a.weight", DType::bf16, {64, 64},
                                                        std::span<const std::uint16_t>(weights))};
