@@ -30,6 +30,7 @@ struct Lanes {
 Whole shifted(double x, int by) {
   int exponent = 0;
   const auto significand = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
+  if (significand == 0) return 0;
   const int shift = exponent - 53 + by;
   if (shift >= 0) return static_cast<Whole>(significand) << shift;
   return shift < -60 ? 0 : significand / (std::int64_t{1} << -shift);
