@@ -51,8 +51,8 @@ struct Pair {
   std::vector<float> now, original;
 };
 
-/// Whether this is the original's over a layer's factors: a norm over those of its columns, its bias times
-/// those of its rows.
+/// Whether this is the original's over a layer's factors: a norm over the factors of its columns, its bias
+/// times the factors of its rows.
 bool explains(const Pair& pair, const CheckpointLayer& layer, const Smoothing& smoothing) {
   std::vector<double> now(pair.now.begin(), pair.now.end()),
       before(pair.original.begin(), pair.original.end());

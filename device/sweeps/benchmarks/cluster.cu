@@ -66,8 +66,8 @@ extern __shared__ __align__(32) unsigned char cluster_bytes[];
 struct ClusterHops {
   std::uint32_t address, first;
 
-  /// Every block lays its own words, in `bytes`, each with a note behind it; the chase is through those of
-  /// block `peer`. Waits for the cluster.
+  /// Every block lays its own words, in `bytes`, each with a note behind it; the chase is through the
+  /// words of block `peer`. Waits for the cluster.
   __device__ __forceinline__ ClusterHops(unsigned char* bytes, int lane, int rank, int peer,
                                          std::uint32_t note) {
     const auto own = static_cast<std::uint32_t>(__cvta_generic_to_shared(bytes));

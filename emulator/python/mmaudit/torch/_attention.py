@@ -123,7 +123,7 @@ def _output(like: str, dtype: torch.dtype, causal: str, scale: float, q: Tuple[i
     """What the plan of such a call gives; ValueError where there is none."""
     work = _work(like, dtype, causal, scale, q, k)
     if masked:
-        work.bias, work.bias_batch, work.bias_heads = _library.In(1, 1), 1, 1  # that there is one: nobody reads it
+        work.bias, work.bias_batch, work.bias_heads = _library.In(1, 1), 1, 1  # that there is one: it is not read
     words = _library.text_from(lib.mmaudit_attention_predict, byref(work)).split(", ")
     return dtype_of(next((one.split()[1] for one in words if one.startswith("output ") and one.count(" ") == 1), "f32"))
 
