@@ -1,10 +1,12 @@
 // libmmaudit_cuda.so: mmaudit_cuda.h.
 #include "mmaudit/mmaudit_cuda.h"
 
+#include "capi/attention.hpp"
 #include "capi/function_of.hpp"
 #include "capi/product.hpp"
 #include "capi/quantize.hpp"
 #include "mmaudit/error.hpp"
+#include "model/attention.hpp"
 #include "model/functions.hpp"
 #include "model/product.hpp"
 #include "model/quantize.hpp"
@@ -51,6 +53,25 @@ int start(const mmaudit_product* work, bool hardware, void* stream, mmaudit_out 
   });
 }
 
+struct OnDevice {
+  AttentionWork work;
+  device::DeviceAttention model;
+};
+OnDevice attention_on_device(const mmaudit_attention& work) {
+  const AttentionWork x = attention_of(work);
+  if (x.recipe != nullptr)
+    refuse("like: found {}, allowed: kernels on a GPU; the recipe converts on the host", x.recipe->name);
+  for (const auto& [name, array] : {std::pair{"scores", work.scores},
+                                    {"weights", work.weights},
+                                    {"bases", work.bases},
+                                    {"later", work.later},
+                                    {"maxima", work.maxima},
+                                    {"sums", work.sums}})
+    if (given(array)) refuse("{}: found it with device pointers, allowed: o, lse", name);
+  if (const std::string why = device::DeviceAttention::why_not(x.plan); !why.empty()) throw InputError(why);
+  return {x, device::DeviceAttention(x.problem, x.plan, *x.architecture)};
+}
+
 }  // namespace
 }  // namespace mmaudit::capi
 
@@ -74,6 +95,26 @@ int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uint64_t* bytes
 
 int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream, mmaudit_out workspace) {
   return start(work, true, stream, workspace);
+}
+
+int mmaudit_cuda_attention_workspace(const mmaudit_attention* work, uint64_t* bytes) {
+  return guarded([&] {
+    if (bytes == nullptr) mmaudit::refuse("bytes: found null, allowed: where to put the number");
+    *bytes = attention_on_device(taken(work)).model.workspace();
+  });
+}
+
+int mmaudit_cuda_attention(const mmaudit_attention* work, void* stream, mmaudit_out workspace) {
+  return guarded([&] {
+    const mmaudit_attention given_one = taken(work);
+    const OnDevice x = attention_on_device(given_one);
+    const mmaudit::AttentionOperands operands = take_attention(given_one, x.work);
+    const std::uint64_t needed = x.model.workspace();
+    if (workspace.bytes < needed || workspace.data == nullptr)
+      mmaudit::refuse("workspace: found {} bytes, allowed: {} or more", workspace.bytes, needed);
+    x.model.launch(operands, {given_one.o.data, static_cast<float*>(given_one.lse.data)}, workspace.data,
+                   static_cast<mmaudit::device::Stream>(stream));
+  });
 }
 
 int mmaudit_cuda_quantize(const mmaudit_quantization* work, void* stream) {

@@ -1,33 +1,12 @@
 #include "model/product.hpp"
 
 #include "mmaudit/detail/slices.hpp"
+#include "model/arena.hpp"
 #include "model/epilogue.hpp"
 #include "model/unpacked.hpp"
 #include "run/hardware_gemm.hpp"
 
 namespace mmaudit::device {
-namespace {
-
-/// Cuts a work space into arrays, each at a multiple of what any access wants.
-class Arena {
- public:
-  explicit Arena(void* base) : base_(static_cast<std::byte*>(base)) {}
-  template <typename T>
-  T* take(std::uint64_t bytes) {
-    constexpr std::uint64_t kAligned = 256;
-    auto* out = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += padded(bytes, kAligned);
-    return out;
-  }
-  [[nodiscard]] std::uint64_t used() const { return used_; }
-
- private:
-  std::byte* base_;
-  std::uint64_t used_ = 0;
-};
-
-}  // namespace
-
 DeviceProduct::DeviceProduct(const Instruction& instruction, const Datapath& datapath, const Matmul& problem,
                              const ProductFactors& factors, DeviceModel model)
     : instruction_(instruction),

@@ -19,26 +19,16 @@ namespace mmaudit {
 namespace {
 
 using attention_rows::Block;
+using attention_rows::BlockOrder;
 using attention_rows::RowEnd;
 
 constexpr std::uint64_t kStripRows = 128;
 
 MMAUDIT_CLONES void round_to_bf16(const float* x, std::uint16_t* y, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
-    const std::uint32_t near = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
-    y[i] = static_cast<std::uint16_t>(bits > 0x7F800000U ? 0x7FFFU : near);
-  }
+  for (std::uint64_t i = 0; i < count; ++i) y[i] = attention_rows::bf16_of(x[i]);
 }
-/// Of numbers from 0 on, or NaN. Adding 1/2 rounds a number below 2^-14 to a multiple of 2^-24.
 MMAUDIT_CLONES void round_to_f16(const float* x, std::uint16_t* y, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
-    const std::uint32_t normal = (bits + 0xFFFU + (bits >> 13 & 1U) - 0x38000000U) >> 13;
-    const std::uint32_t small = std::bit_cast<std::uint32_t>(x[i] + 0.5F) - 0x3F000000U;
-    const std::uint32_t finite = bits < 0x38800000U ? small : bits < 0x477FF000U ? normal : 0x7C00U;
-    y[i] = static_cast<std::uint16_t>(bits > 0x7F800000U ? 0x7FFFU : finite);
-  }
+  for (std::uint64_t i = 0; i < count; ++i) y[i] = attention_rows::f16_of(x[i]);
 }
 
 /// Bits of a plan's P.
@@ -58,46 +48,6 @@ class PCast {
  private:
   FormatSpec spec_;
   FastCast cast_;
-};
-
-std::vector<Block> blocks_of(const AttentionPlan& plan, std::uint64_t keys, std::uint64_t split) {
-  std::vector<Block> out;
-  const std::uint64_t all = detail::quotient_up(keys, plan.block_k),
-                      each = detail::quotient_up(all, plan.splits);
-  for (std::uint64_t i = split * each; i < std::min(all, (split + 1) * each); ++i)
-    out.push_back({i * plan.block_k, std::min(keys, (i + 1) * plan.block_k)});
-  if (plan.order == KeyOrder::descending) std::reverse(out.begin(), out.end());
-  return out;
-}
-
-/// Combines the splits of a row as flash_fwd_splitkv_combine_kernel does.
-class Combiner {
- public:
-  explicit Combiner(const AttentionPlan& plan)
-      : splits_(plan.splits), lanes_(plan.combine_lanes), weights_(plan.splits) {}
-  float weigh(const float* lse) {
-    constexpr float kNoKey = -std::numeric_limits<float>::infinity();
-    float most = kNoKey;
-    for (std::uint64_t s = 0; s < splits_; ++s) most = lse[s] > most ? lse[s] : most;
-    if (most == kNoKey) most = 0;
-    std::vector<float> parts(lanes_);
-    for (std::uint64_t s = 0; s < splits_; ++s) parts[s % lanes_] += of(functions::Id::expf, lse[s] - most);
-    for (std::uint64_t half = lanes_ / 2; half != 0; half /= 2)
-      for (std::uint64_t i = 0; i < half; ++i) parts[i] += parts[i + half];
-    const float sum = parts[0];
-    const bool none = sum == 0 || sum != sum;
-    const float log = none ? -kNoKey : of(functions::Id::logf, sum) + most;
-    for (std::uint64_t s = 0; s < splits_; ++s) weights_[s] = of(functions::Id::expf, lse[s] - log);
-    return log;
-  }
-  [[nodiscard]] float weight(std::uint64_t split) const { return weights_[split]; }
-
- private:
-  static float of(functions::Id id, float x) {
-    return functions::as_float(functions::evaluate(id, functions::bits_of(x), 0, functions::kUnit));
-  }
-  std::uint64_t splits_, lanes_;
-  std::vector<float> weights_;
 };
 
 class Strips {
@@ -134,7 +84,7 @@ class Strips {
     const AttentionProblem& problem;
     const AttentionPlan& plan;
     std::uint64_t head, kv_head, first, rows, keys, depth, padded;
-    attention_rows::RowRules rules;
+    attention_rows::RowRule rule;
     std::vector<float> scores, weights, bias;
     std::vector<std::byte> p;
 
@@ -150,7 +100,7 @@ class Strips {
           keys(problem.keys),
           depth(problem.depth),
           padded(detail::quotient_up(keys, plan.block_k) * plan.block_k),
-          rules{plan, scales_of(problem).first, scales_of(problem, plan.log2e).second, problem.bias},
+          rule(attention_rows::rule_of(plan, problem)),
           scores(rows * keys),
           weights(rows * padded),
           p(rows * keys * strips.cast_.bytes()) {}
@@ -164,7 +114,7 @@ class Strips {
       make_scores();
       // Descales of Q and K join the scale; V's the division.
       const float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
-      rules.scale *= of_qk, rules.scale2 *= of_qk;
+      rule.scale *= of_qk, rule.scale2 *= of_qk;
       std::vector<float> out(rows * depth * plan.splits), lse(rows * plan.splits);
       for (std::uint64_t split = 0; split < plan.splits; ++split)
         one_split(split, &out[split * rows * depth], lse);
@@ -196,37 +146,37 @@ class Strips {
     }
 
     void one_split(std::uint64_t split, float* out, std::vector<float>& lse) {
-      const std::vector<Block> blocks = blocks_of(plan, keys, split);
-      std::vector<float> rescales(rows * blocks.size()), bases(blocks.size()), sums(rows);
+      const BlockOrder blocks(plan, keys, split);
+      std::vector<float> rescales(rows * blocks.count), bases(blocks.count), sums(rows);
       std::fill(weights.begin(), weights.end(), 0.0F);
-      attention_rows::RowSoftmax softmax(rules);
-      std::uint64_t low = keys, high = 0;
-      for (const Block& block : blocks) low = std::min(low, block.first), high = std::max(high, block.last);
+      attention_rows::RowSoftmax softmax(rule);
+      const auto [low, high] = blocks.span();
       std::uint64_t seen_first = keys, seen_last = 0;
       for (std::uint64_t i = 0; i < rows; ++i) {
         const auto [from, to] = keys_of_row(problem, first + i);
         const std::uint64_t begin = std::max(from, low), end = std::max(begin, std::min(to, high));
         if (begin < end) seen_first = std::min(seen_first, begin), seen_last = std::max(seen_last, end);
         const RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
-                                          &rescales[i * blocks.size()], bases.data()},
+                                          &rescales[i * blocks.count], bases.data()},
                                          blocks);
         sums[i] = found.sum;
         all.cast_(&weights[i * padded], &p[i * keys * all.cast_.bytes()], keys);
-        lse[split * rows + i] = attention_rows::lse_of(rules, found, plan.splits > 1);
+        lse[split * rows + i] = lse_of(rule, found.maximum, found.sum, plan.splits > 1, functions::kUnit);
         if (all.result_.maxima != nullptr) all.result_.maxima[row_at(i)] = found.maximum;
         if (all.result_.sums != nullptr) all.result_.sums[row_at(i)] = found.sum;
-        keep_details(i, blocks, &rescales[i * blocks.size()], bases.data());
+        keep_details(i, blocks, &rescales[i * blocks.count], bases.data());
       }
       multiply(blocks, rescales, sums, {seen_first, seen_last}, out);
     }
 
     /// What studies ask of row i, block by block from the last one on.
-    void keep_details(std::uint64_t i, const std::vector<Block>& blocks, const float* rescales,
+    void keep_details(std::uint64_t i, const BlockOrder& blocks, const float* rescales,
                       const float* bases) const {
       const AttentionResult& result = all.result_;
       float later = 1;
-      for (std::size_t b = blocks.size(); b-- > 0; later *= rescales[b]) {
-        const std::uint64_t from = blocks[b].first, count = blocks[b].last - from,
+      for (std::size_t b = blocks.count; b-- > 0; later *= rescales[b]) {
+        const Block block = blocks.at(b);
+        const std::uint64_t from = block.first, count = block.last - from,
                             to = row_at(i) * keys + from;
         if (result.weights != nullptr) std::copy_n(&weights[i * padded + from], count, result.weights + to);
         if (result.bases != nullptr) std::fill_n(result.bases + to, count, bases[b]);
@@ -234,7 +184,7 @@ class Strips {
       }
     }
 
-    void multiply(const std::vector<Block>& blocks, const std::vector<float>& rescales,
+    void multiply(const BlockOrder& blocks, const std::vector<float>& rescales,
                   const std::vector<float>& sums, Block seen, float* out) const {
       Matmul product;
       product.m = rows, product.n = depth, product.k = keys;
@@ -249,24 +199,21 @@ class Strips {
       std::vector<std::uint64_t> bits(kTileColumns);
       const bool chain = plan.output_sum == OutputSum::chain;
       bool any = false;
-      const auto last_block = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Block& block) {
-        return block.first < seen.last && block.last > seen.first;
-      });
-      for (std::size_t b = 0; b < blocks.size(); ++b) {
-        if (blocks[b].last <= seen.first || blocks[b].first >= seen.last) continue;
-        const bool last = &blocks[b] == &*last_block;
+      const auto [begin, end] = blocks.seeing(seen);
+      for (std::uint64_t b = begin; b < end; ++b) {
+        const bool last = b + 1 == end;
         if (!chain && any) tile->start(place);
         for (std::uint64_t i = 0; i < rows && chain && any; ++i) {
-          const float rescale = rescales[i * blocks.size() + b];
+          const float rescale = rescales[i * blocks.count + b];
           if (rescale == 1) continue;
           tile->get_row(0, i, bits.data());
           for (std::uint64_t j = 0; j < depth; ++j) bits[j] = bits_of(float_of(bits[j]) * rescale);
           tile->set_row(0, i, bits.data());
         }
-        tile->run(blocks[b].first, blocks[b].last);
+        tile->run(blocks.at(b).first, blocks.at(b).last);
         for (std::uint64_t i = 0; i < rows && (!chain || last); ++i) {
           tile->get_row(0, i, bits.data());
-          join_block(i, bits.data(), rescales[i * blocks.size() + b], sums[i], any, last, out);
+          join_block(i, bits.data(), rescales[i * blocks.count + b], sums[i], any, last, out);
         }
         any = true;
       }
@@ -280,35 +227,24 @@ class Strips {
     /// Row i of a block's chain into O, which the last block divides.
     void join_block(std::uint64_t i, const std::uint64_t* bits, float rescale, float sum, bool any, bool last,
                     float* out) const {
-      const float factor = attention_rows::factor_of(plan, sum) * descale(all.operands_.descale_v);
+      const float factor = factor_of(rule, sum, functions::kUnit) * descale(all.operands_.descale_v);
       float* const o = out + i * depth;
-      for (std::uint64_t j = 0; j < depth; ++j) {
-        const float part = float_of(bits[j]);
-        if (plan.output_sum == OutputSum::blocks) {
-          if (!last)
-            o[j] = any ? std::fma(rescale, o[j], part) : part;
-          else
-            o[j] = any ? std::fma(factor, part, (factor * rescale) * o[j]) : factor * part;
-          continue;
-        }
-        const float whole = plan.output_sum == OutputSum::two_level && any ? o[j] * rescale + part : part;
-        o[j] = !last ? whole : plan.division == OutputDivision::quotient ? whole / factor : whole * factor;
-      }
+      for (std::uint64_t j = 0; j < depth; ++j)
+        o[j] = output_with(rule, float_of(bits[j]), o[j], rescale, factor, any, last);
     }
 
     void finish(const std::vector<float>& out, const std::vector<float>& lse) const {
-      Combiner combiner(plan);
-      std::vector<float> of_row(plan.splits), sum(depth);
+      std::vector<float> weights_of(plan.splits * rows), parts(plan.combine_lanes), sum(depth);
       for (std::uint64_t i = 0; i < rows; ++i) {
         float total = lse[i];
         std::copy_n(&out[i * depth], depth, sum.begin());
         if (plan.splits > 1) {
-          for (std::uint64_t s = 0; s < plan.splits; ++s) of_row[s] = lse[s * rows + i];
-          total = combiner.weigh(of_row.data());
+          total = attention_rows::weigh(plan.splits, plan.combine_lanes, &lse[i], &weights_of[i], rows, parts.data(),
+                                        functions::kUnit);
           std::fill(sum.begin(), sum.end(), 0.0F);
           for (std::uint64_t s = 0; s < plan.splits; ++s)
             for (std::uint64_t j = 0; j < depth; ++j)
-              sum[j] = std::fma(combiner.weight(s), out[(s * rows + i) * depth + j], sum[j]);
+              sum[j] = std::fma(weights_of[s * rows + i], out[(s * rows + i) * depth + j], sum[j]);
         }
         if (all.result_.lse != nullptr) all.result_.lse[row_at(i)] = total;
         for (std::uint64_t j = 0; j < depth; ++j)
@@ -333,16 +269,8 @@ class Strips {
 }  // namespace
 
 std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row) {
-  const auto keys = static_cast<std::int64_t>(problem.keys),
-             queries = static_cast<std::int64_t>(problem.queries);
-  const std::int64_t shift = problem.causal == Causal::top_left ? 0 : keys - queries;
-  const std::int64_t diagonal = static_cast<std::int64_t>(row) + shift;
-  std::int64_t first = 0, last = keys;
-  if (problem.causal != Causal::none) last = std::min(last, diagonal + 1);
-  if (problem.right) last = std::min(last, diagonal + 1 + static_cast<std::int64_t>(*problem.right));
-  if (problem.left) first = std::max<std::int64_t>(0, diagonal - static_cast<std::int64_t>(*problem.left));
-  last = std::max<std::int64_t>(0, last);
-  return {static_cast<std::uint64_t>(std::min(first, last)), static_cast<std::uint64_t>(last)};
+  const Block seen = attention_rows::KeyMask(problem).of(row);
+  return {seen.first, seen.last};
 }
 
 std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule) {

@@ -1,5 +1,5 @@
 // The C interface: attention by its plan.
-#include "mmaudit/attention.hpp"
+#include "capi/attention.hpp"
 
 #include <algorithm>
 #include <array>
@@ -72,9 +72,11 @@ AttentionPlan plan_for(const mmaudit_attention& work, const AttentionProblem& pr
   return *found;
 }
 
-void run_attention(const mmaudit_attention& work, char** plan_text) {
+}  // namespace
+
+AttentionWork attention_of(const mmaudit_attention& work) {
   AttentionProblem problem = problem_of(work);
-  const FormatSpec type = spec_of(problem.type), f32 = spec_of(Format::f32);
+  const FormatSpec type = spec_of(problem.type);
   const AttentionRecipe* const recipe = recipe_for(work);
   if (recipe != nullptr) {
     constexpr std::array kNumbers{Format::f16, Format::bf16, Format::f32};
@@ -86,8 +88,13 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
   const Architecture& architecture = architecture_for(work);
   if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
     throw InputError(why);
-  if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(plan); });
-  if (!given(work.o)) return;
+  return {problem, plan, &architecture, recipe, type};
+}
+
+AttentionOperands take_attention(const mmaudit_attention& work, const AttentionWork& x) {
+  const AttentionProblem& problem = x.problem;
+  const AttentionRecipe* const recipe = x.recipe;
+  const FormatSpec &type = x.type, f32 = spec_of(Format::f32);
   const Axis batch{"batch", problem.batch}, heads{"heads", problem.heads}, kv{"kv_heads", problem.kv_heads},
       queries{"queries", problem.queries}, keys{"keys", problem.keys}, depth{"depth", problem.depth};
   require("q", work.q, {batch, heads, queries, depth}, type);
@@ -106,7 +113,7 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
       refuse("{}: found it with {}, allowed: none, since the recipe makes them", name, recipe->name);
     require_if_given(name, factors, {batch, kv}, f32);
   }
-  require("o", work.o, {batch, heads, queries, depth}, spec_of(plan.output));
+  require("o", work.o, {batch, heads, queries, depth}, spec_of(x.plan.output));
   for (const auto& [name, rows] : {std::pair{"lse", work.lse}, {"maxima", work.maxima}, {"sums", work.sums}})
     require_if_given(name, rows, {batch, heads, queries}, f32);
   for (const auto& [name, rows] : {std::pair{"scores", work.scores},
@@ -118,27 +125,37 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
        {std::pair{"q", work.q}, {"k", work.k}, {"v", work.v}, {"bias", work.bias}})
     require_apart(name, work.o, array);
   const auto in = [](mmaudit_in array) { return static_cast<const float*>(array.data); };
+  return {work.q.data,     work.k.data,        work.v.data,        work.bias.data,    work.bias_batch,
+          work.bias_heads, in(work.descale_q), in(work.descale_k), in(work.descale_v)};
+}
+
+namespace {
+
+void run_attention(const mmaudit_attention& work, char** plan_text) {
+  const AttentionWork x = attention_of(work);
+  const AttentionProblem& problem = x.problem;
+  if (plan_text != nullptr) give_text(plan_text, [&] { return text_of(x.plan); });
+  if (!given(work.o)) return;
+  AttentionOperands operands = take_attention(work, x);
   const auto out = [](mmaudit_out array) { return static_cast<float*>(array.data); };
-  AttentionOperands operands{work.q.data,        work.k.data,        work.v.data,
-                             work.bias.data,     work.bias_batch,    work.bias_heads,
-                             in(work.descale_q), in(work.descale_k), in(work.descale_v)};
   AttentionElements elements;
-  if (recipe != nullptr) {
+  if (x.recipe != nullptr) {
+    const FormatSpec& type = x.type;
     const FastDecode decode(type);
     const auto numbers = [&](mmaudit_in array) {
-      std::vector<double> x(array.bytes / type.storage_bytes());
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decode.at(array.data, i);
-      return x;
+      std::vector<double> all(array.bytes / type.storage_bytes());
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = decode.at(array.data, i);
+      return all;
     };
-    elements = attention_elements(*recipe, problem, numbers(work.q), numbers(work.k), numbers(work.v),
+    elements = attention_elements(*x.recipe, problem, numbers(work.q), numbers(work.k), numbers(work.v),
                                   problem.bias ? numbers(work.bias) : std::vector<double>());
     operands = elements.operands();
     operands.bias_batch = work.bias_batch, operands.bias_heads = work.bias_heads;
   }
-  attention(problem, plan, operands,
+  attention(problem, x.plan, operands,
             {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
              out(work.later), out(work.maxima), out(work.sums)},
-            work.threads, architecture);
+            work.threads, *x.architecture);
 }
 
 }  // namespace
