@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from .. import _library
 from .._library import lib
 from .._refuse import refused, with_nearest
-from . import _sharded
+from . import _cuda, _sharded
 from ._tensors import NUMBERS, dtype_of, require_place, taken, written
 
 PRODUCTS = "products"  #: two products and a softmax, by the recipe of the layer
@@ -144,17 +144,21 @@ def chosen(layer: str, names: str, call: Call) -> Optional[str]:
 
 @torch.library.custom_op("mmaudit::attention", mutates_args=())
 def _attention(q: Tensor, k: Tensor, v: Tensor, mask: Optional[Tensor], like: str, causal: str, scale: float) -> Tensor:
-    """O in Q's dtype. On a GPU the operands go to the host, where the model runs, and O comes back."""
+    """O in Q's dtype, computed where Q is; a recipe converts on the host, so its operands go there, and O comes back."""
     place = require_place(q=q, k=k, v=v, mask=mask)
-    kept = [None if x is None else x.to("cpu").contiguous() for x in (q, k, v, mask)]
+    at = place if known()[like]["dtype"] is None else torch.device("cpu")
+    kept = [None if x is None else x.to(at).contiguous() for x in (q, k, v, mask)]
     of_q, of_k = tuple(q.shape), tuple(k.shape)
-    o = torch.empty(of_q, dtype=_output(like, q.dtype, causal, scale, of_q, of_k, mask is not None), device="cpu")
+    o = torch.empty(of_q, dtype=_output(like, q.dtype, causal, scale, of_q, of_k, mask is not None), device=at)
     work = _work(like, q.dtype, causal, scale, of_q, of_k)
     work.q, work.k, work.v, work.bias = map(taken, kept)
     if mask is not None:
         work.bias_batch, work.bias_heads = mask.shape[:2]
     work.o = written(o)
-    _library.check(lib.mmaudit_attention_predict(byref(work), None))
+    if at.type == "cuda":
+        _cuda.attention(work, at)
+    else:
+        _library.check(lib.mmaudit_attention_predict(byref(work), None))
     return o.to(place, q.dtype)
 
 

@@ -4,7 +4,7 @@ import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import torch
 
@@ -33,7 +33,10 @@ def _lib() -> ctypes.CDLL:
             lib.mmaudit_cuda_hardware_workspace.argtypes = lib.mmaudit_cuda_workspace.argtypes
             lib.mmaudit_cuda_hardware_matmul.argtypes = lib.mmaudit_cuda_matmul.argtypes
             lib.mmaudit_cuda_function.argtypes = [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p, c_void_p]
-            for name in ("workspace", "matmul", "hardware_workspace", "hardware_matmul", "quantize", "function"):
+            lib.mmaudit_cuda_attention_workspace.argtypes = [POINTER(_library.Attention), POINTER(c_uint64)]
+            lib.mmaudit_cuda_attention.argtypes = [POINTER(_library.Attention), c_void_p, _library.Out]
+            for name in ("workspace", "matmul", "hardware_workspace", "hardware_matmul", "attention_workspace", "attention",
+                         "quantize", "function"):
                 getattr(lib, "mmaudit_cuda_" + name).restype = c_int
             return lib
         except (OSError, AttributeError) as error:  # no file, no library, or another library
@@ -50,16 +53,24 @@ def _check(status: int) -> None:
     raise ValueError(line) if status == 2 else RuntimeError(line or "cuda: found a failure without a reason")
 
 
-def matmul(work: _library.Product, place: torch.device, hardware: bool = False) -> None:
-    """mmaudit_matmul() on device pointers, on the current stream, by the model or by the GPU's own instructions; work
-    space from torch's allocator."""
-    what = "mmaudit_cuda_hardware_" if hardware else "mmaudit_cuda_"
+def _launch(what: str, needs: str, work: Any, place: torch.device) -> None:
+    """On the current stream, with work space from torch's allocator."""
     with torch.cuda.device(place):
         needed = c_uint64()
-        _check(getattr(_lib(), what + "workspace")(byref(work), byref(needed)))
+        _check(getattr(_lib(), "mmaudit_cuda_" + needs)(byref(work), byref(needed)))
         space = torch.empty(needed.value, dtype=torch.uint8, device=place)
         out = _library.Out(space.data_ptr(), needed.value)
-        _check(getattr(_lib(), what + "matmul")(byref(work), torch.cuda.current_stream(place).cuda_stream, out))
+        _check(getattr(_lib(), "mmaudit_cuda_" + what)(byref(work), torch.cuda.current_stream(place).cuda_stream, out))
+
+
+def matmul(work: _library.Product, place: torch.device, hardware: bool = False) -> None:
+    """mmaudit_matmul() on device pointers, by the model or by the GPU's own instructions."""
+    _launch(*(("hardware_matmul", "hardware_workspace") if hardware else ("matmul", "workspace")), work, place)
+
+
+def attention(work: _library.Attention, place: torch.device) -> None:
+    """mmaudit_attention_predict() on device pointers: O and lse of a kernel's plan."""
+    _launch("attention", "attention_workspace", work, place)
 
 
 def why_no_hardware(work: _library.Product, place: torch.device) -> str:
