@@ -39,8 +39,8 @@ std::string DeviceAttention::why_not(const AttentionPlan& plan) {
   return {};
 }
 
-AttentionPart DeviceAttention::part_of(std::uint64_t heads, std::uint64_t rows, void* base, std::uint64_t* used,
-                                       void** products) const {
+AttentionPart DeviceAttention::part_of(std::uint64_t heads, std::uint64_t rows, void* base,
+                                       std::uint64_t* used, void** products) const {
   const BlockOrder blocks(plan_, problem_.keys, 0);
   AttentionPart part{.rule = attention_rows::rule_of(plan_, problem_),
                      .mask = attention_rows::KeyMask(problem_),
@@ -137,8 +137,8 @@ void DeviceAttention::run(AttentionPart part, const AttentionResult& result, voi
   launch_attention_result(part, result.o, result.lse, stream);
 }
 
-void DeviceAttention::launch(const AttentionOperands& operands, const AttentionResult& result, void* workspace,
-                             Stream stream) const {
+void DeviceAttention::launch(const AttentionOperands& operands, const AttentionResult& result,
+                             void* workspace, Stream stream) const {
   const std::uint64_t all = problem_.batch * problem_.heads;
   for (std::uint64_t head = 0; head < all; head += heads_)
     for (std::uint64_t row = 0; row < problem_.queries; row += rows_) {

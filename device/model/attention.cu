@@ -75,12 +75,12 @@ struct PaddedP {
 };
 
 /// A warp owns a row; its first lane adds P in the plan's order.
-__global__ void __launch_bounds__(kThreads) softmax_kernel(const AttentionPart part, const std::uint64_t split) {
+__global__ void __launch_bounds__(kThreads)
+    softmax_kernel(const AttentionPart part, const std::uint64_t split) {
   __shared__ functions::FastUnit near;
   load_tables(near, kFastUnit);
   const unsigned lane = threadIdx.x % kLanes;
-  const int type_bytes = part.type.storage_bits / 8,
-             p_bytes = part.p_format.storage_bits / 8;
+  const int type_bytes = part.type.storage_bits / 8, p_bytes = part.p_format.storage_bits / 8;
   const std::uint64_t all = part.all_rows();
   constexpr unsigned kWarps = kThreads / kLanes;
   for (std::uint64_t r = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / kLanes; r < all;
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const AttentionPart p
     const std::uint64_t head = part.first_head + r / part.rows, query = part.first_row + r % part.rows,
                         kv_head = kv_head_of(part, head);
     RowRule rule = part.rule;
-    const float of_qk = __fmul_rn(descale(part.operands.descale_q, kv_head),
-                                  descale(part.operands.descale_k, kv_head));
+    const float of_qk =
+        __fmul_rn(descale(part.operands.descale_q, kv_head), descale(part.operands.descale_k, kv_head));
     rule.scale = __fmul_rn(rule.scale, of_qk), rule.scale2 = __fmul_rn(rule.scale2, of_qk);
     const functions::Id exponential = function_of(rule.exponential);
     const bool biased = part.operands.bias != nullptr;
@@ -101,10 +101,9 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const AttentionPart p
         part.keys;
     float* const scores = part.scores + r * part.keys;
     const auto score_at = [&](std::uint64_t key) {
-      const float bias =
-          biased ? static_cast<float>(
-                       decode_value(load(part.operands.bias, type_bytes, bias_row + key), part.type))
-                 : 0.0F;
+      const float bias = biased ? static_cast<float>(decode_value(
+                                      load(part.operands.bias, type_bytes, bias_row + key), part.type))
+                                : 0.0F;
       return prepared(rule.score, scores[key], rule.scale, rule.scale2, biased, bias);
     };
     const Block row = within(part.mask.of(query), part.blocks.span());
@@ -135,10 +134,10 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const AttentionPart p
         float x = 0;
         if (key >= seen.first && key < seen.last) x = evaluated(exponential, operand.of(score_at(key)), near);
         scores[key] = x;
-        const std::uint64_t bits =
-            part.p_format.id == Format::f16    ? f16_of(x)
-            : part.p_format.id == Format::bf16 ? bf16_of(x)
-                                               : encode_nearest_even(static_cast<double>(x), part.p_format, true);
+        const std::uint64_t bits = part.p_format.id == Format::f16 ? f16_of(x)
+                                   : part.p_format.id == Format::bf16
+                                       ? bf16_of(x)
+                                       : encode_nearest_even(static_cast<double>(x), part.p_format, true);
         store(p, p_bytes, r * count + i, bits);
       }
       __syncwarp();
@@ -176,8 +175,8 @@ __global__ void __launch_bounds__(kThreads) combine_kernel(const AttentionPart p
   for_each(all, [&](std::uint64_t r) {
     float parts[kMostParts];
     const float total = part.splits == 1 ? part.lse[r]
-                                         : weigh(part.splits, part.combine_lanes, part.lse + r, part.weights + r,
-                                                 all, parts, near);
+                                         : weigh(part.splits, part.combine_lanes, part.lse + r,
+                                                 part.weights + r, all, parts, near);
     if (lse != nullptr) lse[part.first_head * part.queries + part.first_row + r] = total;
   });
 }
@@ -197,15 +196,17 @@ __global__ void __launch_bounds__(kThreads) result_kernel(const AttentionPart pa
 }  // namespace
 
 void launch_attention_operands(const AttentionPart& part, Stream stream) {
-  operands_kernel<<<blocks_for(part.some_heads * part.keys * part.depth, kThreads), kThreads, 0, stream>>>(part);
+  operands_kernel<<<blocks_for(part.some_heads * part.keys * part.depth, kThreads), kThreads, 0, stream>>>(
+      part);
   cuda_check(cudaGetLastError(), "starting attention's operands");
 }
 
 void launch_softmax(const AttentionPart& part, std::uint64_t split, Stream stream) {
   constexpr unsigned kMostBlocks = 2048;
-  seen_kernel<<<blocks_for((part.rows + kAttentionStrip - 1) / kAttentionStrip, kThreads), kThreads, 0, stream>>>(
-      part);
-  softmax_kernel<<<blocks_for(part.all_rows() * kLanes, kThreads, kMostBlocks), kThreads, 0, stream>>>(part, split);
+  seen_kernel<<<blocks_for((part.rows + kAttentionStrip - 1) / kAttentionStrip, kThreads), kThreads, 0,
+                stream>>>(part);
+  softmax_kernel<<<blocks_for(part.all_rows() * kLanes, kThreads, kMostBlocks), kThreads, 0, stream>>>(part,
+                                                                                                       split);
   cuda_check(cudaGetLastError(), "starting attention's softmax");
 }
 

@@ -14,8 +14,8 @@ struct AttentionPart {
   attention_rows::BlockOrder blocks;
   FormatSpec type, p_format, output;
   AttentionOperands operands;
-  std::uint64_t queries, keys, depth, heads, kv_heads;    ///< of the problem
-  std::uint64_t splits, combine_lanes;                    ///< of the plan
+  std::uint64_t queries, keys, depth, heads, kv_heads;                    ///< of the problem
+  std::uint64_t splits, combine_lanes;                                    ///< of the plan
   std::uint64_t first_head = 0, some_heads = 0, first_row = 0, rows = 0;  ///< rows: of each of these heads
   std::byte *columns = nullptr, *v = nullptr;  ///< K with its rows as columns; V by slots of keys
   float* scores = nullptr;                     ///< (heads, rows, keys), then P before it is rounded
@@ -39,12 +39,14 @@ void launch_join(const AttentionPart& part, std::uint64_t split, std::uint64_t b
 void launch_attention_result(const AttentionPart& part, void* o, float* lse, Stream stream);
 void clear(void* data, std::uint64_t bytes, Stream stream);
 
-/// attention() with device pointers: the products by the model's kernels, what is between by kernels that share
-/// the host's arithmetic.
+/// attention() with device pointers: the products by the model's kernels, what is between by kernels that
+/// share the host's arithmetic.
 class DeviceAttention {
  public:
-  DeviceAttention(const AttentionProblem& problem, const AttentionPlan& plan, const Architecture& architecture);
-  /// Why there is none here, beyond why_no_attention(): "field: found X, allowed: Y"; empty when there is one.
+  DeviceAttention(const AttentionProblem& problem, const AttentionPlan& plan,
+                  const Architecture& architecture);
+  /// Why there is none here, beyond why_no_attention(): "field: found X, allowed: Y"; empty when there is
+  /// one.
   [[nodiscard]] static std::string why_not(const AttentionPlan& plan);
   [[nodiscard]] std::uint64_t workspace() const;
   /// Of `result` o and lse. Starts the kernels; nothing waits.
@@ -52,8 +54,8 @@ class DeviceAttention {
               Stream stream) const;
 
  private:
-  [[nodiscard]] AttentionPart part_of(std::uint64_t heads, std::uint64_t rows, void* base, std::uint64_t* used,
-                                      void** products) const;
+  [[nodiscard]] AttentionPart part_of(std::uint64_t heads, std::uint64_t rows, void* base,
+                                      std::uint64_t* used, void** products) const;
   [[nodiscard]] DeviceProduct scores_of(const AttentionPart& part) const;
   [[nodiscard]] DeviceProduct block_of(const AttentionPart& part, attention_rows::Block keys) const;
   void run(AttentionPart part, const AttentionResult& result, void* products, Stream stream) const;

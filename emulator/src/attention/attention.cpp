@@ -176,8 +176,7 @@ class Strips {
       float later = 1;
       for (std::size_t b = blocks.count; b-- > 0; later *= rescales[b]) {
         const Block block = blocks.at(b);
-        const std::uint64_t from = block.first, count = block.last - from,
-                            to = row_at(i) * keys + from;
+        const std::uint64_t from = block.first, count = block.last - from, to = row_at(i) * keys + from;
         if (result.weights != nullptr) std::copy_n(&weights[i * padded + from], count, result.weights + to);
         if (result.bases != nullptr) std::fill_n(result.bases + to, count, bases[b]);
         if (result.later != nullptr) std::fill_n(result.later + to, count, later);
@@ -239,8 +238,8 @@ class Strips {
         float total = lse[i];
         std::copy_n(&out[i * depth], depth, sum.begin());
         if (plan.splits > 1) {
-          total = attention_rows::weigh(plan.splits, plan.combine_lanes, &lse[i], &weights_of[i], rows, parts.data(),
-                                        functions::kUnit);
+          total = attention_rows::weigh(plan.splits, plan.combine_lanes, &lse[i], &weights_of[i], rows,
+                                        parts.data(), functions::kUnit);
           std::fill(sum.begin(), sum.end(), 0.0F);
           for (std::uint64_t s = 0; s < plan.splits; ++s)
             for (std::uint64_t j = 0; j < depth; ++j)

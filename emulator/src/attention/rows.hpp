@@ -1,6 +1,6 @@
 #pragma once
-// Softmax over the blocks of one row on the host: the arithmetic of mmaudit/detail/attention_rows.hpp, a pass over
-// many numbers at a time.
+// Softmax over the blocks of one row on the host: the arithmetic of mmaudit/detail/attention_rows.hpp, a pass
+// over many numbers at a time.
 #include <cstdint>
 #include <vector>
 

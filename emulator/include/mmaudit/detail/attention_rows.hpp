@@ -1,6 +1,6 @@
 #pragma once
-// The arithmetic of one row of attention, by a plan: host and device code, binary32, every operation rounded to
-// nearest. `tables` are those of functions::evaluate().
+// The arithmetic of one row of attention, by a plan: host and device code, binary32, every operation rounded
+// to nearest. `tables` are those of functions::evaluate().
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -88,7 +88,8 @@ struct KeyMask {
 };
 
 /// A score before the maximum is taken from it.
-MMAUDIT_HD inline float prepared(ScoreRule score, float s, float scale, float scale2, bool biased, float bias) {
+MMAUDIT_HD inline float prepared(ScoreRule score, float s, float scale, float scale2, bool biased,
+                                 float bias) {
   if (score == ScoreRule::scaled_once) return times(s, scale2);
   if (score != ScoreRule::scaled) return s;
   const float x = times(s, scale);
@@ -108,8 +109,8 @@ MMAUDIT_HD Step step_of(const RowRule& rule, float most, float old, const Tables
   const float base = now == kNoKey ? 0 : now;
   float rescale = 1;
   if (now > old)
-    rescale = evaluated(function_of(rule.exponential), of_scores ? times(old - base, rule.scale2) : old - base,
-                        tables);
+    rescale = evaluated(function_of(rule.exponential),
+                        of_scores ? times(old - base, rule.scale2) : old - base, tables);
   return {now, base, rescale};
 }
 
@@ -170,7 +171,8 @@ struct RowTotal {
     }
     const bool fresh = rule.row_sum != RowSum::lanes;
     float sums[4];
-    for (std::uint64_t t = 0; t < 4; ++t) sums[t] = first || fresh ? p[2 * t] : fused(lanes[t], rescale, p[2 * t]);
+    for (std::uint64_t t = 0; t < 4; ++t)
+      sums[t] = first || fresh ? p[2 * t] : fused(lanes[t], rescale, p[2 * t]);
     for (std::uint64_t t = 0; t < 4; ++t) sums[t] += p[2 * t + 1];
     for (std::uint64_t i = 8; i < count; i += 8) add_pairs(sums, p, i);
     if (rule.row_sum == RowSum::joined) {
@@ -204,15 +206,14 @@ MMAUDIT_HD float factor_of(const RowRule& rule, float sum, const Tables& tables)
 template <typename Tables>
 MMAUDIT_HD float lse_of(const RowRule& rule, float maximum, float sum, bool split, const Tables& tables) {
   if (sum == 0 || sum != sum) return rule.lse == LseRule::log_scaled ? 0 : split ? kNoKey : -kNoKey;
-  if (rule.lse == LseRule::log_scaled)
-    return maximum / kLog2E + evaluated(functions::Id::logf, sum, tables);
+  if (rule.lse == LseRule::log_scaled) return maximum / kLog2E + evaluated(functions::Id::logf, sum, tables);
   const float log = times(evaluated(functions::Id::lg2, sum, tables), kLn2);
   return fused(maximum, rule.lse == LseRule::log2_sum ? kLn2 : rule.scale, log);
 }
 
 /// An element of O with one block's chain `part` in it; `o` is the element before, where `any` block was.
-MMAUDIT_HD inline float output_with(const RowRule& rule, float part, float o, float rescale, float factor, bool any,
-                                    bool last) {
+MMAUDIT_HD inline float output_with(const RowRule& rule, float part, float o, float rescale, float factor,
+                                    bool any, bool last) {
   if (rule.output_sum == OutputSum::blocks) {
     if (!last) return any ? fused(rescale, o, part) : part;
     return any ? fused(factor, part, times(times(factor, rescale), o)) : times(factor, part);
