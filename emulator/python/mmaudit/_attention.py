@@ -1,6 +1,6 @@
 """Attention as fused kernels compute it, by their plans."""
 from ctypes import byref
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -46,6 +46,27 @@ def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(array, (*array.shape[:2], *shape[2:])))
 
 
+def _gpu_of(tensors: Sequence[Any], like: Optional[str]) -> Any:
+    """The GPU that Q, K and V are on; None: the host computes, as it does recipes, which convert there."""
+    if not all(_arrays.is_tensor(x) and x.device.type == "cuda" for x in tensors):
+        return None
+    from .torch._attention import known
+    return None if known().get(like or "", {}).get("dtype") else tensors[0].device
+
+
+def _attend_on(place: Any, work: _library.Attention, inputs: "Dict[str, np.ndarray]", results: "Dict[str, np.ndarray]") -> None:
+    import torch
+
+    from .torch import _cuda
+    there = {name: torch.tensor(np.ascontiguousarray(x).view(np.uint8), device=place) for name, x in inputs.items()}
+    there.update({name: torch.empty(x.nbytes, dtype=torch.uint8, device=place) for name, x in results.items()})
+    for name, x in there.items():
+        setattr(work, name, (_library.Out if name in results else _library.In)(x.data_ptr(), x.numel()))
+    _cuda.attention(work, place)
+    for name, x in results.items():
+        x[...] = there[name].cpu().numpy().view(x.dtype).reshape(x.shape)
+
+
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
          scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int) -> Attended:
     arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
@@ -63,14 +84,12 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
         queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), **given)
     work.left, work.right = (0 if side is None else side + 1 for side in window)
-    kept: List[np.ndarray] = []  # arrays that the library reads
     if mask is not None:
-        kept.append(_bias(mask, kind, (batch, heads, queries, keys)))
-        _arrays.filled(work, bias=kept[-1], bias_batch=kept[-1].shape[0], bias_heads=kept[-1].shape[1])
-    for name, factors in descales.items():
-        if factors is not None:
-            kept.append(np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads))))
-            _arrays.filled(work, **{name: kept[-1]})
+        bias = _bias(mask, kind, (batch, heads, queries, keys))
+        _arrays.filled(work, bias=bias, bias_batch=bias.shape[0], bias_heads=bias.shape[1])
+    descaled = {name: np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads)))
+                for name, factors in descales.items() if factors is not None}
+    _arrays.filled(work, **descaled)
     text = _library.text_from(lib.mmaudit_attention_predict, byref(work))  # the plan says O's format
     output = next((word.split()[1] for word in text.split(", ") if word.startswith("output ") and word.count(" ") == 1), "f32")
     o = np.empty((batch, heads, queries, depth), _arrays.value_dtype(output, _arrays.is_ml(arrays["q"])))
@@ -79,8 +98,13 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
     if details:
         extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
         extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
-    _arrays.filled(work, o=o, lse=lse, **extra)
-    _library.check(lib.mmaudit_attention_predict(byref(work), None))
+    place = _gpu_of((q, k, v), whose["like"])
+    if place is not None and not details:
+        inputs = dict(given, **descaled, **({} if mask is None else {"bias": bias}))
+        _attend_on(place, work, inputs, {"o": o, "lse": lse})
+    else:
+        _arrays.filled(work, o=o, lse=lse, **extra)
+        _library.check(lib.mmaudit_attention_predict(byref(work), None))
     return Attended(o, lse, text, extra)
 
 
@@ -91,7 +115,8 @@ def attention(
     arch: Optional[str] = None, descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, lse: bool = False,
     details: bool = False, threads: int = 0, **others: Any,
 ) -> Any:
-    """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU.
+    """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU; computed
+    on the one that q, k and v are on, but a recipe and details on the host.
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
