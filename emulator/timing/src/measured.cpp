@@ -6,6 +6,7 @@
 
 #include "mmaudit/csv.hpp"
 #include "mmaudit/error.hpp"
+#include "mmaudit/model/instruction.hpp"
 #include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::timing {
@@ -85,6 +86,62 @@ KernelScore score_of(std::span<const ComparedKernel> compared) {
   if (xx > 0 && yy > 0) score.pearson = xy / std::sqrt(xx * yy);
   score.deviation = std::sqrt(spread / count);
   return score;
+}
+
+std::vector<MeasuredLoop> read_measured_loops(std::string_view csv) {
+  constexpr std::size_t kWarps = 2, kChains = 6;
+  constexpr double kMostCycles = 1e9;
+  constexpr std::string_view kHead = "instruction,point,warps,ilp1,ilp2,ilp3,ilp4,ilp5,ilp6";
+  std::vector<MeasuredLoop> loops;
+  for (const std::vector<std::string_view>& cells : csv::rows_of(csv, kHead)) {
+    const double warps = cells.size() > kWarps ? number(cells[kWarps]) : 0;
+    bool good = cells.size() > kWarps + 1 && cells.size() <= kWarps + 1 + kChains && within(warps, 1, 64);
+    for (std::size_t i = kWarps + 1; good && i < cells.size(); ++i) {
+      if (cells[i].empty()) continue;
+      const double cycles = number(cells[i]);
+      good = within(cycles, 0.1, kMostCycles);
+      loops.push_back({std::string(cells[0]), std::string(cells[1]), static_cast<int>(warps),
+                       static_cast<int>(i - kWarps), cycles});
+    }
+    if (!good)
+      throw InputError("found " + csv::line_of(cells, "") +
+                       ", allowed: instruction, point, warps and cycles with one to six chains");
+  }
+  return loops;
+}
+
+ComparedLoop compare(const Machine& machine, const MeasuredLoop& measured, const Loop& loop) {
+  std::string name = measured.instruction;
+  bool registers = false;
+  int ways = 1;
+  for (std::string_view rest = measured.point; !rest.empty();) {
+    const std::string_view field = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(field.size() + 1, rest.size()));
+    const std::size_t at = name.find("nN");
+    if (field.starts_with("n=") && at != std::string::npos) {
+      name.replace(at + 1, 1, field.substr(2));
+    } else if (field == "a=registers" || field == "a=shared") {
+      registers = field == "a=registers";
+    } else if (const auto number = whole_number<int>(field.substr(std::min<std::size_t>(5, field.size())));
+               field.starts_with("ways=") && number) {
+      ways = *number;
+    } else {
+      throw InputError("point: found " + std::string(field) + ", allowed: n=, a=shared, a=registers, ways=");
+    }
+  }
+  std::optional<Program> program;
+  if (const auto access = shared_access(name, ways)) {
+    program = load_program(machine, *access, measured.ilp, loop);
+  } else if (const auto inst = find_instruction(name)) {
+    program = chain_program(machine, *inst, measured.ilp, loop, registers);
+  } else {
+    throw InputError("instruction: found " + name + ", allowed: one that `mmaudit list` prints, or a load");
+  }
+  if (!program) return {measured, std::nullopt};
+  Launch launch;
+  launch.warps = measured.warps;
+  launch.trips = trips_of(*program);
+  return {measured, simulate(machine, *program, launch).cycles_per_step};
 }
 
 std::string_view family_of(std::string_view kernel) {
