@@ -55,6 +55,21 @@ std::string number_or_dash(double value, int digits) {
   return value == 0 ? "-" : fmt::format("{:.{}f}", value, digits);
 }
 
+Table table_of_groups(std::string title, std::string first, const std::vector<KernelGroup>& groups) {
+  using Group = const KernelGroup&;
+  return table_of<KernelGroup>(
+      std::move(title), groups,
+      {{std::move(first), &KernelGroup::name},
+       {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
+       {{"Pearson of cycles per FMA", true},
+        [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
+       {{"model / measured", true}, [](Group one) { return fmt::format("{:.3f}", one.score.mean); }},
+       {{"standard deviation", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.deviation); }},
+       {{"mean absolute error", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.error); }}});
+}
+
 /// Ours beside theirs.
 Table table_of_cells(std::string title, const std::vector<PaperCell>& cells) {
   using Row = const PaperCell&;
@@ -246,12 +261,13 @@ Report report_of(std::span<const Product> products) {
 Report report_of(const TimedProduct& timed) {
   const auto& [product, machine, size, time] = timed;
   const double work = static_cast<double>(size.m) * size.n * size.k;
-  Report out =
-      titled(fmt::format("{} {} on {}, {} x {} x {}", product.name, product.type, name_and_gpu(machine),
-                         size.m, size.n, size.k),
-             fmt::format("{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} on the busiest",
-                         time.cycles, work / time.cycles, machine[Parameter::kernel_multiprocessors],
-                         time.instructions / time.cycles));
+  Report out = titled(
+      fmt::format("{} {} on {}, {} x {} x {}", product.name, product.type, name_and_gpu(machine), size.m,
+                  size.n, size.k),
+      fmt::format(
+          "{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, {:.3f} instructions per cycle on the busiest",
+          time.cycles, work / time.cycles, machine[Parameter::kernel_multiprocessors],
+          time.instructions / time.cycles));
   out.lead = {"Bound by: " + time.detail.bound(),
               fmt::format("Per multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of "
                           "its loads hit L1",
@@ -261,7 +277,6 @@ Report report_of(const TimedProduct& timed) {
 
 Report report_of(const std::vector<ComparedKernel>& compared, const Machine& machine) {
   using Row = const ComparedKernel&;
-  using Group = const KernelGroup&;
   std::vector<KernelGroup> groups = groups_of(compared);
   if (groups.size() == 1) groups.clear();
   groups.push_back({"all", score_of(compared)});
@@ -274,17 +289,8 @@ Report report_of(const std::vector<ComparedKernel>& compared, const Machine& mac
        {{"measured cycles", true}, [](Row one) { return fmt::format("{:.0f}", one.measured.cycles); }},
        {{"cycles of the model", true}, [](Row one) { return fmt::format("{:.0f}", one.model.cycles); }},
        {{"model / measured", true}, [](Row one) { return fmt::format("{:.3f}", one.ratio()); }}})));
-  out.sections.push_back(section_of(table_of<KernelGroup>(
-      "Scores", groups,
-      {{"kernels", &KernelGroup::name},
-       {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
-       {{"Pearson of IPC", true},
-        [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
-       {{"model / measured", true}, [](Group one) { return fmt::format("{:.3f}", one.score.mean); }},
-       {{"standard deviation", true},
-        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.deviation); }},
-       {{"mean absolute error", true},
-        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.error); }}})));
+  out.sections.push_back(section_of(table_of_groups("Scores", "kernels", groups)));
+  out.sections.push_back(section_of(table_of_groups("By size", "n", sizes_of(compared))));
   return out;
 }
 

@@ -62,6 +62,30 @@ ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured) {
   return {measured, time_product(machine, function_of(*found), *found, {measured.n, measured.n, measured.n})};
 }
 
+namespace {
+
+/// Cycles of the whole GPU per million multiply-adds.
+double per_multiply(const ComparedKernel& one, double cycles) {
+  return 1e6 * cycles / std::pow(one.measured.n, 3);
+}
+
+using Groups = std::vector<std::pair<std::string, std::vector<ComparedKernel>>>;
+void add(Groups& groups, std::string_view name, const ComparedKernel& one) {
+  auto group =
+      std::find_if(groups.begin(), groups.end(), [name](const auto& each) { return each.first == name; });
+  if (group == groups.end()) group = groups.insert(groups.end(), {std::string(name), {}});
+  group->second.push_back(one);
+}
+
+std::vector<KernelGroup> scores_of(const Groups& groups) {
+  std::vector<KernelGroup> scores;
+  scores.reserve(groups.size());
+  for (const auto& [name, kernels] : groups) scores.push_back({name, score_of(kernels)});
+  return scores;
+}
+
+}  // namespace
+
 KernelScore score_of(std::span<const ComparedKernel> compared) {
   KernelScore score;
   score.kernels = static_cast<int>(compared.size());
@@ -71,13 +95,13 @@ KernelScore score_of(std::span<const ComparedKernel> compared) {
   for (const ComparedKernel& one : compared) {
     score.mean += one.ratio() / count;
     score.error += std::abs(one.ratio() - 1) / count;
-    mean_x += one.model.instructions / one.measured.cycles / count;
-    mean_y += one.model.instructions / one.model.cycles / count;
+    mean_x += per_multiply(one, one.measured.cycles) / count;
+    mean_y += per_multiply(one, one.model.cycles) / count;
   }
   double xx = 0, yy = 0, xy = 0, spread = 0;
   for (const ComparedKernel& one : compared) {
-    const double x = one.model.instructions / one.measured.cycles - mean_x,
-                 y = one.model.instructions / one.model.cycles - mean_y;
+    const double x = per_multiply(one, one.measured.cycles) - mean_x,
+                 y = per_multiply(one, one.model.cycles) - mean_y;
     xx += x * x;
     yy += y * y;
     xy += x * y;
@@ -150,22 +174,26 @@ std::string_view family_of(std::string_view kernel) {
 }
 
 std::vector<KernelGroup> groups_of(std::span<const ComparedKernel> compared) {
-  std::vector<std::pair<std::string, std::vector<ComparedKernel>>> groups;
-  std::vector<ComparedKernel> not_fitted;
+  Groups groups, wmma, not_fitted;
   for (const ComparedKernel& one : compared) {
     const std::string_view family = family_of(one.measured.kernel);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [family](const auto& each) { return each.first == family; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {std::string(family), {}});
-    group->second.push_back(one);
+    add(groups, family, one);
+    if (family.starts_with("wmma")) add(wmma, "all of WMMA", one);
     if (const Product* const product = product_of(one.measured); product != nullptr && !product->fitted)
-      not_fitted.push_back(one);
+      add(not_fitted, "kernels not fitted to", one);
   }
-  if (!not_fitted.empty()) groups.emplace_back("kernels not fitted to", std::move(not_fitted));
-  std::vector<KernelGroup> scores;
-  scores.reserve(groups.size());
-  for (const auto& [name, kernels] : groups) scores.push_back({name, score_of(kernels)});
-  return scores;
+  for (const Groups* more : {&wmma, &not_fitted}) groups.insert(groups.end(), more->begin(), more->end());
+  return scores_of(groups);
+}
+
+std::vector<KernelGroup> sizes_of(std::span<const ComparedKernel> compared) {
+  std::vector<ComparedKernel> sorted(compared.begin(), compared.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const ComparedKernel& x, const ComparedKernel& y) {
+    return x.measured.n < y.measured.n;
+  });
+  Groups groups;
+  for (const ComparedKernel& one : sorted) add(groups, std::to_string(one.measured.n), one);
+  return scores_of(groups);
 }
 
 }  // namespace mmaudit::timing

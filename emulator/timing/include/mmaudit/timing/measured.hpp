@@ -36,7 +36,7 @@ ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured);
 
 struct KernelScore {
   int kernels = 0;
-  std::optional<double> pearson;  ///< of instructions per cycle; nothing where they are all the same
+  std::optional<double> pearson;  ///< of cycles per multiply-add; nothing where they are all the same
   double mean = 0;                ///< of the model's cycles over the measured ones
   double deviation = 0;           ///< of the same
   double error = 0;               ///< mean of their absolute difference from 1
@@ -49,8 +49,11 @@ struct KernelGroup {
   KernelScore score;
 };
 /// What: the score of every family ("mma64_stages" and "mma128" are of "mma"), in the order in which the
-/// families come; last that of the kernels that no number of the model is fitted to, where there are some.
+/// families come; then that of all of WMMA, and that of the kernels that no number of the model is fitted to,
+/// where there are some.
 std::vector<KernelGroup> groups_of(std::span<const ComparedKernel> compared);
+/// The score of each n.
+std::vector<KernelGroup> sizes_of(std::span<const ComparedKernel> compared);
 /// A loop that a sweep timed: cycles per step.
 struct MeasuredLoop {
   std::string instruction, point;  ///< "n=64 a=registers", "ways=8", or nothing
