@@ -88,6 +88,8 @@ class Scratch:
         (programs / "python3").symlink_to(sys.executable)
         (self.folder / "corpus").mkdir()
         (self.folder / "corpus" / "campaigns").symlink_to(ROOT / "corpus" / "campaigns")
+        (self.folder / "docs").mkdir()
+        (self.folder / "docs" / "results").symlink_to(DOCS / "results")
         self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
         self.status = 0
 

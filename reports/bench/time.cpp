@@ -28,7 +28,7 @@ constexpr int kMostBlocks = 64, kMostChains = 16, kMostTrips = 1 << 20;
 
 struct TimeOptions : MachineChoice {
   Outputs outputs;
-  std::string instruction, a = "shared", svg, sass, kernel;
+  std::string instruction, a = "shared", loop, svg, sass, kernel, compare;
   int warps = 4, ilp = 1, ways = 0, trips = 0, blocks = 1, rows = 24;
   bool papers = false;
 };
@@ -37,6 +37,7 @@ struct TimeOptions : MachineChoice {
 struct Timed {
   std::string unit;
   Program program;
+  std::string loop;                              ///< that it is in; empty: one of its own
   int most_ilp = kMostChains, warps_of_one = 1;  ///< chains that it can have; warps that share an instruction
 };
 
@@ -58,7 +59,22 @@ void require_room(const TimeOptions& options, const Machine& machine) {
              machine[number.parameter], number.source);
 }
 
-Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const Loop& loop) {
+const Loop& chosen_loop(const TimeOptions& options, const Machine& machine) {
+  for (const Loop& loop : loops())
+    if (loop.name == options.loop) return loop;
+  return default_loop(machine);
+}
+
+/// What holds a program whose trips the compiler does not choose.
+Timed without_loop(const TimeOptions& options, Timed what) {
+  if (!options.loop.empty())
+    refuse("--loop: found {} with {}, allowed: nothing, it is timed alone", options.loop, what.program.name);
+  return what;
+}
+
+Timed timed(const TimeOptions& options, const Machine& machine, int ilp) {
+  const Loop& loop = chosen_loop(options, machine);
+  const std::string said = fmt::format("{}, {}", loop.name, loop.text);
   if (options.instruction.empty())
     refuse("--inst: found nothing, allowed: an instruction, as `mmaudit list` prints it, or a load");
   const auto access = shared_access(options.instruction, std::max(1, options.ways));
@@ -67,26 +83,27 @@ Timed timed(const TimeOptions& options, const Machine& machine, int ilp, const L
            printable(options.instruction));
   if (options.a == "registers" && options.instruction.find("wgmma") == std::string::npos)
     refuse("--a: found registers with {}, allowed: with wgmma alone", printable(options.instruction));
-  if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop)};
+  if (access) return {"B/clk/SM", load_program(machine, *access, ilp, loop), said};
   const Instruction inst = require_instruction(options.instruction);
   require_datapath(machine.architecture(), inst);
   if (machine[Parameter::step_interval_f32] > 0 && inst.op == Op::wmma && inst.m == volta::kSide &&
       inst.a == Format::f16)  // one chain: the paper's
-    return {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), 1};
+    return without_loop(
+        options, {"FMA/clk/SM", volta_program(machine, inst.d == inst.c ? inst.d : Format::f32), {}, 1});
   auto program = chain_program(machine, inst, ilp, loop, options.a == "registers");
   if (!program)
     throw InputError(fmt::format(
         "--inst: {} has no unit for {} of its own; `mmaudit time sass` reads what the compiler makes of it",
         machine.name, mmaudit::name_of(inst)));
-  if (is_wgmma(inst.op)) return {"FMA/clk/SM", std::move(*program), 1, 4};
-  return {"FMA/clk/SM", std::move(*program)};
+  if (is_wgmma(inst.op)) return without_loop(options, {"FMA/clk/SM", std::move(*program), {}, 1, 4});
+  return {"FMA/clk/SM", std::move(*program), said};
 }
 
 Timing run(const Machine& machine, const Program& program, const TimeOptions& options, int recorded = 0) {
   require_room(options, machine);
   Launch launch;
   launch.warps = options.warps * options.blocks;
-  launch.trips = options.trips > 0 ? options.trips : 256;
+  launch.trips = options.trips > 0 ? options.trips : options.sass.empty() ? trips_of(program) : 256;
   launch.recorded = recorded;
   try {
     return simulate(machine, program, launch);
@@ -109,56 +126,66 @@ int publish(const TimeOptions& options, TimedProgram timed, const Context& conte
 void try_files(const TimeOptions& options) {
   std::vector<NamedFile> files = options.outputs.files();
   files.push_back({"--svg", options.svg});
-  try_outputs(files, {{"FILE", options.sass}, {"--machine", options.file}});
+  try_outputs(files, {{"FILE", options.sass}, {"--machine", options.file}, {"--compare", options.compare}});
 }
 
 /// With so many instructions recorded.
 int time_one(const TimeOptions& options, const Context& context, int recorded) {
   try_files(options);
   const Machine machine = machine_of(options);
-  Timed what = timed(options, machine, options.ilp, kPaperLoop);
+  Timed what = timed(options, machine, options.ilp);
   require_point(options, what);
   const Timing timing = run(machine, what.program, options, recorded);
   return publish(options,
-                 {machine, std::move(what.program), timing, options.warps, options.ilp, std::move(what.unit)},
+                 {machine, std::move(what.program), timing, options.warps, options.ilp, std::move(what.unit),
+                  std::move(what.loop)},
                  context);
 }
 
-/// The printed numbers of a program for (warps, ilp), empty where no paper has them.
-std::string printed_at(const std::vector<PaperCell>& cells, const std::string& program, int ways,
-                       const Machine& machine, int warps, int ilp) {
-  std::string text;
-  for (const PaperCell& cell : cells) {
+/// Each cell that papers print of this program, computed as `mmaudit time machines --papers` scores it.
+std::vector<PaperCell> printed_of(const Machine& machine, const std::string& program, int ways) {
+  return paper_cells([&](const PaperCell& cell) {
     const auto& subjects = cell.row->subjects;
-    if (cell.machine->name != machine.name || cell.warps != warps || cell.ilp != ilp || cell.ways != ways ||
-        cell.row->cycles.empty())
-      continue;
     // A row of several types counts for each of them; wgmma's program also says N and where A is.
-    if (cell.program != program && std::find(subjects.begin(), subjects.end(), program) == subjects.end())
-      continue;
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", cell.row->cycles, cell.row->table);
-  }
-  return text;
+    return cell.machine->name == machine.name && cell.ways == ways &&
+           (cell.program == program ||
+            std::find(subjects.begin(), subjects.end(), program) != subjects.end());
+  });
+}
+
+/// Measured loops of a file, each beside the model.
+int compare_loops(const TimeOptions& options, const Context& context) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 24;
+  const Machine machine = machine_of(options);
+  const Loop& loop = chosen_loop(options, machine);
+  const std::string csv = text_of_file(options.compare, kMostBytes);
+  const ComparedLoops out = in_file(options.compare, [&] {
+    ComparedLoops found{machine, loop, {}};
+    for (const MeasuredLoop& one : read_measured_loops(csv))
+      if (options.instruction.empty() || options.instruction == one.instruction)
+        found.loops.push_back(timing::compare(machine, one, loop));
+    if (found.loops.empty()) refuse("found no loop to compare, allowed: loops of --inst");
+    return found;
+  });
+  return options.outputs.publish(report_of(out), context);
 }
 
 int grid(const TimeOptions& options, const Context& context) {
   constexpr int kMostIlp = 6;
   try_files(options);
-  TimedGrid out{machine_of(options), {}, {}, {}};
-  timed(options, out.machine, 1, kPaperLoop);  // refuses before the tables are read
-  const std::vector<PaperCell> cells = options.file.empty() ? paper_cells() : std::vector<PaperCell>{};
+  if (!options.compare.empty()) return compare_loops(options, context);
+  TimedGrid out{machine_of(options), {}, {}, {}, {}, {}};
   for (const int warps : {1, 2, 4, 6, 8, 12, 16, 32})
     for (int ilp = 1; ilp <= kMostIlp; ++ilp) {
       TimeOptions point = options;
       point.warps = warps;
-      const Timed what = timed(options, out.machine, ilp, kPaperLoop);
+      const Timed what = timed(options, out.machine, ilp);
       if (ilp > what.most_ilp || warps % what.warps_of_one != 0) break;
-      if (out.cells.empty()) out.program = what.program.name, out.unit = what.unit;
+      if (out.cells.empty()) out.program = what.program.name, out.unit = what.unit, out.loop = what.loop;
       const Timing timing = run(out.machine, what.program, point);
-      out.cells.push_back(
-          {warps, ilp, timing.cycles_per_step, timing.work_per_cycle,
-           printed_at(cells, what.program.name, std::max(1, options.ways), out.machine, warps, ilp)});
+      out.cells.push_back({warps, ilp, timing.cycles_per_step, timing.work_per_cycle});
     }
+  if (options.file.empty()) out.beside = printed_of(out.machine, out.program, std::max(1, options.ways));
   return options.outputs.publish(report_of(out), context);
 }
 
@@ -204,7 +231,9 @@ int sass(const TimeOptions& options, const Context& context) {
 
 int list_machines(const TimeOptions& options, const Context& context) {
   const bool all = options.machine.empty() && options.file.empty();
-  return options.outputs.publish(options.papers ? report_of(scores_of(paper_cells()))
+  return options.outputs.publish(options.papers ? report_of(paper_cells([&](const PaperCell& cell) {
+                                   return all || cell.machine->name == machine_of(options).name;
+                                 }))
                                  : all          ? report_of(machines())
                                                 : report_of(machine_of(options)),
                                  context);
@@ -214,6 +243,11 @@ void add_point_options(Command& command, TimeOptions& options) {
   add_machine_options(command, options);
   command.option("--inst", options.instruction,
                  "mma, mma.sp, wgmma or wmma; ldmatrix.x4, ld.shared.u32, ...");
+  std::vector<std::string> names;
+  for (const Loop& loop : loops()) names.emplace_back(loop.name);
+  command.option("--loop", options.loop, "around the instructions; `straight`: none")
+      .one_of(names)
+      .default_text("sweep on Hopper, else paper");
   command.option("--a", options.a, "wgmma: where A is").one_of({"shared", "registers"});
   command.option("--ways", options.ways, "ld.shared: lanes that meet in one bank")
       .range(1, 32)
@@ -257,6 +291,7 @@ void add_time(Command& app) {
                                   {"mmaudit time grid --arch ampere --inst mma.m16n8k16.f32.f16.f16.f32",
                                    "mmaudit time grid --arch ad102 --inst mma.m16n8k16.f32.f16.f16.f32"});
   add_point_options(table, *options);
+  table.option("--compare", options->compare, "grid.csv: measured loops, each beside the model");
   options->outputs.add_to(table);
   table.runs([options](const Context& context) { return grid(*options, context); });
 

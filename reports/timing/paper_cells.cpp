@@ -10,7 +10,6 @@ namespace mmaudit::timing {
 namespace {
 
 constexpr double kCycle = 1.0, kShare = 0.05;
-constexpr int kTrips = 200, kTripsOfRates = 40;
 
 double number_of(std::string_view text) {
   return text.empty() ? 0 : std::strtod(std::string(text).c_str(), nullptr);
@@ -45,7 +44,7 @@ double rate_of_gpu(const Machine& machine, const Instruction& inst, bool registe
       const auto program = chain_program(machine, inst, ilp, kStraight, registers);
       Launch launch;
       launch.warps = warps;
-      launch.trips = is_wgmma(inst.op) ? kTrips : kTripsOfRates;
+      launch.trips = trips_of(*program);
       best = std::max(best, simulate(machine, *program, launch).work_per_cycle);
     }
   return 2 * best * machine[Parameter::multiprocessors] * mhz * 1e6 / 1e12;
@@ -67,7 +66,8 @@ bool is_fitted(const Machine& machine, const sweeps::PublishedRow& row, int warp
   });
 }
 
-std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row) {
+std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row,
+                                 const std::function<bool(const PaperCell&)>& wanted) {
   PaperCell cell;
   cell.row = &row;
   cell.machine = machine_of(row.gpu);
@@ -80,18 +80,20 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row) {
   const bool registers = axis_of(row, "a") == "registers", whole_gpu = row.unit == "TFLOPS";
   // With random operands the clock of the whole GPU falls under the power limit: no business of this model.
   if (whole_gpu && axis_of(row, "init") == "random") cell.printed_rate = 0;
-  Launch launch;
-  launch.warps = cell.warps;
-  launch.trips = kTrips;
+  cell.loop = &loop_of(row.table);
   std::optional<Program> program;
   const auto inst = instruction_of(row);
   if (inst) {
-    program = chain_program(*cell.machine, *inst, cell.ilp, loop_of(row.table), registers);
+    program = chain_program(*cell.machine, *inst, cell.ilp, *cell.loop, registers);
   } else if (const auto access = shared_access(row.subjects.front(), cell.ways)) {
-    program = load_program(*cell.machine, *access, cell.ilp, loop_of(row.table));
+    program = load_program(*cell.machine, *access, cell.ilp, *cell.loop);
   }
   if (!program) return std::nullopt;
   cell.program = program->name;
+  if (wanted && !wanted(cell)) return std::nullopt;
+  Launch launch;
+  launch.warps = cell.warps;
+  launch.trips = trips_of(*program);
   const Timing timing = simulate(*cell.machine, *program, launch);
   cell.cycles = timing.cycles_per_step;
   cell.rate = timing.work_per_cycle;
@@ -108,15 +110,15 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row) {
 bool PaperCell::cycles_agree() const { return std::fabs(cycles - printed_cycles) <= kCycle; }
 bool PaperCell::rate_agrees() const { return std::fabs(rate / printed_rate - 1) <= kShare; }
 
-Loop loop_of(std::string_view table) { return table.starts_with("Luo") ? kStraight : kPaperLoop; }
+const Loop& loop_of(std::string_view table) { return table.starts_with("Luo") ? kStraight : kPaperLoop; }
 
-std::vector<PaperCell> paper_cells() {
+std::vector<PaperCell> paper_cells(const std::function<bool(const PaperCell&)>& wanted) {
   constexpr std::string_view kTables[] = {"Sun III", "Sun IV",   "Sun V",  "Sun VI", "Sun VII", "Sun IX",
                                           "Sun X",   "Luo VIII", "Luo IX", "Luo X",  "Luo XI"};
   std::vector<PaperCell> cells;
   for (const sweeps::PublishedRow& row : sweeps::published_rows()) {
     if (std::find(std::begin(kTables), std::end(kTables), row.table) == std::end(kTables)) continue;
-    if (const auto cell = cell_of(row)) cells.push_back(*cell);
+    if (const auto cell = cell_of(row, wanted)) cells.push_back(*cell);
   }
   return cells;
 }
@@ -131,6 +133,7 @@ std::vector<PaperScore> scores_of(const std::vector<PaperCell>& cells) {
       at = scores.insert(scores.end(), PaperScore{});
       at->table = cell.row->table;
       at->gpu = cell.row->gpu;
+      at->loop = cell.loop->name;
     }
     const auto count = [&](bool printed, bool agrees, int& agreeing, int& all) {
       if (!printed) return;

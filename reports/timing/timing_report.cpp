@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "mmaudit/timing/drawing.hpp"
 
@@ -50,6 +51,44 @@ Table pivot(const TimedGrid& grid, std::string title, double TimedGrid::Cell::*v
   return table;
 }
 
+std::string number_or_dash(double value, int digits) {
+  return value == 0 ? "-" : fmt::format("{:.{}f}", value, digits);
+}
+
+Table table_of_groups(std::string title, std::string first, const std::vector<KernelGroup>& groups) {
+  using Group = const KernelGroup&;
+  return table_of<KernelGroup>(
+      std::move(title), groups,
+      {{std::move(first), &KernelGroup::name},
+       {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
+       {{"Pearson of cycles per FMA", true},
+        [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
+       {{"model / measured", true}, [](Group one) { return fmt::format("{:.3f}", one.score.mean); }},
+       {{"standard deviation", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.deviation); }},
+       {{"mean absolute error", true},
+        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.error); }}});
+}
+
+/// Ours beside theirs.
+Table table_of_cells(std::string title, const std::vector<PaperCell>& cells) {
+  using Row = const PaperCell&;
+  return table_of<PaperCell>(
+      std::move(title), cells,
+      {{"table", [](Row one) { return std::string(one.row->table); }},
+       {"GPU", [](Row one) { return std::string(one.row->gpu); }},
+       {"program", &PaperCell::program},
+       {{"warps", true}, [](Row one) { return std::to_string(one.warps); }},
+       {{"ILP", true}, [](Row one) { return std::to_string(one.ilp); }},
+       {"loop", [](Row one) { return std::string(one.loop->name); }},
+       {{"cycles", true}, [](Row one) { return fmt::format("{:.1f}", one.cycles); }},
+       {{"printed", true}, [](Row one) { return number_or_dash(one.printed_cycles, 1); }},
+       {{"rate", true},
+        [](Row one) { return one.printed_rate == 0 ? "-" : fmt::format("{:.1f}", one.rate); }},
+       {{"printed", true}, [](Row one) { return number_or_dash(one.printed_rate, 1); }},
+       {"unit", [](Row one) { return std::string(one.row->unit); }}});
+}
+
 }  // namespace
 
 Report report_of(const TimedProgram& timed) {
@@ -64,6 +103,7 @@ Report report_of(const TimedProgram& timed) {
                  (loop ? "" : fmt::format(", {} chains each", timed.ilp)),
              headline);
   out.lead = {"Bound by: " + timing.bound()};
+  if (!timed.loop.empty()) out.lead.push_back("Loop: " + timed.loop);
   if (!timed.program.alone.empty()) out.lead.push_back("One alone: " + timed.program.alone);
   if (loop)
     out.lead.push_back(fmt::format("Loop of {} instructions, its counter moves by {}",
@@ -83,17 +123,10 @@ Report report_of(const TimedGrid& grid) {
                       best == grid.cells.end() ? ""
                                                : fmt::format("{:.1f} {} at most, by {} warps with ILP {}",
                                                              best->rate, grid.unit, best->warps, best->ilp));
-  std::vector<TimedGrid::Cell> printed = grid.cells;
-  std::erase_if(printed, [](const TimedGrid::Cell& cell) { return cell.printed.empty(); });
-  using Cell = const TimedGrid::Cell&;
-  const Table beside = table_of<TimedGrid::Cell>(
-      "Cycles beside the papers'", printed,
-      {{{"warps", true}, [](Cell cell) { return std::to_string(cell.warps); }},
-       {{"ILP", true}, [](Cell cell) { return std::to_string(cell.ilp); }},
-       {{"model", true}, [](Cell cell) { return fmt::format("{:.1f}", cell.cycles); }},
-       {"printed", &TimedGrid::Cell::printed}});
+  if (!grid.loop.empty()) out.lead = {"Loop: " + grid.loop};
   for (const Table& table : {pivot(grid, "Cycles per step", &TimedGrid::Cell::cycles, 1),
-                             pivot(grid, grid.unit, &TimedGrid::Cell::rate, 0), beside})
+                             pivot(grid, grid.unit, &TimedGrid::Cell::rate, 0),
+                             table_of_cells("Beside the papers, in the loop of each", grid.beside)})
     out.sections.push_back(section_of(table));
   return out;
 }
@@ -125,8 +158,9 @@ Report report_of(const Machine& machine) {
            {"source", &Number::source}}));
 }
 
-Report report_of(const std::vector<PaperScore>& scores) {
+Report report_of(const std::vector<PaperCell>& cells) {
   using Row = const PaperScore&;
+  const std::vector<PaperScore> scores = scores_of(cells);
   PaperScore all;
   for (Row one : scores) {
     all.cycles += one.cycles, all.of_cycles += one.of_cycles;
@@ -136,12 +170,79 @@ Report report_of(const std::vector<PaperScore>& scores) {
       "By table and GPU", scores,
       {{"table", &PaperScore::table},
        {"GPU", &PaperScore::gpu},
+       {"loop", &PaperScore::loop},
        {{"cycles within one", true}, [](Row one) { return share(one.cycles, one.of_cycles); }},
        {{"rates within 5%", true}, [](Row one) { return share(one.rates, one.of_rates); }},
        {{"not fitted to", true}, [](Row one) { return share(one.held_out, one.of_held_out); }}});
-  return listed("Printed tables beside the timing model", std::move(table),
-                fmt::format("Of the printed numbers {} cycles agree within one, {} rates within 5%",
-                            share(all.cycles, all.of_cycles), share(all.rates, all.of_rates)));
+  Report out = listed("Printed tables beside the timing model", std::move(table),
+                      fmt::format("Of the printed numbers {} cycles agree within one, {} rates within 5%",
+                                  share(all.cycles, all.of_cycles), share(all.rates, all.of_rates)));
+  std::vector<PaperCell> off = cells;
+  std::erase_if(off, [](const PaperCell& one) {
+    return (one.printed_cycles == 0 || one.cycles_agree()) && (one.printed_rate == 0 || one.rate_agrees());
+  });
+  out.sections.push_back(section_of(table_of_cells("Cells that do not agree", off)));
+  return out;
+}
+
+Report report_of(const ComparedLoops& compared) {
+  struct Family {
+    std::string name;
+    int points = 0, within = 0, spelled_out = 0;
+    double error = 0, worst = 0;
+  };
+  std::vector<Family> families{{"all"}};
+  const auto count = [](Family& family, const ComparedLoop& one) {
+    family.spelled_out += !one.cycles;
+    if (!one.cycles) return;
+    ++family.points;
+    family.within += one.agrees();
+    family.error += std::abs(one.off());
+    if (std::abs(one.off()) > std::abs(family.worst)) family.worst = one.off();
+  };
+  for (const ComparedLoop& one : compared.loops) {
+    const std::string_view name = one.measured.instruction;
+    const std::string family(name.substr(0, name.starts_with("ld") ? name.find('.') : name.find(".m")));
+    auto at =
+        std::find_if(families.begin(), families.end(), [&](const Family& x) { return x.name == family; });
+    if (at == families.end()) at = families.insert(families.end() - 1, {family});
+    count(*at, one);
+    count(families.back(), one);
+  }
+  using Row = const Family&;
+  const Family& all = families.back();
+  Report out = titled(fmt::format("Measured loops beside {}", name_and_gpu(compared.machine)),
+                      fmt::format("{} points within 5%", share(all.within, all.points)));
+  out.lead = {fmt::format("Loop: {}, {}", compared.loop.name, compared.loop.text)};
+  if (all.spelled_out > 0)
+    out.lead.push_back(fmt::format("{} points left out: the compiler spells them out in many instructions",
+                                   all.spelled_out));
+  out.sections.push_back(section_of(table_of<Family>(
+      "By instruction", families,
+      {{"instructions", &Family::name},
+       {{"points", true}, [](Row one) { return std::to_string(one.points); }},
+       {{"within 5%", true},
+        [](Row one) {
+          return one.points == 0 ? "-" : fmt::format("{:.1f}%", 100.0 * one.within / one.points);
+        }},
+       {{"mean error", true},
+        [](Row one) { return one.points == 0 ? "-" : fmt::format("{:.1f}%", 100 * one.error / one.points); }},
+       {{"worst", true}, [](Row one) { return fmt::format("{:+.1f}%", 100 * one.worst); }}})));
+  std::vector<ComparedLoop> off = compared.loops;
+  std::erase_if(off, [](const ComparedLoop& one) { return !one.cycles || one.agrees(); });
+  using One = const ComparedLoop&;
+  out.sections.push_back(section_of(
+      table_of<ComparedLoop>(
+          "More than 5% off", off,
+          {{"instruction", [](One one) { return one.measured.instruction; }},
+           {"point", [](One one) { return one.measured.point; }},
+           {{"warps", true}, [](One one) { return std::to_string(one.measured.warps); }},
+           {{"ILP", true}, [](One one) { return std::to_string(one.measured.ilp); }},
+           {{"measured", true}, [](One one) { return fmt::format("{:.2f}", one.measured.cycles); }},
+           {{"model", true}, [](One one) { return fmt::format("{:.2f}", *one.cycles); }},
+           {{"off", true}, [](One one) { return fmt::format("{:+.1f}%", 100 * one.off()); }}}),
+      report::kInDocuments));
+  return out;
 }
 
 Report report_of(std::span<const Product> products) {
@@ -160,12 +261,13 @@ Report report_of(std::span<const Product> products) {
 Report report_of(const TimedProduct& timed) {
   const auto& [product, machine, size, time] = timed;
   const double work = static_cast<double>(size.m) * size.n * size.k;
-  Report out =
-      titled(fmt::format("{} {} on {}, {} x {} x {}", product.name, product.type, name_and_gpu(machine),
-                         size.m, size.n, size.k),
-             fmt::format("{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, IPC {:.3f} on the busiest",
-                         time.cycles, work / time.cycles, machine[Parameter::kernel_multiprocessors],
-                         time.instructions / time.cycles));
+  Report out = titled(
+      fmt::format("{} {} on {}, {} x {} x {}", product.name, product.type, name_and_gpu(machine), size.m,
+                  size.n, size.k),
+      fmt::format(
+          "{:.0f} cycles, {:.0f} FMA/clk on {} multiprocessors, {:.3f} instructions per cycle on the busiest",
+          time.cycles, work / time.cycles, machine[Parameter::kernel_multiprocessors],
+          time.instructions / time.cycles));
   out.lead = {"Bound by: " + time.detail.bound(),
               fmt::format("Per multiprocessor and cycle: {:.1f} bytes of L2, {:.1f} of memory; {:.0f}% of "
                           "its loads hit L1",
@@ -175,7 +277,6 @@ Report report_of(const TimedProduct& timed) {
 
 Report report_of(const std::vector<ComparedKernel>& compared, const Machine& machine) {
   using Row = const ComparedKernel&;
-  using Group = const KernelGroup&;
   std::vector<KernelGroup> groups = groups_of(compared);
   if (groups.size() == 1) groups.clear();
   groups.push_back({"all", score_of(compared)});
@@ -188,17 +289,8 @@ Report report_of(const std::vector<ComparedKernel>& compared, const Machine& mac
        {{"measured cycles", true}, [](Row one) { return fmt::format("{:.0f}", one.measured.cycles); }},
        {{"cycles of the model", true}, [](Row one) { return fmt::format("{:.0f}", one.model.cycles); }},
        {{"model / measured", true}, [](Row one) { return fmt::format("{:.3f}", one.ratio()); }}})));
-  out.sections.push_back(section_of(table_of<KernelGroup>(
-      "Scores", groups,
-      {{"kernels", &KernelGroup::name},
-       {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
-       {{"Pearson of IPC", true},
-        [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
-       {{"model / measured", true}, [](Group one) { return fmt::format("{:.3f}", one.score.mean); }},
-       {{"standard deviation", true},
-        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.deviation); }},
-       {{"mean absolute error", true},
-        [](Group one) { return fmt::format("{:.1f}%", 100 * one.score.error); }}})));
+  out.sections.push_back(section_of(table_of_groups("Scores", "kernels", groups)));
+  out.sections.push_back(section_of(table_of_groups("By size", "n", sizes_of(compared))));
   return out;
 }
 

@@ -18,6 +18,7 @@ struct TimedProgram {
   int warps = 1;          ///< of the multiprocessor
   int ilp = 0;            ///< chains in each warp; 0: a loop of a kernel, counted in trips
   std::string unit = {};  ///< of timing.work_per_cycle
+  std::string loop = {};  ///< around the chains, as text
 };
 /// With the drawing of the instructions that `timed` recorded.
 report::Report report_of(const TimedProgram& timed);
@@ -27,18 +28,27 @@ struct TimedGrid {
   struct Cell {
     int warps = 1, ilp = 1;
     double cycles = 0, rate = 0;  ///< cycles per step
-    std::string printed = {};     ///< cycles and their tables
   };
   Machine machine;
-  std::string program, unit;
+  std::string program, unit, loop;
   std::vector<Cell> cells;  ///< by warps, then chains
+  std::vector<PaperCell> beside;
 };
 report::Report report_of(const TimedGrid& grid);
 
 report::Report report_of(std::span<const Machine> machines);
 /// Each number of one machine.
 report::Report report_of(const Machine& machine);
-report::Report report_of(const std::vector<PaperScore>& scores);
+/// Scores by table, and each cell that does not agree.
+report::Report report_of(const std::vector<PaperCell>& cells);
+
+/// Measured loops beside the model.
+struct ComparedLoops {
+  const Machine& machine;
+  const Loop& loop;
+  std::vector<ComparedLoop> loops;
+};
+report::Report report_of(const ComparedLoops& compared);
 
 /// A whole product on a machine.
 struct TimedProduct {

@@ -45,7 +45,8 @@ inline double usual_cycles(const Benchmark& benchmark, const Point& point) {
     return std::max(latency, deepest * each * issue) + 0.1 * (warps > 4 ? 1 : 0);
   }
   const int ways = point.axis("ways").empty() ? words_of(benchmark, point) : point.number("ways");
-  return std::max(21.0 + 2 * ways, 1.0 * ways * warps * ilp);
+  // A sub-core sends a wavefront every two cycles, all four one per cycle.
+  return std::max({21.0 + 2 * ways, 1.0 * ways * warps * ilp, 2.0 * ways * deepest});
 }
 
 class FakeTarget final : public BenchTarget {

@@ -1,6 +1,7 @@
 #include "mmaudit/timing/chain.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/tensor_cores.hpp"
@@ -35,7 +36,7 @@ void close_loop(Program& program, int cycles) {
 }
 
 /// From the last instruction to the end of the trip.
-void add_tail(Program& program, const Machine& machine, const Loop& loop, TimedOp last,
+void add_tail(Program& program, const Machine& machine, const Trip& loop, TimedOp last,
               const std::string& text, int needed) {
   const int branch_taken = machine.cycles(Parameter::branch_taken);
   int tail = loop.tail;
@@ -80,6 +81,22 @@ std::string alone(const Machine& machine, const Instruction& inst) {
 
 }  // namespace
 
+std::span<const Loop> loops() {
+  static constexpr Loop kLoops[] = {kPaperLoop, kSweepLoop, kStraight};
+  return kLoops;
+}
+
+const Loop& default_loop(const Machine& machine) {
+  for (const Loop& loop : loops())
+    if (loop.name == machine.loop) return loop;
+  throw std::logic_error("emulator/timing/machines: loop " + std::string(machine.loop));
+}
+
+int trips_of(const Program& program) {
+  constexpr int kSteps = 1024;
+  return std::max(1, kSteps / std::max(1, program.steps));
+}
+
 MmaParts parts_of(const Architecture& architecture, const Instruction& inst) {
   if (inst.op != Op::wmma || inst.a == Format::f64) return {inst};
   const bool turing = architecture.compute_capability < 80, half = core_type_of(inst) == CoreType::f16;
@@ -92,7 +109,8 @@ MmaParts parts_of(const Architecture& architecture, const Instruction& inst) {
 }
 
 std::optional<Program> chain_program(const Machine& machine, const Instruction& inst, int ilp,
-                                     const Loop& loop, bool a_from_registers) {
+                                     const Loop& timed_in, bool a_from_registers) {
+  const Trip& loop = ilp == 1 ? timed_in.one_chain : timed_in.chains;
   if (find_datapath(machine.architecture(), inst) == nullptr) return std::nullopt;
   const MatrixPath path = path_of(machine.architecture(), inst).value();
   if (path.use != UnitUse::native || ilp < 1 || ilp > 16) return std::nullopt;
@@ -148,7 +166,8 @@ std::optional<SharedAccess> shared_access(std::string_view name, int ways) {
   return std::nullopt;
 }
 
-Program load_program(const Machine& machine, const SharedAccess& access, int ilp, const Loop& loop) {
+Program load_program(const Machine& machine, const SharedAccess& access, int ilp, const Loop& timed_in) {
+  const Trip& loop = timed_in.loads;
   Program program;
   program.name = access.name;
   program.steps = loop.unroll;

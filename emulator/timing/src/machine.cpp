@@ -73,6 +73,8 @@ Row row_of(const MachineFile& file) {
       row.aliases.push_back(value);
     } else if (key == "generation") {
       row.machine.generation = value;
+    } else if (key == "loop") {
+      row.machine.loop = value;
     } else if (key == "like") {
       row.like = value;
     } else if (const auto number = number_of(row.machine, cells)) {

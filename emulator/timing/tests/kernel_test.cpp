@@ -426,7 +426,7 @@ KernelScore score(const std::string& file, int least_kernels,
   for (const MeasuredKernel& one : read_measured(text_of(std::string(MMAUDIT_H200_KERNELS) + "/" + file)))
     if (wanted(one)) compared.push_back(compare(hopper(), one));
   const KernelScore result = score_of(compared);
-  std::printf("%s: %d kernels, Pearson of IPC %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
+  std::printf("%s: %d kernels, Pearson of cycles per multiply-add %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
               file.c_str(), result.kernels, result.pearson.value_or(0), result.mean, result.deviation,
               result.error);
   EXPECT_GE(result.kernels, least_kernels);
@@ -485,6 +485,32 @@ TEST(Measured, ScoresFamiliesAndThoseThatNothingIsFittedTo) {
   EXPECT_FALSE(groups[2].score.pearson.has_value());
   EXPECT_EQ(family_of("wmma_shared128"), "wmma_shared");
   EXPECT_EQ(family_of("hgemm_ahead"), "hgemm");
+}
+
+TEST(Measured, WmmaIsScoredAloneAndEverySizeToo) {
+  std::vector<ComparedKernel> all = {compared_of("wmma_global1", "f16_f32", 100, 110),
+                                     compared_of("wmma_shared64", "f16_f32", 100, 90),
+                                     compared_of("mma64", "f16_f32", 100, 150)};
+  all[0].measured.n = 1024;
+  const std::vector<KernelGroup> groups = groups_of(all), sizes = sizes_of(all);
+  const auto wmma =
+      std::find_if(groups.begin(), groups.end(), [](const auto& one) { return one.name == "all of WMMA"; });
+  ASSERT_NE(wmma, groups.end());
+  EXPECT_EQ(wmma->score.kernels, 2);
+  EXPECT_NEAR(wmma->score.deviation, 0.1, 1e-12);
+  ASSERT_EQ(sizes.size(), 2U);
+  EXPECT_EQ(sizes[0].name, "256");  // by number, not as text
+  EXPECT_EQ(sizes[1].name, "1024");
+  EXPECT_NEAR(sizes[0].score.error, 0.3, 1e-12);
+}
+
+// Cycles per multiply-add: kernels that are twice as slow at every n correlate, whatever they execute.
+TEST(Measured, PearsonIsOverCyclesPerMultiplyAdd) {
+  std::vector<ComparedKernel> all = {compared_of("mma64", "f16_f32", 100, 200),
+                                     compared_of("mma64", "f16_f32", 300, 600),
+                                     compared_of("mma64", "f16_f32", 200, 400)};
+  all[2].model.instructions = 5;
+  EXPECT_NEAR(score_of(all).pearson.value(), 1, 1e-12);
 }
 
 TEST(Measured, RefusesWrongResultsAndRowsWithoutCycles) {

@@ -11,6 +11,7 @@
 #include "mmaudit/model/instruction.hpp"
 #include "mmaudit/sass/opcode.hpp"
 #include "mmaudit/timing/chain.hpp"
+#include "mmaudit/timing/measured.hpp"
 #include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
@@ -215,37 +216,34 @@ TEST(H200, KernelsReadFromSassTakeTheCyclesMeasured) {
 
 // The whole grid of the instructions that are one SASS instruction, by programs written by hand.
 TEST(H200, ProgramsWrittenByHandTakeTheCyclesMeasured) {
-  std::map<std::string, Tally> by_family;
   Tally all;
-  for (const auto& [key, rows] : measured()) {
-    const auto& [name, point] = key;
-    std::string spelled = name;
-    if (const std::size_t at = spelled.find("nN"); at != std::string::npos)
-      spelled.replace(at, 2, "n" + point.substr(2, point.find(' ') - 2));
-    const auto inst = find_instruction(spelled);
-    const bool group = inst && is_wgmma(inst->op);
-    const int ways = point.starts_with("ways=") ? std::stoi(point.substr(5)) : 1;
-    for (int chains = 1; chains <= (group ? 1 : 6); ++chains) {
-      std::optional<Program> program;
-      if (inst) {
-        program =
-            chain_program(hopper(), *inst, chains, {chains == 1 ? 16 : 4, -1}, point.ends_with("registers"));
-      } else if (const auto access = shared_access(name, ways)) {
-        program = load_program(hopper(), *access, chains, {8, 6});
-      }
-      if (!program) break;  // spelled out in many instructions: only its SASS says which
-      for (const auto& [warps, row] : rows) {
-        const double model = cycles_of(*program, warps);
-        all.add(model, row[static_cast<std::size_t>(chains - 1)]);
-        by_family[name.substr(0, name.find(".m"))].add(model, row[static_cast<std::size_t>(chains - 1)]);
-      }
-    }
+  int spelled_out = 0;
+  for (const MeasuredLoop& one : read_measured_loops(text_of(MMAUDIT_H200_GRID))) {
+    const ComparedLoop both = compare(hopper(), one, default_loop(hopper()));
+    if (both.cycles)
+      all.add(*both.cycles, one.cycles);
+    else
+      ++spelled_out;
   }
-  for (const auto& [family, tally] : by_family)
-    std::printf("%-18s %d of %d points within 5%%\n", family.c_str(), tally.within, tally.points);
-  std::printf("all                %d of %d\n", all.within, all.points);
+  std::printf("all %d of %d; %d spelled out in many instructions\n", all.within, all.points, spelled_out);
   EXPECT_EQ(all.points, 2951);
+  EXPECT_EQ(all.points + spelled_out, 3710);
   EXPECT_GE(all.within, 2856);
+}
+
+TEST(MeasuredLoops, OtherRowsAreRefused) {
+  for (const char* csv : {"mma.m16n8k8.f32.f16.f16.f32,,4", "mma.m16n8k8.f32.f16.f16.f32,,0,16",
+                          "mma.m16n8k8.f32.f16.f16.f32,,4,0", "mma.m16n8k8.f32.f16.f16.f32,,4,x",
+                          "mma.m16n8k8.f32.f16.f16.f32,,4,1,2,3,4,5,6,7"})
+    EXPECT_THROW(read_measured_loops(csv), InputError) << csv;
+  const MeasuredLoop good{"mma.m16n8k8.f32.f16.f16.f32", "", 4, 1, 17};
+  EXPECT_TRUE(compare(hopper(), good, kSweepLoop).cycles);
+  MeasuredLoop other = good;
+  other.point = "way=2";
+  EXPECT_THROW(compare(hopper(), other, kSweepLoop), InputError);
+  other = good;
+  other.instruction = "mmb";
+  EXPECT_THROW(compare(hopper(), other, kSweepLoop), InputError);
 }
 
 }  // namespace

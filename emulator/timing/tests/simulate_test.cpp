@@ -103,9 +103,10 @@ TEST(SharedMemory, EachWayOfABankConflictTakesTwoCycles) {
   for (const int ways : {1, 2, 4, 8}) {
     Launch launch;
     launch.trips = 100;
-    cycles.push_back(
-        simulate(hopper(), load_program(hopper(), *shared_access("ld.shared.u32", ways), 1, {8, 6}), launch)
-            .cycles_per_step);
+    cycles.push_back(simulate(hopper(),
+                              load_program(hopper(), *shared_access("ld.shared.u32", ways), 1, kSweepLoop),
+                              launch)
+                         .cycles_per_step);
   }
   EXPECT_NEAR(cycles[1] - cycles[0], 2, 0.05);
   EXPECT_NEAR(cycles[2] - cycles[1], 4, 0.05);

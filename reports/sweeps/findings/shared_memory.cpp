@@ -19,6 +19,21 @@ std::vector<Statement> statements_shared_memory() {
            {best_rate("ldmatrix.x4", 1, 32)},
            [](Values& found) { return found[0] >= 0.99 * 128 && found[0] <= 1.005 * 128; },
            "{:.1f} B/clk/SM (ldmatrix.x4)")},
+      {"One warp reads at most half of 128 B/clk/SM by ldmatrix, and comes within 5% of it", "Sun IX",
+       judged(
+           {best_rate("ldmatrix.x4", 1, 1)},
+           [](Values& found) { return found[0] >= 0.95 * 64 && found[0] <= 1.005 * 64; },
+           "{:.1f} B/clk/SM (ldmatrix.x4)")},
+      {"Six warps read no less by ldmatrix than four: mma's dip is not there", "Sun 7",
+       judged(
+           {best_rate("ldmatrix.x4", 4, 4), best_rate("ldmatrix.x4", 6, 6)},
+           [](Values& found) { return found[1] >= 0.995 * found[0]; },
+           "{:.1f} and {:.1f} B/clk/SM with 4 and 6 warps (ldmatrix.x4)")},
+      {"wmma.load of A takes at least 10 cycles longer than a chain of ldmatrix.x4, which it is made of",
+       "mmaudit",
+       judged(
+           {cycles("wmma.load.a.m16n16k16.f16"), cycles("ldmatrix.x4")},
+           [](Values& found) { return found[0] >= found[1] + 10; }, "{:.2f} and {:.2f} cycles")},
       {"ldmatrix.x2 and .x4 take as long as ld.shared with 2- and 4-way conflicts, within a cycle", "Sun VII",
        judged(
            {cycles("ldmatrix.x2"), cycles("ld.shared.u32", "2"), cycles("ldmatrix.x4"),

@@ -2,6 +2,7 @@
 // Programs written by hand: the loops that the papers time. A chain is a row of instructions each of which
 // adds to the result of the one before; `ilp` chains run side by side in a warp.
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,20 +11,39 @@
 
 namespace mmaudit::timing {
 
-/// How the loop around the chains is compiled.
-struct Loop {
+/// How a trip of the loop around the chains is compiled.
+struct Trip {
   int unroll = 4;  ///< steps per trip
   /// Cycles from the last instruction to the first of the next trip; -1: what the compiler needs to have
   /// every result there; -2: the machine's counter, comparison and branch.
   int tail = -2;
 };
+/// A loop that chains are timed in, by the name that `--loop` takes.
+struct Loop {
+  std::string_view name, text;
+  Trip chains, one_chain, loads;  ///< of instructions that compute: two chains or more, one; of loads
+};
 /// nvcc unrolls the loops of Sun et al. four times and counts at the end. Source: their repository's
 /// ubench/mma, compiled.
-inline constexpr Loop kPaperLoop = {4, -2};
-/// The sweeps' own kernels (device/sweeps/engine/timed.cuh): results are waited for at the end of a trip.
-inline constexpr Loop kSweepLoop = {4, -1};
+inline constexpr Loop kPaperLoop = {
+    "paper", "4 steps per trip, then a counter and a branch", {4, -2}, {4, -2}, {4, -2}};
+/// The sweeps' own kernels (device/sweeps/engine/timed.cuh): results are waited for at the end of a trip. A
+/// load of the last chain is six cycles from the next trip. Source: tests/data/h200_sweep_loops.sass.
+inline constexpr Loop kSweepLoop = {
+    "sweep",
+    "4 steps per trip (one chain 16, loads 8), then every result is waited for",
+    {4, -1},
+    {16, -1},
+    {8, 6}};
 /// 1024 instructions in a row (Luo et al., section 6.2).
-inline constexpr Loop kStraight = {64, 0};
+inline constexpr Loop kStraight = {
+    "straight", "64 steps in a row, no end of a trip", {64, 0}, {64, 0}, {64, 0}};
+/// All of them.
+std::span<const Loop> loops();
+/// The one that `mmaudit time` takes for a machine unless told: its row "loop".
+const Loop& default_loop(const Machine& machine);
+/// Trips of a program that are timed: 1024 steps, as the papers time 999 to 1024 of them.
+int trips_of(const Program& program);
 
 /// What ptxas 13.0 makes of a wmma: so many mma beside one another, so many that add to the D of the one
 /// before.

@@ -162,6 +162,7 @@ struct Machine {
   std::span<const std::string_view> aliases;  ///< accepted besides the name
   std::string_view generation;                ///< the architecture whose arithmetic it has, by name
   std::span<const Number> numbers;
+  std::string_view loop = "paper";    ///< that instructions are timed in unless told, by chain.hpp's name
   bool stands_for_generation = true;  ///< the names of its generation mean this machine: "ampere", "sm_80"
   std::array<double, kParameters> overridden{};  ///< by a file of the user; used where `is_overridden`
   std::array<bool, kParameters> is_overridden{};
@@ -174,10 +175,10 @@ struct Machine {
   [[nodiscard]] int cycles(Parameter parameter) const { return static_cast<int>((*this)[parameter]); }
 };
 
-/// Every machine, oldest first. Lines of a file: gpu, alias and generation; like: all numbers of another
-/// machine, which stands for the generation; numbers: a parameter's name, its value, how it is known, its
-/// source. Of what tensor_cores.hpp documents, the second column is the type and the last says asynchronous
-/// where wgmma is meant. Errors: logic_error with the line, which a test would find.
+/// Every machine, oldest first. Lines of a file: gpu, alias, generation and loop; like: all numbers of
+/// another machine, which stands for the generation; numbers: a parameter's name, its value, how it is known,
+/// its source. Of what tensor_cores.hpp documents, the second column is the type and the last says
+/// asynchronous where wgmma is meant. Errors: logic_error with the line, which a test would find.
 std::span<const Machine> machines();
 
 /// By name or alias ("hopper", "sm_90a", "h200", "a100"), case-insensitive; null when unknown.
