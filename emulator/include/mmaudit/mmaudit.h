@@ -435,6 +435,9 @@ typedef struct mmaudit_attention {
    * row sum: (batch, heads, queries). */
   mmaudit_out scores, weights, bases, later, maxima, sums;
   unsigned threads; /* 0: one per core */
+  unsigned packed;  /* not 0: one of several sequences of different lengths in a launch (cu_seqlens) */
+  double softcap;   /* 0: none; else scores become softcap * tanh(scale * S / softcap) */
+  mmaudit_in sinks; /* (heads) of binary32, one more logit in each row's sum; may be null */
 } mmaudit_attention;
 
 /* What: O with the bits that a fused kernel of this plan returns (docs/attention.md). `plan_text`, unless
