@@ -25,7 +25,8 @@ enum class ScoreRule : std::uint8_t {
   fused,        ///< fma(S, s, -(m * s))
   scaled,       ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
   scaled_once,  ///< x = S * s, then x - m; m the maximum of x
-  fused_after   ///< fma(S, s, -m); m the maximum of S * s
+  fused_after,  ///< fma(S, s, -m); m the maximum of S * s
+  scaled_after  ///< x = S * scale, then fma(x, log2(e), -m); m the maximum of x * log2(e)
 };
 /// How scale * log2(e) is made, which is binary32 in the end, as scale is.
 enum class Log2eRule : std::uint8_t { binary64, binary32 };
@@ -61,8 +62,8 @@ enum class LseRule : std::uint8_t {
 
 namespace names {
 inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
-inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "scaled_once",
-                                                  "fused_after"};
+inline constexpr std::string_view kScoreRule[] = {"products",    "fused",       "scaled",
+                                                  "scaled_once", "fused_after", "scaled_after"};
 inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
 inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};

@@ -90,6 +90,19 @@ class Extras(unittest.TestCase):
         self.assertFalse(o[:, :, :32].any())  # rows without a key: the sink alone
         np.testing.assert_allclose(lse[:, :, :32], np.broadcast_to(sinks[:, None], (1, 2, 32)), rtol=1e-6)
 
+    def test_a_scale_before_the_maximum_and_log2e_after_it(self) -> None:
+        """Inductor's flex_attention: scores times the scale, then times log2(e) less the maximum in one fma."""
+        plan = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64, "row_sum": "joined",
+                "exponential": "ex2.approx.ftz.f32", "division": "approximate", "lse": "log2_sum", "score": "scaled_after"}
+        for scale in (0.3, 0.125):
+            x = self.s * np.float32(scale)
+            most = x.max(-1) * LOG2E
+            p = mmaudit.function("ex2.approx.ftz.f32", fused(x, LOG2E, -most[..., None]))
+            o, lse = mmaudit.attention(self.q, self.k, self.v, plan=plan, scale=scale, lse=True)
+            np.testing.assert_array_equal(o, self.o(p, four_lanes(p)))
+            log = mmaudit.function("lg2.approx.f32", four_lanes(p)) * np.float32(np.log(2.0))
+            np.testing.assert_array_equal(lse, fused(most, np.float32(np.log(2.0)), log))
+
     def test_a_cache_of_a_scale_per_tensor(self) -> None:
         draw = np.random.default_rng(9)
         q, k, v = (draw.standard_normal((2, 2, n, 64)).astype(np.float32) * m for n, m in ((5, 1), (70, 3), (70, 0.2)))

@@ -116,8 +116,10 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
       scale_all(x, count, kLog2E);
     }
     if (plan.score == ScoreRule::scaled_once) scale_all(x, count, scale2);
+    if (plan.score == ScoreRule::scaled_after) scale_all(x, count, rules_.scale);
     float most = most_of(x, count);
     if (plan.score == ScoreRule::fused_after) most *= scale2;
+    if (plan.score == ScoreRule::scaled_after) most *= kLog2E;
     float now = most > old ? most : old;
     const bool of_scores = plan.score == ScoreRule::products || plan.score == ScoreRule::fused;
     const float unit = of_scores ? scale2 : 1;
@@ -140,6 +142,9 @@ RowEnd RowSoftmax::run(const Row& row, const std::vector<Block>& blocks) {
         break;
       case ScoreRule::fused_after:
         fused_all(x, count, scale2, base - offset);
+        break;
+      case ScoreRule::scaled_after:
+        fused_all(x, count, kLog2E, base - offset);
         break;
     }
     old = now;
