@@ -145,8 +145,10 @@ struct AttentionProblem {
   bool bias = false;  ///< a mask is added to the scores
   /// Not 0: a score becomes tanh.approx.f32(S * f32(scale / softcap)), and softcap takes the scale's place.
   double softcap = 0;
-  bool sinks = false;   ///< one more logit per head is in the row sums
-  bool packed = false;  ///< one of several sequences of different lengths in a launch (cu_seqlens)
+  bool sinks = false;  ///< one more logit per head is in the row sums
+  /// Of a launch of several sequences (cu_seqlens), of which this is one: the most queries of one; 0: no
+  /// such.
+  std::uint64_t packed = 0;
 
   bool operator==(const AttentionProblem&) const = default;
 };

@@ -47,7 +47,7 @@ def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
 
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
          scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int,
-         softcap: float = 0.0, sinks: Any = None, packed: bool = False) -> Attended:
+         softcap: float = 0.0, sinks: Any = None, packed: int = 0) -> Attended:
     arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     kind = kind or _arrays.format_of(arrays["q"].dtype)
     if kind is None:
@@ -62,7 +62,7 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
     work = _arrays.filled(
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
         queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), softcap=softcap,
-        packed=int(packed), **given)
+        packed=packed, **given)
     work.left, work.right = (0 if side is None else side + 1 for side in window)
     kept: List[np.ndarray] = []  # arrays that the library reads
     if mask is not None:
@@ -116,7 +116,7 @@ def _packed(q: Any, k: Any, v: Any, bounds: "Tuple[Any, Any]", run: Callable[...
             raise refused("cu_seqlens_k", f"no key for sequence {i}", "1 key or more where there are queries")
         parts = [np.ascontiguousarray(x[a:b].swapaxes(0, 1)[None]) for x, (a, b) in
                  zip(arrays, ((first, last), *((of_k[i], of_k[i + 1]),) * 2))]
-        found = run(*parts)
+        found = run(*parts, max(b - a for a, b in zip(of_q, of_q[1:])))
         o = np.empty(arrays[0].shape, found.o.dtype) if o is None else o
         o[first:last], lse[:, first:last], plan = found.o[0].swapaxes(0, 1), found.lse[0], found.plan
     if o is None:
@@ -168,8 +168,8 @@ def attention(
     if packed and (cu_seqlens_q is None or cu_seqlens_k is None):
         raise refused("cu_seqlens_q, cu_seqlens_k", "one of them", "both")
 
-    def run(a: Any, b: Any, c: Any) -> Attended:
-        return _run(a, b, c, whose, corner, window, mask, scale, type, descales, details, threads, softcap, sinks, packed)
+    def run(a: Any, b: Any, c: Any, most: int = 0) -> Attended:
+        return _run(a, b, c, whose, corner, window, mask, scale, type, descales, details, threads, softcap, sinks, most)
     found = _packed(q, k, v, (cu_seqlens_q, cu_seqlens_k), run) if packed else run(q, k, v)
     if details:
         return found

@@ -136,6 +136,10 @@ class Extras(unittest.TestCase):
                            "cu_seqlens: found it with torch-cudnn")):
             with self.assertRaisesRegex(ValueError, said):
                 mmaudit.attention(x, x, x, **how)
+        ends = {"cu_seqlens_q": [0, 1, 2], "cu_seqlens_k": [0, 3, 6]}
+        with self.assertRaisesRegex(ValueError, "cu_seqlens: found 1 query at most of grouped heads"):
+            mmaudit.attention(x[:2], x[:, :1].copy(), x[:, :1].copy(), **ends)
+        self.assertEqual(mmaudit.attention(x[:2], x, x, **ends).shape, (2, 2, 64))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ std::uint64_t flash_kernel_depth(std::uint64_t depth) {
 
 /// Of a split plan: the splits, and the threads that share a row's in combine_attn_seqk_parallel().
 void split_flash(const AttentionProblem& problem, AttentionPlan& plan) {
-  if (problem.packed) return;  // mha_varlen_fwd() splits one query of grouped heads alone, which is refused
+  if (problem.packed != 0)
+    return;  // mha_varlen_fwd() splits one query of grouped heads alone, which is refused
   plan.splits = flash_splits_of(problem);
   if (plan.splits == 1) return;
   constexpr std::uint64_t kThreads = 128;
@@ -106,9 +107,10 @@ Found flash_plan(const AttentionProblem& problem, std::string* why) {
         problem.queries, problem.keys);
     return std::nullopt;
   }
-  if (problem.packed && problem.queries == 1 && problem.heads > problem.kv_heads) {
+  if (problem.packed == 1 && problem.heads > problem.kv_heads) {
     *why = refusal(
-        "cu_seqlens: found 1 query of grouped heads, allowed: 2 queries or more, or as many heads of K");
+        "cu_seqlens: found 1 query at most of grouped heads, allowed: a sequence of 2, or as many heads of "
+        "K");
     return std::nullopt;
   }
   AttentionPlan plan = flash_base(problem.type);
@@ -273,7 +275,7 @@ constexpr AttentionFamily kFamilies[] = {
 std::string why_not_taken(const AttentionProblem& problem, std::string_view family, std::string_view takes) {
   for (const auto& [has, word] : {std::pair{problem.softcap != 0, std::string_view("softcap")},
                                   {problem.sinks, "sinks"},
-                                  {problem.packed, "cu_seqlens"}}) {
+                                  {problem.packed != 0, "cu_seqlens"}}) {
     if (!has || takes.find(word) != std::string_view::npos) continue;
     std::vector<std::string_view> others;
     for (const AttentionFamily& one : kFamilies)

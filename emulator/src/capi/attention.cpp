@@ -20,7 +20,7 @@ AttentionProblem problem_of(const mmaudit_attention& work) {
   out.queries = work.queries, out.keys = work.keys, out.depth = work.depth;
   out.scale = work.scale;
   out.bias = given(work.bias);
-  out.softcap = work.softcap, out.sinks = given(work.sinks), out.packed = work.packed != 0;
+  out.softcap = work.softcap, out.sinks = given(work.sinks), out.packed = work.packed;
   if (work.left != 0) out.left = work.left - 1;
   if (work.right != 0) out.right = work.right - 1;
   const std::string_view causal = work.causal == nullptr ? "none" : work.causal;
