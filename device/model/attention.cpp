@@ -33,7 +33,9 @@ DeviceAttention::DeviceAttention(const AttentionProblem& problem, const Attentio
                : std::clamp<std::uint64_t>(rows / problem.queries, 1, problem.batch * problem.heads);
 }
 
-std::string DeviceAttention::why_not(const AttentionPlan& plan) {
+std::string DeviceAttention::why_not(const AttentionProblem& problem, const AttentionPlan& plan) {
+  if (problem.softcap != 0) return refusal("softcap: found {}, allowed: 0 on a GPU", problem.softcap);
+  if (problem.sinks) return refusal("sinks: found them, allowed: none on a GPU");
   if (plan.combine_lanes > kMostLanes)
     return refusal("combine_lanes: found {}, allowed: at most {} on a GPU", plan.combine_lanes, kMostLanes);
   return {};

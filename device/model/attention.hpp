@@ -47,7 +47,7 @@ class DeviceAttention {
                   const Architecture& architecture);
   /// Why there is none here, beyond why_no_attention(): "field: found X, allowed: Y"; empty when there is
   /// one.
-  [[nodiscard]] static std::string why_not(const AttentionPlan& plan);
+  [[nodiscard]] static std::string why_not(const AttentionProblem& problem, const AttentionPlan& plan);
   [[nodiscard]] std::uint64_t workspace() const;
   /// Of `result` o and lse. Starts the kernels; nothing waits.
   void launch(const AttentionOperands& operands, const AttentionResult& result, void* workspace,

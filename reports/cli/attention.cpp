@@ -21,7 +21,7 @@ struct AttentionOptions {
   std::string q, k, v, capture, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
   std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
   std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096;
-  double scale = 0, limit = 0;
+  double scale = 0, softcap = 0, limit = 0;
   unsigned threads = 0;
   Outputs outputs;
 };
@@ -103,6 +103,7 @@ Planned planned(const AttentionOptions& options, const AttentionProblem& problem
 int predict_attention(const AttentionOptions& options, const Context& context) {
   try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
   Loaded given = load(options);
+  given.problem.softcap = options.softcap;
   AttentionOperands operands{given.q.data.data(), given.k.data.data(), given.v.data.data()};
   corpus::Tensor mask;
   if (!options.mask.empty()) {
@@ -283,6 +284,8 @@ void add_attention(Command& app) {
         add_plan_options(command, options);
         command.option("--mask FILE", options.mask,
                        "added to the scores, (batch or 1, heads or 1, queries, keys)");
+        command.option("--softcap", options.softcap,
+                       "scores become softcap * tanh(score / softcap); 0: none");
         command.option("--out FILE", options.out, "O, (batch, heads, queries, depth)").required();
       });
   add(group, "explain", "One element of O: maxima, P and sums, block of keys by block",

@@ -25,7 +25,8 @@ enum class ScoreRule : std::uint8_t {
   fused,        ///< fma(S, s, -(m * s))
   scaled,       ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
   scaled_once,  ///< x = S * s, then x - m; m the maximum of x
-  fused_after   ///< fma(S, s, -m); m the maximum of S * s
+  fused_after,  ///< fma(S, s, -m); m the maximum of S * s
+  scaled_after  ///< x = S * scale, then fma(x, log2(e), -m); m the maximum of x * log2(e)
 };
 /// How scale * log2(e) is made, which is binary32 in the end, as scale is.
 enum class Log2eRule : std::uint8_t { binary64, binary32 };
@@ -61,8 +62,8 @@ enum class LseRule : std::uint8_t {
 
 namespace names {
 inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
-inline constexpr std::string_view kScoreRule[] = {"products", "fused", "scaled", "scaled_once",
-                                                  "fused_after"};
+inline constexpr std::string_view kScoreRule[] = {"products",    "fused",       "scaled",
+                                                  "scaled_once", "fused_after", "scaled_after"};
 inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
 inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
@@ -142,6 +143,12 @@ struct AttentionProblem {
   std::optional<std::uint64_t> left, right;
   double scale = 0;   ///< 0: 1 / sqrt(depth)
   bool bias = false;  ///< a mask is added to the scores
+  /// Not 0: a score becomes tanh.approx.f32(S * f32(scale / softcap)), and softcap takes the scale's place.
+  double softcap = 0;
+  bool sinks = false;  ///< one more logit per head is in the row sums
+  /// Of a launch of several sequences (cu_seqlens), of which this is one: the most queries of one; 0: no
+  /// such.
+  std::uint64_t packed = 0;
 
   bool operator==(const AttentionProblem&) const = default;
 };
@@ -152,6 +159,7 @@ struct AttentionOperands {
   const void* bias = nullptr;  ///< (batch or 1, heads or 1, queries, keys) in the problem's type
   std::uint64_t bias_batch = 1, bias_heads = 1;
   const float *descale_q = nullptr, *descale_k = nullptr, *descale_v = nullptr;
+  const float* sinks = nullptr;  ///< per head
 };
 struct AttentionResult {
   void* o = nullptr;     ///< (batch, heads, queries, depth) in the plan's output format
@@ -177,7 +185,7 @@ void attention(const AttentionProblem& problem, const AttentionPlan& plan, const
 
 /// The keys [first, last) that query `row` sees.
 std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row);
-/// scale, and scale * log2(e), as kernels make them of the problem's.
+/// scale (softcap where there is one), and that * log2(e), as kernels make them of the problem's.
 std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule = {});
 
 /// A library's kernels that have plans: docs/attention.md lists them from this table.
@@ -188,6 +196,7 @@ struct AttentionFamily {
   std::string_view source;    ///< public file
   std::string_view evidence;  ///< "recorded ..." or "literature"
   std::string_view architecture;
+  std::string_view takes;  ///< beside masks: "softcap", "sinks", "cu_seqlens"
   /// The plan by the library's own rules of dispatch; nullopt, with why.
   std::optional<AttentionPlan> (*plan)(const AttentionProblem& problem, std::string* why);
 };

@@ -1,6 +1,6 @@
 """Attention as fused kernels compute it, by their plans."""
 from ctypes import byref
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from ._products import threads_of
 from ._refuse import refused
 
 #: What a fused kernel can do and no plan describes.
-_NOT_MODELLED = ("dropout_p", "softcap", "sinks", "s_aux", "learnable_sink", "backward", "cu_seqlens", "cu_seqlens_q",
-                 "cu_seqlens_k", "block_table")
+_NOT_MODELLED = ("dropout_p", "backward", "block_table")
 Window = Tuple[Optional[int], Optional[int]]
 
 
@@ -68,7 +67,8 @@ def _attend_on(place: Any, work: _library.Attention, inputs: "Dict[str, np.ndarr
 
 
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,
-         scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int) -> Attended:
+         scale: Optional[float], kind: Optional[str], descales: "Dict[str, Any]", details: bool, threads: int,
+         softcap: float = 0.0, sinks: Any = None, packed: int = 0) -> Attended:
     arrays = {name: _arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
     kind = kind or _arrays.format_of(arrays["q"].dtype)
     if kind is None:
@@ -82,11 +82,16 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         _arrays.require_shape(name, given[name], (batch, kv_heads, keys, depth), "batch, heads, keys, depth")
     work = _arrays.filled(
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
-        queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), **given)
+        queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), softcap=softcap,
+        packed=packed, **given)
     work.left, work.right = (0 if side is None else side + 1 for side in window)
     if mask is not None:
         bias = _bias(mask, kind, (batch, heads, queries, keys))
         _arrays.filled(work, bias=bias, bias_batch=bias.shape[0], bias_heads=bias.shape[1])
+    if sinks is not None:
+        shares = _arrays.array_of("sinks", sinks).astype(np.float32)
+        _arrays.require_shape("sinks", shares, (heads,), "heads")
+        _arrays.filled(work, sinks=shares)
     descaled = {name: np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads)))
                 for name, factors in descales.items() if factors is not None}
     _arrays.filled(work, **descaled)
@@ -99,7 +104,7 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
         extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
     place = _gpu_of((q, k, v), whose["like"])
-    if place is not None and not details:
+    if place is not None and not (details or softcap or sinks is not None):
         inputs = dict(given, **descaled, **({} if mask is None else {"bias": bias}))
         _attend_on(place, work, inputs, {"o": o, "lse": lse})
     else:
@@ -108,15 +113,51 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
     return Attended(o, lse, text, extra)
 
 
+def _bounds(name: str, given: Any, rows: int) -> "List[int]":
+    """cu_seqlens: where each sequence begins, and the number of rows."""
+    found = _arrays.array_of(name, given).astype(np.int64).ravel().tolist()
+    if len(found) < 2 or found[0] != 0 or found[-1] != rows or found != sorted(found):
+        raise refused(name, found if len(found) < 9 else f"{found[:8]} ...", f"places that ascend from 0 to {rows}, the rows")
+    return found
+
+
+def _packed(q: Any, k: Any, v: Any, bounds: "Tuple[Any, Any]", run: Callable[..., Attended]) -> Attended:
+    """Sequences of different lengths, (rows, heads, depth): each is a problem of its own, with unsplit keys."""
+    arrays = [_arrays.array_of(name, x) for name, x in (("q", q), ("k", k), ("v", v))]
+    for name, x in zip("qkv", arrays):
+        if x.ndim != 3:
+            raise refused(name, f"{x.ndim} dimensions", "(rows, heads, depth) with cu_seqlens")
+    of_q, of_k = (_bounds(f"cu_seqlens_{name}", given, x.shape[0]) for name, given, x in zip("qk", bounds, arrays))
+    if len(of_q) != len(of_k):
+        raise refused("cu_seqlens_k", f"{len(of_k)} places", f"{len(of_q)}, as cu_seqlens_q")
+    o: Any = None
+    lse = np.empty((arrays[0].shape[1], arrays[0].shape[0]), np.float32)
+    plan = ""
+    for i, (first, last) in enumerate(zip(of_q, of_q[1:])):
+        if first == last:
+            continue
+        if of_k[i] == of_k[i + 1]:
+            raise refused("cu_seqlens_k", f"no key for sequence {i}", "1 key or more where there are queries")
+        parts = [np.ascontiguousarray(x[a:b].swapaxes(0, 1)[None]) for x, (a, b) in
+                 zip(arrays, ((first, last), *((of_k[i], of_k[i + 1]),) * 2))]
+        found = run(*parts, max(b - a for a, b in zip(of_q, of_q[1:])))
+        o = np.empty(arrays[0].shape, found.o.dtype) if o is None else o
+        o[first:last], lse[:, first:last], plan = found.o[0].swapaxes(0, 1), found.lse[0], found.plan
+    if o is None:
+        raise refused("cu_seqlens_q", "no query", "1 query or more")
+    return Attended(o, lse, plan, {})
+
+
 def attention(
     q: Any, k: Any, v: Any, *, like: Optional[str] = None, plan: Optional[Mapping[str, Any]] = None,
     kernels: Optional[Sequence[str]] = None, causal: Union[None, bool, str] = None, window: Window = (None, None),
     mask: Any = None, scale: Optional[float] = None, type: Optional[str] = None,  # pylint: disable=redefined-builtin
-    arch: Optional[str] = None, descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, lse: bool = False,
+    arch: Optional[str] = None, descale_q: Any = None, descale_k: Any = None, descale_v: Any = None, softcap: float = 0.0,
+    sinks: Any = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, lse: bool = False,
     details: bool = False, threads: int = 0, **others: Any,
 ) -> Any:
     """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU; computed
-    on the one that q, k and v are on, but a recipe and details on the host.
+    on the one that q, k and v are on, but a recipe, softcap, sinks and details on the host.
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
@@ -128,6 +169,10 @@ def attention(
         mask: (..., queries, keys), added to the scores, or truth values; where the plan takes masks.
         scale: None: 1 / sqrt(depth). type: of raw bits. arch: whose datapaths; None: the library's, else hopper.
         descale_*: binary32 per batch and key head.
+        softcap: not 0: scores become softcap * tanh(scale * S / softcap) by tanh.approx.f32 ("fa3").
+        sinks: per head one more logit in each row's sum ("fa4" with 16 bits).
+        cu_seqlens_*: where each sequence begins in q, k, v of (rows, heads, depth), as flash_attn_varlen_func() and
+            torch.nn.attention.varlen have them ("torch-flash", "fa3", "fa4"). causal=True is then "bottom_right", lse (heads, rows).
         lse: gives (O, lse). details: gives an Attended with S, P, maxima, row sums and the plan.
         threads: 0: one per core.
     Returns: O, (batch, heads, queries, depth), in q's type.
@@ -139,9 +184,18 @@ def attention(
         like = "torch-flash"
     whose = {"arch": arch, "like": like, "plan": None if plan is None else _words(plan),
              "kernels": None if kernels is None else "\n".join(kernels)}
-    corner = "top_left" if causal is True else causal or None
-    found = _run(q, k, v, whose, corner, window, mask, scale, type,
-                 {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}, details, threads)
+    packed = cu_seqlens_q is not None or cu_seqlens_k is not None
+    corner = ("bottom_right" if packed else "top_left") if causal is True else causal or None
+    descales = {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}
+    for name, one in {**descales, "mask": mask, "details": details or None}.items() if packed else ():
+        if one is not None:
+            raise refused(name, "it", "none with cu_seqlens_q and cu_seqlens_k")
+    if packed and (cu_seqlens_q is None or cu_seqlens_k is None):
+        raise refused("cu_seqlens_q, cu_seqlens_k", "one of them", "both")
+
+    def run(a: Any, b: Any, c: Any, most: int = 0) -> Attended:
+        return _run(a, b, c, whose, corner, window, mask, scale, type, descales, details, threads, softcap, sinks, most)
+    found = _packed(q, k, v, (cu_seqlens_q, cu_seqlens_k), run) if packed else run(q, k, v)
     if details:
         return found
     return (found.o, found.lse) if lse else found.o

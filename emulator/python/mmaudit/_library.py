@@ -152,6 +152,7 @@ class Attention(_Sized):
         ("k", In), ("v", In), ("bias", In), ("bias_batch", c_uint64), ("bias_heads", c_uint64), ("descale_q", In),
         ("descale_k", In), ("descale_v", In), ("o", Out), ("lse", Out), ("scores", Out), ("weights", Out),
         ("bases", Out), ("later", Out), ("maxima", Out), ("sums", Out), ("threads", c_uint32),
+        ("packed", c_uint32), ("softcap", c_double), ("sinks", In),
     ]
 
 

@@ -10,7 +10,7 @@ from ._refuse import refused
 
 _FIELDS: Dict[str, List[Any]] = {
     "block_k": [64, 128, 32, 256, 16, 48, 80, 96, 112, 144, 160, 176, 192, 224],
-    "order": ["ascending", "descending"], "score": ["products", "fused", "scaled", "scaled_once", "fused_after"],
+    "order": ["ascending", "descending"], "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"],
     "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths"], "output_sum": ["chain", "blocks", "two_level"],
     "join": ["crossed", "neighbours"], "division": ["reciprocal", "approximate", "quotient"],
     "log2e": ["binary64", "binary32"], "exponential": ["exp2f", "ex2.approx.ftz.f32"], "threshold": [0, 8],
@@ -36,14 +36,15 @@ def _plan(fields: Dict[str, Any], kind: str) -> Dict[str, Any]:
 
 def reveal_attention(
     callable: Callable[..., Any], *, kind: str = "f16", heads: int = 2, queries: int = 128,  # pylint: disable=redefined-builtin
-    keys: int = 512, depth: int = 64, seed: int = 1, device: Optional[str] = None,
+    keys: int = 512, depth: int = 64, causal: Optional[str] = None, seed: int = 1, device: Optional[str] = None,
 ) -> RevealedAttention:
     """The plan of `callable`, from what it returns.
 
     What: fields are changed one by one, and then two by two, as long as more elements of O have the plan's bits. In every
     second round half of V is the other half's negative, so that O is nothing but roundings, and a wrong field shows.
     Args: callable: takes Q, K, V of (1, heads, rows, depth), arrays of numpy, or tensors of torch with `device`; returns O.
-        No mask, scale 1 / sqrt(depth). kind: "f16" or "bf16". seed: of the operands.
+        No mask, scale 1 / sqrt(depth). kind: "f16" or "bf16". causal: the corner of the diagonal that the callable has,
+        "top_left" or "bottom_right". seed: of the operands.
     Returns: the plan and what it leaves open. Where `same` is less than `compared`, no plan of docs/attention.md fits.
     Raises: ValueError where O has another shape; what the callable raises.
     """
@@ -66,15 +67,15 @@ def reveal_attention(
         key = str(fields)
         if key not in known:
             try:
-                known[key] = sum(int((np.asarray(attention(*bits, plan=_plan(fields, kind), type=kind)).view(np.uint16) == o).sum())
-                                 for bits, o in asked)
+                how: Any = {"plan": _plan(fields, kind), "type": kind, "causal": causal}
+                known[key] = sum(int((np.asarray(attention(*bits, **how)).view(np.uint16) == o).sum()) for bits, o in asked)
             except ValueError:  # a block that no instruction's k divides
                 known[key] = -1
         return known[key]
 
     first = {name: values[0] for name, values in _FIELDS.items()}
     coarse = ("block_k", "order", "score", "threshold", "products")  # what changes many bits
-    best = max(({**first, **dict(zip(coarse, some))} for some in itertools.product(*(_FIELDS[name][:5] for name in coarse))), key=same)
+    best = max(({**first, **dict(zip(coarse, some))} for some in itertools.product(*(_FIELDS[name][:6] for name in coarse))), key=same)
     for width in (1, 2):
         improved = True
         while improved and same(best) < compared:

@@ -78,8 +78,8 @@ def arguments(p: Dict[str, Any]) -> Dict[str, Any]:
             "window": tuple(p.get("window", (None, None)))}
 
 
-def recorded() -> List[Dict[str, Any]]:
-    return [json.loads(line) for line in RECORDING.read_text(encoding="utf-8").splitlines()[1:]]
+def recorded(path: Path = RECORDING) -> List[Dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
 
 
 def plan_of(text: str) -> Dict[str, Any]:
@@ -112,7 +112,7 @@ class Attention(unittest.TestCase):
 
     def test_an_error_in_any_field_changes_bits(self) -> None:
         others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending"], "p": ["f16", "bf16"],
-                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after"], "log2e": ["binary32", "binary64"],
+                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"], "log2e": ["binary32", "binary64"],
                   "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths"], "join": ["crossed", "neighbours"],
                   "output_sum": ["chain", "blocks", "two_level"], "division": ["reciprocal", "approximate", "quotient"],
                   "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum"],
@@ -151,11 +151,13 @@ class Attention(unittest.TestCase):
     def test_plans_revealed_from_callables(self) -> None:
         base = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64}
         for made in ({"like": "torch-flash"}, {"like": "torch-efficient"}, {"like": "torch-cudnn"},
-                     {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}}):
-            found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288)
+                     {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}},
+                     {"plan": {**base, "score": "scaled_after", "row_sum": "joined", "division": "approximate"}, "causal": "bottom_right"}):
+            corner = made.get("causal")
+            found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288, causal=corner)
             self.assertEqual(found.same, found.compared, (made, found))
             q, k, v = (np.random.default_rng(7).standard_normal((1, 2, n, 64)).astype(np.float16) for n in (128, 288, 288))
-            again = mmaudit.attention(q, k, v, plan=found.plan) == mmaudit.attention(q, k, v, **made)
+            again = mmaudit.attention(q, k, v, plan=found.plan, causal=corner) == mmaudit.attention(q, k, v, **made)
             # What no operand told apart is in `others` and may still differ in a last bit here and there.
             self.assertGreater(again.mean(), 0.999)
 
@@ -234,7 +236,7 @@ class Attention(unittest.TestCase):
 
     def test_refusals(self) -> None:
         x = np.zeros((1, 2, 8, 64), np.float16)
-        for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"cu_seqlens_q": 1}, "cu_seqlens_q: found it"),
+        for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"block_table": 1}, "block_table: found it"),
                             ({"like": "torch-math"}, "allowed: torch-flash"),
                             ({"backward": True}, "backward: found it"), ({"kernels": ["sgemm"]}, "kernels: found sgemm"),
                             ({"mask": np.zeros((8, 8), np.float16)}, "torch-efficient takes masks"),

@@ -93,7 +93,7 @@ def test_the_first_name_with_a_plan_runs():
         assert emulated(names, q[0], k[0], v[0])[0].shape == (2, 9, 64)
 
 
-@pytest.mark.parametrize("name", ["bf16", "bf16-efficient", "kv-e4m3", "fa3-tensor", "fa3-head", "fa3-head-two-level",
+@pytest.mark.parametrize("name", ["bf16", "bf16-efficient", "kv-e4m3", "kv-e4m3-tensor", "fa3-tensor", "fa3-head", "fa3-head-two-level",
                                   "fa4-e4m3-mended", "fa4-e5m2"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_recipes_convert(name, dtype):

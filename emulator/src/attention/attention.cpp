@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "attention/rows.hpp"
+#include "attention/extras.hpp"
 #include "mmaudit/detail/clones.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast_cast.hpp"
@@ -112,8 +112,12 @@ class Strips {
 
     void run() {
       make_scores();
-      // Descales of Q and K join the scale; V's the division.
-      const float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
+      // Descales of Q and K join the scale or the softcap's factor; V's the division.
+      float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
+      if (problem.softcap != 0) {
+        attention_rows::cap(scores, attention_rows::cap_factor_of(problem, of_qk));
+        of_qk = 1;
+      }
       rule.scale *= of_qk, rule.scale2 *= of_qk;
       std::vector<float> out(rows * depth * plan.splits), lse(rows * plan.splits);
       for (std::uint64_t split = 0; split < plan.splits; ++split)
@@ -156,9 +160,11 @@ class Strips {
         const auto [from, to] = keys_of_row(problem, first + i);
         const std::uint64_t begin = std::max(from, low), end = std::max(begin, std::min(to, high));
         if (begin < end) seen_first = std::min(seen_first, begin), seen_last = std::max(seen_last, end);
-        const RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
-                                          &rescales[i * blocks.count], bases.data()},
-                                         blocks);
+        RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
+                                    &rescales[i * blocks.count], bases.data()},
+                                   blocks);
+        if (all.operands_.sinks != nullptr)
+          found = with_sink(plan, found, rule.scale2, all.operands_.sinks[head % problem.heads]);
         sums[i] = found.sum;
         all.cast_(&weights[i * padded], &p[i * keys * all.cast_.bytes()], keys);
         lse[split * rows + i] = lse_of(rule, found.maximum, found.sum, plan.splits > 1, functions::kUnit);
@@ -272,14 +278,6 @@ std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& prob
   return {seen.first, seen.last};
 }
 
-std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rule) {
-  constexpr double kLog2E = 1.4426950408889634074;
-  const double scale = problem.scale != 0 ? problem.scale : 1 / std::sqrt(static_cast<double>(problem.depth));
-  const auto narrow = static_cast<float>(scale);
-  if (rule == Log2eRule::binary32) return {narrow, narrow * static_cast<float>(kLog2E)};
-  return {narrow, static_cast<float>(static_cast<double>(narrow) * kLog2E)};
-}
-
 std::string why_no_attention(const AttentionProblem& problem, const AttentionPlan& plan,
                              const Architecture& architecture) {
   for (const auto& [name, size] : {std::pair{"batch", problem.batch},
@@ -311,7 +309,7 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
     return refusal(
         "division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
   if (plan.block_k % 8 != 0) return refusal("block_k: found {}, allowed: a multiple of 8", plan.block_k);
-  return {};
+  return attention_rows::why_no_extras(problem, plan);
 }
 
 void attention(const AttentionProblem& problem, const AttentionPlan& plan, const AttentionOperands& operands,

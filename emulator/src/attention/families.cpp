@@ -81,6 +81,8 @@ std::uint64_t flash_kernel_depth(std::uint64_t depth) {
 
 /// Of a split plan: the splits, and the threads that share a row's in combine_attn_seqk_parallel().
 void split_flash(const AttentionProblem& problem, AttentionPlan& plan) {
+  if (problem.packed != 0)
+    return;  // mha_varlen_fwd() splits one query of grouped heads alone, which is refused
   plan.splits = flash_splits_of(problem);
   if (plan.splits == 1) return;
   constexpr std::uint64_t kThreads = 128;
@@ -103,6 +105,12 @@ Found flash_plan(const AttentionProblem& problem, std::string* why) {
         "causal: found top_left with {} queries and {} keys, allowed: bottom_right, or equal numbers, "
         "with torch-flash",
         problem.queries, problem.keys);
+    return std::nullopt;
+  }
+  if (problem.packed == 1 && problem.heads > problem.kv_heads) {
+    *why = refusal(
+        "cu_seqlens: found 1 query at most of grouped heads, allowed: a sequence of 2, or as many heads of "
+        "K");
     return std::nullopt;
   }
   AttentionPlan plan = flash_base(problem.type);
@@ -189,7 +197,8 @@ Instruction fp8_of(std::string_view form, Format type) {
 
 bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
 
-/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys, windows and softcap.
+/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys and windows; softcap matters to windows
+/// alone.
 std::uint64_t fa3_keys(const AttentionProblem& problem) {
   const std::uint64_t depth = problem.depth;
   const bool causal = problem.causal != Causal::none || problem.left || problem.right;
@@ -250,16 +259,32 @@ Found fa4_plan(const AttentionProblem& problem, std::string* why) {
 constexpr AttentionFamily kFamilies[] = {
     {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
      "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
-     "hopper", flash_plan},
+     "hopper", "cu_seqlens", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
-     "recorded on an H200, torch 2.11", "hopper", efficient_plan},
+     "recorded on an H200, torch 2.11", "hopper", "", efficient_plan},
     {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*", "f16, bf16", "none: found from recordings",
-     "recorded on an H200, torch 2.11", "hopper", cudnn_plan},
+     "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
     {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
-     "literature", "hopper", fa3_plan},
+     "literature", "hopper", "softcap, cu_seqlens", fa3_plan},
     {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
-     "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell", fa4_plan},
+     "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell",
+     "sinks, cu_seqlens", fa4_plan},
 };
+
+/// What a problem has and a kernel does not take, by name.
+std::string why_not_taken(const AttentionProblem& problem, std::string_view family, std::string_view takes) {
+  for (const auto& [has, word] : {std::pair{problem.softcap != 0, std::string_view("softcap")},
+                                  {problem.sinks, "sinks"},
+                                  {problem.packed != 0, "cu_seqlens"}}) {
+    if (!has || takes.find(word) != std::string_view::npos) continue;
+    std::vector<std::string_view> others;
+    for (const AttentionFamily& one : kFamilies)
+      if (one.takes.find(word) != std::string_view::npos) others.push_back(one.name);
+    return refusal("{}: found it with {}, allowed: {}, or a plan of your own", word, family,
+                   names_of(others));
+  }
+  return {};
+}
 
 /// The numbers behind `before` in a name: "<64, 128, 128, 4" or "64x128".
 std::vector<std::uint64_t> numbers_behind(std::string_view name, std::string_view before,
@@ -322,6 +347,7 @@ Found attention_plan_of(std::string_view family, const AttentionProblem& problem
     *why = refusal("like: found {}, allowed: {}", family, names_of(names));
     return std::nullopt;
   }
+  if (*why = why_not_taken(problem, found->name, found->takes); !why->empty()) return std::nullopt;
   return found->plan(problem, why);
 }
 
@@ -330,6 +356,7 @@ Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::
   std::string unused;
   if (why == nullptr) why = &unused;
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
+  if (*why = why_not_taken(problem, "names of kernels", "cu_seqlens"); !why->empty()) return std::nullopt;
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
   *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",

@@ -24,6 +24,9 @@ MMAUDIT_CLONES void prepare_all(ScoreRule score, float* x, std::uint64_t count, 
   if (score == ScoreRule::scaled_once)
     for (std::uint64_t i = 0; i < count; ++i)
       x[i] = prepared(ScoreRule::scaled_once, x[i], scale, scale2, false, 0);
+  if (score == ScoreRule::scaled_after)
+    for (std::uint64_t i = 0; i < count; ++i)
+      x[i] = prepared(ScoreRule::scaled_after, x[i], scale, scale2, false, 0);
   if (score == ScoreRule::scaled && bias == nullptr)
     for (std::uint64_t i = 0; i < count; ++i)
       x[i] = prepared(ScoreRule::scaled, x[i], scale, scale2, false, 0);

@@ -20,6 +20,7 @@ AttentionProblem problem_of(const mmaudit_attention& work) {
   out.queries = work.queries, out.keys = work.keys, out.depth = work.depth;
   out.scale = work.scale;
   out.bias = given(work.bias);
+  out.softcap = work.softcap, out.sinks = given(work.sinks), out.packed = work.packed;
   if (work.left != 0) out.left = work.left - 1;
   if (work.right != 0) out.right = work.right - 1;
   const std::string_view causal = work.causal == nullptr ? "none" : work.causal;
@@ -113,6 +114,7 @@ AttentionOperands take_attention(const mmaudit_attention& work, const AttentionW
       refuse("{}: found it with {}, allowed: none, since the recipe makes them", name, recipe->name);
     require_if_given(name, factors, {batch, kv}, f32);
   }
+  require_if_given("sinks", work.sinks, {heads}, f32);
   require("o", work.o, {batch, heads, queries, depth}, spec_of(x.plan.output));
   for (const auto& [name, rows] : {std::pair{"lse", work.lse}, {"maxima", work.maxima}, {"sums", work.sums}})
     require_if_given(name, rows, {batch, heads, queries}, f32);
@@ -152,6 +154,7 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
     operands = elements.operands();
     operands.bias_batch = work.bias_batch, operands.bias_heads = work.bias_heads;
   }
+  operands.sinks = static_cast<const float*>(work.sinks.data);
   attention(problem, x.plan, operands,
             {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
              out(work.later), out(work.maxima), out(work.sums)},

@@ -273,10 +273,10 @@ report::Report attention_invariance(std::string_view family, const AttentionProb
 report::Report attention_families_report() {
   report::Report out{.title = "Attention kernels that have a plan, and recipes of the audit"};
   Table families{.title = "Families",
-                 .columns = {{"like"}, {"types"}, {"evidence"}, {"kernels"}, {"source"}}};
+                 .columns = {{"like"}, {"types"}, {"takes"}, {"evidence"}, {"kernels"}, {"source"}}};
   for (const AttentionFamily& one : attention_families())
-    families.rows.push_back({std::string(one.name), std::string(one.types), std::string(one.evidence),
-                             std::string(one.kernels), std::string(one.source)});
+    families.rows.push_back({std::string(one.name), std::string(one.types), std::string(one.takes),
+                             std::string(one.evidence), std::string(one.kernels), std::string(one.source)});
   Table recipes{.title = "Recipes", .columns = {{"recipe"}, {"like"}, {"type"}, {"evidence"}, {"source"}}};
   for (const AttentionRecipe& one : attention_recipes())
     recipes.rows.push_back({std::string(one.name), std::string(one.family), std::string(name_of(one.type)),

@@ -91,6 +91,7 @@ struct KeyMask {
 MMAUDIT_HD inline float prepared(ScoreRule score, float s, float scale, float scale2, bool biased,
                                  float bias) {
   if (score == ScoreRule::scaled_once) return times(s, scale2);
+  if (score == ScoreRule::scaled_after) return times(s, scale);
   if (score != ScoreRule::scaled) return s;
   const float x = times(s, scale);
   return times(biased ? x + bias : x, kLog2E);
@@ -103,6 +104,7 @@ struct Step {
 template <typename Tables>
 MMAUDIT_HD Step step_of(const RowRule& rule, float most, float old, const Tables& tables) {
   if (rule.score == ScoreRule::fused_after) most = times(most, rule.scale2);
+  if (rule.score == ScoreRule::scaled_after) most = times(most, kLog2E);
   float now = most > old ? most : old;
   const bool of_scores = rule.score == ScoreRule::products || rule.score == ScoreRule::fused;
   if (rule.threshold != 0 && times(now - old, of_scores ? rule.scale2 : 1.0F) <= rule.threshold) now = old;
@@ -130,6 +132,8 @@ MMAUDIT_HD inline Operand operand_of(const RowRule& rule, float base) {
       return {true, rule.scale2, fused(base, rule.scale2, -rule.offset)};
     case ScoreRule::fused_after:
       return {true, rule.scale2, base - rule.offset};
+    case ScoreRule::scaled_after:
+      return {true, kLog2E, base - rule.offset};
     default:
       return {false, 1, base - rule.offset};
   }
