@@ -55,10 +55,10 @@ std::string number_or_dash(double value, int digits) {
   return value == 0 ? "-" : fmt::format("{:.{}f}", value, digits);
 }
 
-Table table_of_groups(std::string title, std::string first, const std::vector<KernelGroup>& groups) {
+Table table_of_groups(const std::string& title, std::string first, const std::vector<KernelGroup>& groups) {
   using Group = const KernelGroup&;
   return table_of<KernelGroup>(
-      std::move(title), groups,
+      title, groups,
       {{std::move(first), &KernelGroup::name},
        {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
        {{"Pearson of cycles per FMA", true},

@@ -32,8 +32,9 @@ MMAUDIT_API int mmaudit_cuda_hardware_workspace(const mmaudit_product* work, uin
 MMAUDIT_API int mmaudit_cuda_hardware_matmul(const mmaudit_product* work, void* stream,
                                              mmaudit_out workspace);
 
-/* mmaudit_attention_predict() as kernels on `stream`, O and lse alone: of `like` the kernels, since recipes convert
- * on the host, and no details. The work space starts at a multiple of 256 and must stay until they are done. */
+/* mmaudit_attention_predict() as kernels on `stream`, O and lse alone: of `like` the kernels, since recipes
+ * convert on the host, and no details. The work space starts at a multiple of 256 and must stay until they
+ * are done. */
 MMAUDIT_API int mmaudit_cuda_attention_workspace(const mmaudit_attention* work, uint64_t* bytes);
 MMAUDIT_API int mmaudit_cuda_attention(const mmaudit_attention* work, void* stream, mmaudit_out workspace);
 

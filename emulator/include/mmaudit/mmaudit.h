@@ -435,7 +435,8 @@ typedef struct mmaudit_attention {
    * row sum: (batch, heads, queries). */
   mmaudit_out scores, weights, bases, later, maxima, sums;
   unsigned threads; /* 0: one per core */
-  /* Of a launch of several sequences (cu_seqlens), of which this is one: the most queries of one; 0: no such. */
+  /* Of a launch of several sequences (cu_seqlens), of which this is one: the most queries of one; 0: no such.
+   */
   unsigned packed;
   double softcap;   /* 0: none; else scores become softcap * tanh(scale * S / softcap) */
   mmaudit_in sinks; /* (heads) of binary32, one more logit in each row's sum; may be null */

@@ -62,8 +62,8 @@ def _attend_on(place: Any, work: _library.Attention, inputs: "Dict[str, np.ndarr
     for name, x in there.items():
         setattr(work, name, (_library.Out if name in results else _library.In)(x.data_ptr(), x.numel()))
     _cuda.attention(work, place)
-    for name, x in results.items():
-        x[...] = there[name].cpu().numpy().view(x.dtype).reshape(x.shape)
+    for name, array in results.items():
+        array[...] = there[name].cpu().numpy().view(array.dtype).reshape(array.shape)
 
 
 def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Optional[str], window: Window, mask: Any,

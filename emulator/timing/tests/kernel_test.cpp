@@ -426,9 +426,10 @@ KernelScore score(const std::string& file, int least_kernels,
   for (const MeasuredKernel& one : read_measured(text_of(std::string(MMAUDIT_H200_KERNELS) + "/" + file)))
     if (wanted(one)) compared.push_back(compare(hopper(), one));
   const KernelScore result = score_of(compared);
-  std::printf("%s: %d kernels, Pearson of cycles per multiply-add %.4f, ratio %.3f +- %.3f, mean absolute error %.3f\n",
-              file.c_str(), result.kernels, result.pearson.value_or(0), result.mean, result.deviation,
-              result.error);
+  std::printf(
+      "%s: %d kernels, Pearson of cycles per multiply-add %.4f, ratio %.3f +- %.3f, mean absolute error "
+      "%.3f\n",
+      file.c_str(), result.kernels, result.pearson.value_or(0), result.mean, result.deviation, result.error);
   EXPECT_GE(result.kernels, least_kernels);
   return result;
 }
