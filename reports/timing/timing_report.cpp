@@ -55,11 +55,12 @@ std::string number_or_dash(double value, int digits) {
   return value == 0 ? "-" : fmt::format("{:.{}f}", value, digits);
 }
 
-Table table_of_groups(const std::string& title, std::string first, const std::vector<KernelGroup>& groups) {
+Table table_of_groups(const std::string& title, const std::string& first,
+                      const std::vector<KernelGroup>& groups) {
   using Group = const KernelGroup&;
   return table_of<KernelGroup>(
       title, groups,
-      {{std::move(first), &KernelGroup::name},
+      {{first, &KernelGroup::name},
        {{"number", true}, [](Group one) { return std::to_string(one.score.kernels); }},
        {{"Pearson of cycles per FMA", true},
         [](Group one) { return one.score.pearson ? fmt::format("{:.4f}", *one.score.pearson) : "-"; }},
