@@ -4,7 +4,7 @@
 
 namespace mmaudit::attention_rows {
 
-/// What a score is multiplied with before tanh.approx.f32; `descales` those of Q and K, multiplied.
+/// What a score is multiplied with before tanh.approx.f32; `descales`: Q's times K's.
 float cap_factor_of(const AttentionProblem& problem, float descales);
 /// Scores become tanh.approx.f32(S * factor).
 void cap(std::vector<float>& scores, float factor);

@@ -1,6 +1,6 @@
 #pragma once
 // The arithmetic of one row of attention, by a plan: host and device code, binary32, every operation rounded
-// to nearest. `tables` are those of functions::evaluate().
+// to nearest. `tables`: what functions::evaluate() takes.
 #include <cmath>
 #include <cstdint>
 #include <limits>
