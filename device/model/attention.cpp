@@ -15,7 +15,6 @@ using ::mmaudit::detail::quotient_up;
 
 /// Scores that a part has room for: 256 MiB.
 constexpr std::uint64_t kScores = std::uint64_t{1} << 26;
-constexpr std::uint64_t kMostLanes = 128;  ///< of combine_attn_seqk_parallel(): its threads
 
 }  // namespace
 
@@ -36,8 +35,9 @@ DeviceAttention::DeviceAttention(const AttentionProblem& problem, const Attentio
 std::string DeviceAttention::why_not(const AttentionProblem& problem, const AttentionPlan& plan) {
   if (problem.softcap != 0) return refusal("softcap: found {}, allowed: 0 on a GPU", problem.softcap);
   if (problem.sinks) return refusal("sinks: found them, allowed: none on a GPU");
-  if (plan.combine_lanes > kMostLanes)
-    return refusal("combine_lanes: found {}, allowed: at most {} on a GPU", plan.combine_lanes, kMostLanes);
+  if (plan.combine_lanes > kMostCombineLanes)
+    return refusal("combine_lanes: found {}, allowed: at most {} on a GPU", plan.combine_lanes,
+                   kMostCombineLanes);
   return {};
 }
 

@@ -13,7 +13,6 @@ namespace {
 using namespace attention_rows;
 
 constexpr unsigned kThreads = 256, kLanes = 32;
-constexpr int kMostParts = 128;
 
 /// In device memory: a constexpr table can't be indexed in device code.
 __device__ const functions::FastUnit kFastUnit = {functions::kUnit, functions::folded_lines()};
@@ -26,7 +25,7 @@ __device__ void for_each(std::uint64_t count, const Each& each) {
 }
 
 __device__ std::uint64_t kv_head_of(const AttentionPart& part, std::uint64_t head) {
-  return head / part.heads * part.kv_heads + head % part.heads / (part.heads / part.kv_heads);
+  return attention_rows::kv_head_of(head, part.heads, part.kv_heads);
 }
 __device__ float descale(const float* factors, std::uint64_t kv_head) {
   return factors == nullptr ? 1.0F : factors[kv_head];
@@ -173,7 +172,7 @@ __global__ void __launch_bounds__(kThreads) combine_kernel(const AttentionPart p
   load_tables(near, kFastUnit);
   const std::uint64_t all = part.all_rows();
   for_each(all, [&](std::uint64_t r) {
-    float parts[kMostParts];
+    float parts[kMostCombineLanes];
     const float total = part.splits == 1 ? part.lse[r]
                                          : weigh(part.splits, part.combine_lanes, part.lse + r,
                                                  part.weights + r, all, parts, near);

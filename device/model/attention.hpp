@@ -28,6 +28,8 @@ struct AttentionPart {
   [[nodiscard]] MMAUDIT_HD std::uint64_t all_rows() const { return some_heads * rows; }
 };
 
+/// combine_attn_seqk_parallel() has so many threads.
+constexpr std::uint64_t kMostCombineLanes = 128;
 /// Rows of a strip, which runs the blocks that one of them sees: as attention() does on the host.
 inline constexpr std::uint64_t kAttentionStrip = 128;
 

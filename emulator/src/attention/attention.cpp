@@ -93,8 +93,7 @@ class Strips {
           problem(strips.problem_),
           plan(strips.plan_),
           head(index / strips.strips_),
-          kv_head(head / problem.heads * problem.kv_heads +
-                  head % problem.heads / (problem.heads / problem.kv_heads)),
+          kv_head(attention_rows::kv_head_of(head, problem.heads, problem.kv_heads)),
           first(index % strips.strips_ * kStripRows),
           rows(std::min(kStripRows, problem.queries - first)),
           keys(problem.keys),

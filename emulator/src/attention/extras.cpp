@@ -34,8 +34,7 @@ void cap(std::vector<float>& scores, float factor) {
 
 // The correction loop of flash_attn/cute/flash_fwd_sm100.py, products rounded as they are written.
 RowEnd with_sink(const AttentionPlan& plan, RowEnd end, float scale2, float sink) {
-  const bool of_scores = plan.score == ScoreRule::products || plan.score == ScoreRule::fused;
-  const float unit = of_scores ? scale2 : 1;
+  const float unit = unit_of(plan.score, scale2);
   if (end.maximum == -std::numeric_limits<float>::infinity()) return {sink * (kLog2E / unit), 1};
   const functions::Function& exponential = *functions::find(name_in(names::kExponential, plan.exponential));
   end.sum += functions::evaluate(exponential, sink * kLog2E - end.maximum * unit);

@@ -97,6 +97,17 @@ MMAUDIT_HD inline float prepared(ScoreRule score, float s, float scale, float sc
   return times(biased ? x + bias : x, kLog2E);
 }
 
+/// What the running maximum is multiplied with to be in units of log2.
+MMAUDIT_HD constexpr float unit_of(ScoreRule score, float scale2) {
+  return score == ScoreRule::products || score == ScoreRule::fused ? scale2 : 1.0F;
+}
+
+/// The head of K and V that head `head` of all batches reads.
+MMAUDIT_HD constexpr std::uint64_t kv_head_of(std::uint64_t head, std::uint64_t heads,
+                                              std::uint64_t kv_heads) {
+  return head / heads * kv_heads + head % heads / (heads / kv_heads);
+}
+
 /// What a block's scores do to the running maximum, and with it to what was summed before.
 struct Step {
   float now, base, rescale;
@@ -106,13 +117,11 @@ MMAUDIT_HD Step step_of(const RowRule& rule, float most, float old, const Tables
   if (rule.score == ScoreRule::fused_after) most = times(most, rule.scale2);
   if (rule.score == ScoreRule::scaled_after) most = times(most, kLog2E);
   float now = most > old ? most : old;
-  const bool of_scores = rule.score == ScoreRule::products || rule.score == ScoreRule::fused;
-  if (rule.threshold != 0 && times(now - old, of_scores ? rule.scale2 : 1.0F) <= rule.threshold) now = old;
+  const float unit = unit_of(rule.score, rule.scale2);
+  if (rule.threshold != 0 && times(now - old, unit) <= rule.threshold) now = old;
   const float base = now == kNoKey ? 0 : now;
   float rescale = 1;
-  if (now > old)
-    rescale = evaluated(function_of(rule.exponential),
-                        of_scores ? times(old - base, rule.scale2) : old - base, tables);
+  if (now > old) rescale = evaluated(function_of(rule.exponential), times(old - base, unit), tables);
   return {now, base, rescale};
 }
 
