@@ -31,7 +31,7 @@ BENCHMARK(simulated)->Args({1, 1})->Args({4, 4})->Args({8, 3})->Args({16, 6})->A
 
 void simulated_loads(benchmark::State& state) {
   const Machine& machine = *find_machine("hopper");
-  const Program program = load_program(machine, *shared_access("ldmatrix.x4", 1), 4, {8, 6});
+  const Program program = load_program(machine, *shared_access("ldmatrix.x4", 1), 4, kSweepLoop);
   Launch launch;
   launch.warps = static_cast<int>(state.range(0));
   launch.trips = 128;

@@ -103,8 +103,9 @@ TEST(TimingReports, AGridIsDrawnByEveryRenderer) {
               std::string::npos)
         << renderer.name;
   const std::string text = report::rendered(report_of(grid), "text");
+  const std::string table(cells().front().row->table);
   for (const char* part : {"625.0 FMA/clk/SM at most, by 4 warps with ILP 2", "      4    342    625\n",
-                           std::string(cells().front().row->table).c_str(), "Loop: paper"})
+                           table.c_str(), "Loop: paper"})
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
