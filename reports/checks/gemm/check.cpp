@@ -14,6 +14,10 @@ namespace mmaudit::checks {
 namespace {
 
 constexpr int kTimed = 20;
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 double seconds_of(const GemmCheckRun& how, const ExactRunner& run, GemmProblem x, std::uint64_t algorithm) {
   x.algorithm = algorithm;
@@ -136,6 +140,7 @@ namespace {
 /// Products for several threads.
 struct Shared {
   const GemmCheckRun& how;
+  Clock::time_point start = Clock::now();
   std::mutex mutex = {};
   std::uint64_t taken = how.before.taken;
   std::set<std::string> explored = {};  ///< types and kinds
@@ -164,6 +169,8 @@ std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunne
                       most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
   std::optional<std::uint64_t> right;
   std::uint64_t calls = 0;
+  const Clock::time_point start = Clock::now();
+  const double products_before = out.product_seconds;
   constexpr std::uint64_t kWide = 4;  // a product of so many has the round of large sums
   for (; x.algorithm < most; ++x.algorithm) {
     Launches launches(run, out, x.algorithm - first + seed);
@@ -198,6 +205,8 @@ std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunne
       ++(x.algorithm == first ? count.refused : count.refused_calls);
     }
   }
+  count.seconds += seconds_since(start);
+  count.product_seconds += out.product_seconds - products_before;
   count.calls += calls;
   count.products += calls == 0 ? 0 : 1;
   count.wrong_products += wrong.empty() ? 0 : 1;
@@ -215,6 +224,7 @@ GemmCheck checked_by(Shared& shared, const ExactRunner& run) {
     const std::optional<std::uint64_t> right = check_one(how, run, x, seed, out, wrong);
     for (GemmFault& fault : wrong) {
       fault.right = right;
+      fault.found_seconds = how.before.seconds + seconds_since(shared.start);
       if (right && x.api == GemmApi::cublaslt) {
         fault.first_seconds = seconds_of(how, run, fault.problem, x.algorithm);
         fault.right_seconds = seconds_of(how, run, fault.problem, *right);
@@ -238,6 +248,7 @@ void add(GemmCheck& out, GemmCheck part) {
           &GemmTypeCount::wrong_products, &GemmTypeCount::wrong_calls, &GemmTypeCount::refused,
           &GemmTypeCount::refused_calls, &GemmTypeCount::elements})
       to.*field += from.*field;
+    to.seconds += from.seconds, to.product_seconds += from.product_seconds;
     for (const auto& [place, calls] : from.calls_by) to.calls_by[place] += calls;
   }
   for (std::size_t i = 0; i < std::size(out.launches); ++i) {
@@ -252,8 +263,6 @@ void add(GemmCheck& out, GemmCheck part) {
 }  // namespace
 
 GemmCheck check_gemms(const GemmCheckRun& how) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
   GemmCheck out = how.before;
   out.repeat = how.repeat, out.seed = how.seed, out.stopped = false, out.reproduced = how.reproduce;
   Shared shared{how};
@@ -274,7 +283,7 @@ GemmCheck check_gemms(const GemmCheckRun& how) {
   for (std::thread& each : threads) each.join();
   if (shared.failed) std::rethrow_exception(shared.failed);
   out.taken = shared.taken;
-  out.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  out.seconds += seconds_since(shared.start);
   return out;
 }
 

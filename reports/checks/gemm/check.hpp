@@ -30,6 +30,7 @@ struct GemmFault {
   LibraryCall call;
   exact::Finding finding;
   std::optional<std::uint64_t> right = {};      ///< the first algorithm of the list that is right
+  double found_seconds = 0;                     ///< since the check began
   double first_seconds = 0, right_seconds = 0;  ///< of the list's first algorithm; of the right one
   std::string condition = {};             ///< over shapes round this one, with the same place in the list
   std::uint64_t trials = 0, failing = 0;  ///< of those shapes; 0: not searched, its kind has been
@@ -43,6 +44,7 @@ struct GemmTypeCount {
   std::uint64_t products = 0, calls = 0, runs = 0, wrong_products = 0, wrong_calls = 0, refused = 0,
                 refused_calls = 0, elements = 0;       ///< refused calls: by an algorithm that was offered
   std::map<std::string, std::uint64_t> calls_by = {};  ///< place_of()
+  double seconds = 0, product_seconds = 0;             ///< of making, running and judging; of the runs alone
 };
 
 struct GemmCheck {

@@ -37,6 +37,7 @@ Json json_of(const GemmFault& each) {
                 {"column", each.finding.column},
                 {"expected", each.finding.expected},
                 {"found", each.finding.found}}}};
+  out["found_s"] = each.found_seconds;
   if (each.right) out["right_algorithm"] = *each.right;
   if (each.right_seconds != 0) out["right_s"] = each.right_seconds, out["first_s"] = each.first_seconds;
   if (each.trials != 0)
@@ -71,6 +72,7 @@ GemmFault fault_of(const JsonNode& node) {
   found.matrix = count_of(first.at("matrix")), found.row = count_of(first.at("row"));
   found.column = count_of(first.at("column"));
   found.expected = number_of(first.at("expected")), found.found = number_of(first.at("found"));
+  out.found_seconds = number_of(node.at("found_s"));
   if (node["right_algorithm"].given()) out.right = count_of(node["right_algorithm"]);
   if (node["right_s"].given())
     out.right_seconds = number_of(node["right_s"]), out.first_seconds = number_of(node.at("first_s"));
@@ -89,6 +91,7 @@ std::string to_json(const GemmCheck& check) {
   for (const auto& [name, x] : check.types) {
     Json& type = types[name] = Json::object();
     for (const auto& [key, field] : kCounts) type[key] = x.*field;
+    type["seconds"] = x.seconds, type["product_seconds"] = x.product_seconds;
     Json& calls = type["calls_by_algorithm"] = Json::object();
     for (const auto& [place, count] : x.calls_by) calls[place] = count;
   }
@@ -143,6 +146,8 @@ GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
     const JsonNode type = top.at("types").at(name);
     GemmTypeCount& count = out.types[name];
     for (const auto& [key, field] : kCounts) count.*field = count_of(type.at(key));
+    count.seconds = number_of(type.at("seconds")),
+    count.product_seconds = number_of(type.at("product_seconds"));
     for (const auto& [place, calls] : type.at("calls_by_algorithm").integers())
       count.calls_by[place] = static_cast<std::uint64_t>(calls);
   }

@@ -248,9 +248,14 @@ TEST(GemmCheck, a_stopped_check_goes_on_and_finds_what_one_call_finds) {
   EXPECT_EQ(part.taken, 2U);
   const GemmCheck read = gemm_check_of_json(to_json(part), "part.json");
   EXPECT_EQ(to_json(read), to_json(part));
-  GemmCheck both = checked(rest, {}, {}, 1, read);
-  both.seconds = all.seconds, both.product_seconds = all.product_seconds;
-  EXPECT_EQ(to_json(both), to_json(all));
+  const GemmCheck both = checked(rest, {}, {}, 1, read);
+  const auto without_times = [](GemmCheck check) {
+    check.seconds = check.product_seconds = 0;
+    for (auto& [name, type] : check.types) type.seconds = type.product_seconds = 0;
+    for (GemmFault& each : check.faults) each.found_seconds = 0;
+    return to_json(check);
+  };
+  EXPECT_EQ(without_times(both), without_times(all));
   EXPECT_GT(all.faults.size(), 1U);
 }
 
