@@ -1,4 +1,5 @@
 // The C interface: is a product a product?
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -41,8 +42,9 @@ exact::Product product_of(const mmaudit_exact& work) {
   out.bias = work.bias != 0, out.relu = work.relu != 0;
   out.scale_a = scale_of(work.scale_a, 2);  // another one than B's, so that an exchange shows
   out.scale_b = scale_of(work.scale_b, 4);
-  if (format_of("type", work.type).storage_bits == 4) out.digit_bits = 2;
-  out.limit = exact::limit_of(format_of("type", work.type), format_of("d_format", work.d_format));
+  const FormatSpec of_a = format_of("type", work.type);
+  if (!of_a.integer()) out.digit_bits = std::min<std::uint32_t>(3, of_a.fraction_bits + 1U);
+  out.limit = exact::limit_of(of_a, format_of("d_format", work.d_format));
   return out;
 }
 

@@ -52,6 +52,10 @@ double number_of(const JsonNode& node) {
   return node.json().get<double>();
 }
 std::uint64_t count_of(const JsonNode& node) { return node.count(UINT64_MAX); }
+bool truth_of(const JsonNode& node) {
+  if (!node.json().is_boolean()) node.refuse(node.json(), "true, false");
+  return node.json().get<bool>();
+}
 
 GemmFault fault_of(const JsonNode& node) {
   GemmFault out;
@@ -60,7 +64,7 @@ GemmFault fault_of(const JsonNode& node) {
   exact::Finding& found = out.finding;
   for (const JsonNode& each : node.at("faults").list()) found.faults.push_back(each.text());
   if (found.faults.empty()) node.at("faults").refuse("none", "one or more");
-  found.named = node.at("explained").json().get<bool>();
+  found.named = truth_of(node.at("explained"));
   found.wrong = count_of(node.at("wrong")), found.elements = count_of(node.at("elements"));
   found.tail = count_of(node.at("tail"));
   for (const JsonNode& each : node.at("wrong_k").list()) {
@@ -132,9 +136,7 @@ GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
   out.seed = count_of(top.at("seed")), out.repeat = count_of(top.at("repeat"));
   out.taken = count_of(top.at("taken"));
   out.seconds = number_of(top.at("seconds")), out.product_seconds = number_of(top.at("product_seconds"));
-  if (!top.at("stopped").json().is_boolean())
-    top.at("stopped").refuse(top.at("stopped").json(), "true, false");
-  out.stopped = top.at("stopped").json().get<bool>();
+  out.stopped = truth_of(top.at("stopped"));
   for (std::size_t i = 0; i < std::size(out.launches); ++i) {
     const std::string_view kind = device::names::kLaunchKind[i];
     out.launches[i] = count_of(top.at("launches").at(kind));
