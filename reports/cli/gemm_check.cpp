@@ -24,7 +24,8 @@ struct CheckOptions {
   Outputs outputs;
 };
 
-/// Random problems without end, a type after another: plain, deep, with epilogues, in batches.
+/// Random problems without end, a type after another: plain, deep, with epilogues, in batches, with other
+/// workspaces.
 class Endless {
  public:
   explicit Endless(const CheckOptions& options) : options_(options) {}
@@ -35,8 +36,13 @@ class Endless {
       forms.deep = round % 2 == 1;
       forms.epilogues = round % 4 >= 2;
       forms.batches = round % 8 == 4;
-      for (const GemmProblem& each : checks::random_problems(options_.seed + round, 1, options_.types, forms))
+      constexpr std::uint64_t kWorkspaces[] = {1 << 20, 4 << 20, 96 << 20, 0};  // bytes, instead of the usual
+      for (GemmProblem each : checks::random_problems(options_.seed + round, 1, options_.types, forms)) {
+        if (round % 8 == 2 || round % 8 == 7)
+          each.workspace = kWorkspaces[round / 8 % std::size(kWorkspaces)];
+        if (each.workspace == 0 && each.api == GemmApi::cublas) each.workspace = kWorkspaces[0];
         waiting_.push_back(each);
+      }
     }
     const GemmProblem out = waiting_.front();
     waiting_.pop_front();
