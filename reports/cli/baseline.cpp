@@ -7,6 +7,7 @@
 #include "choice.hpp"
 #include "common.hpp"
 #include "every_part.hpp"
+#include "gemm/check.hpp"
 #include "gemm_files.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "outputs.hpp"
@@ -82,8 +83,22 @@ Baseline read_baseline(const std::string& file, const std::vector<std::string>& 
   return baseline;
 }
 
+bool is_gemm_check(const std::string& file) {
+  return text_of_file(file).find("\"mmaudit.gemm.check/1\"") != std::string::npos;
+}
+
 int diff(const DiffOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"OLD", options.before}, {"NEW", options.after}});
+  if (is_gemm_check(options.before) || is_gemm_check(options.after)) {
+    if (!options.instructions.empty())
+      refuse(
+          "--inst: found {} with files of `mmaudit gemm check`, allowed: with files of `mmaudit baseline "
+          "record`",
+          options.instructions.front());
+    const auto read = [](const std::string& file) { return gemm_check_of_json(text_of_file(file), file); };
+    return options.outputs.publish(report_of(diff_gemm_checks(read(options.before), read(options.after))),
+                                   context);
+  }
   const Baseline before = read_baseline(options.before, options.instructions);
   const Baseline after = read_baseline(options.after, options.instructions);
   std::vector<BaselineInstruction> either = before.instructions;
@@ -124,8 +139,12 @@ void add_diff(Command& baseline) {
       baseline.command("diff", "What changed between two baselines; exit code 1 if anything did",
                        {"mmaudit baseline diff driver-570.json driver-580.json",
                         "mmaudit baseline diff driver-570.json driver-580.json --json changes.json",
+                        "mmaudit baseline diff cublas-13.1.json cublas-13.2.json",
                         "mmaudit baseline diff all.json wgmma.json --inst wgmma"});
-  command.option("OLD FILE", options->before, "a file of `mmaudit baseline record`").required();
+  command
+      .option("OLD FILE", options->before,
+              "a file of `mmaudit baseline record`, or of `mmaudit gemm check --json`")
+      .required();
   command.option("NEW FILE", options->after, "another one").required();
   add_filter_option(command, options->instructions).comma_separated();
   options->outputs.add_to(command);

@@ -34,8 +34,12 @@ class Budget {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   [[nodiscard]] bool over() const { return elapsed() >= seconds_; }
-  /// The work begins now.
-  void begin() { start_ = std::chrono::steady_clock::now(); }
+  /// The work begins now; `spent` seconds of it an earlier call had.
+  void begin(double spent = 0) {
+    start_ =
+        std::chrono::steady_clock::now() -
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(spent));
+  }
 
  private:
   double seconds_ = 0;

@@ -12,19 +12,19 @@
 
 namespace mmaudit::exact {
 
-/// Factors of A's rows or B's columns. Neighbours differ: the factor of lane l and block b of K is
+/// Factors of A's rows or B's columns. Neighbours differ: the factor of group l of lanes and block b of K is
 /// 2^((l + b) mod 3); without lanes and blocks it is `whole`.
 struct Scale {
   bool given = false;
-  bool per_lane = false;    ///< one per row of A or column of B
+  std::uint64_t lanes = 0;  ///< rows of A or columns of B per factor; 0: all of them
   std::uint64_t block = 0;  ///< elements of K per factor; 0: all of K
   double whole = 1;
 
-  [[nodiscard]] MMAUDIT_HD constexpr bool uniform() const { return !per_lane && block == 0; }
+  [[nodiscard]] MMAUDIT_HD constexpr bool uniform() const { return lanes == 0 && block == 0; }
   [[nodiscard]] MMAUDIT_HD constexpr double at(std::uint64_t lane, std::uint64_t k) const {
     if (!given) return 1;
     if (uniform()) return whole;
-    const std::uint64_t step = ((per_lane ? lane : 0) + (block == 0 ? 0 : k / block)) % 3;
+    const std::uint64_t step = ((lanes == 0 ? 0 : lane / lanes) + (block == 0 ? 0 : k / block)) % 3;
     return static_cast<double>(std::uint64_t{1} << step);
   }
   [[nodiscard]] constexpr double most() const { return !given ? 1 : uniform() ? whole : 4; }
@@ -38,7 +38,8 @@ struct Product {
   double alpha = 1, beta = 0;
   Scale scale_a = {}, scale_b = {};
   bool bias = false, relu = false;
-  double limit = 256;  ///< integers up to it are numbers of D and of whatever holds a part of a sum
+  std::uint32_t digit_bits = 3;  ///< A and B have every integer of so many bits; e2m1 of 2
+  double limit = 256;            ///< integers up to it are numbers of D and of whatever holds a part of a sum
 
   [[nodiscard]] MMAUDIT_HD constexpr std::uint64_t elements() const { return batch * m * n; }
 };
@@ -56,25 +57,25 @@ struct Words {
   std::uint64_t seed = 1, rotation = 0;
   std::uint64_t first = 0, window = 1;            ///< k of the first window; k per window
   std::uint64_t over_rows = 1, over_columns = 1;  ///< classes of rows, of columns
-  std::uint32_t digit = 0;                        ///< of rows, columns: which one, from the lowest, to base 8
+  std::uint32_t digit = 0;                        ///< of rows, columns: which one, from the lowest
+  std::uint32_t digit_bits = 3;                   ///< of one
   std::uint32_t numbers = 1;                      ///< of lanes: they are drawn from 1 to this
   unsigned padding = 3;                           ///< NaN: 1 round A, 2 round B
 
   bool operator==(const Words&) const = default;
 };
-inline constexpr std::uint64_t kDigits = 8;  ///< e5m2 has every integer up to 8
 
 namespace detail {
 MMAUDIT_HD constexpr int sign_of(std::uint64_t seed, std::uint64_t what, std::uint64_t lane) {
   return (mix(seed * 0x9E3779B97F4A7C15U + what * 0xD1B54A32D192ED03U + lane) & 1) != 0 ? 1 : -1;
 }
-MMAUDIT_HD constexpr int digit_of(std::uint64_t number, std::uint32_t digit) {
-  return static_cast<int>(number >> (3 * digit) & (kDigits - 1));
+MMAUDIT_HD constexpr int digit_of(const Words& w, std::uint64_t number) {
+  return static_cast<int>(number >> (w.digit_bits * w.digit) & ((1U << w.digit_bits) - 1));
 }
 /// The element at the one k of the kinds that have one; `side` 1: A, 2: B.
 MMAUDIT_HD constexpr int lane_word(const Words& w, std::uint64_t side, std::uint64_t lane) {
   if (w.kind == Words::Kind::lanes) return 1 + static_cast<int>(mix(mixed(w.seed ^ side) + lane) % w.numbers);
-  return (w.kind == Words::Kind::rows) == (side == 1) ? digit_of(lane, w.digit) : 1;
+  return (w.kind == Words::Kind::rows) == (side == 1) ? digit_of(w, lane) : 1;
 }
 MMAUDIT_HD constexpr int small(std::uint64_t seed, std::uint64_t what, std::uint64_t place) {
   return static_cast<int>(mix(mixed(seed ^ what) + place) % 7) - 3;
@@ -167,18 +168,22 @@ struct Finding {
   double expected = 0, found = 0;
   std::vector<KRange> wrong_k;
   std::uint64_t tail = 0;  ///< k at the end that are in no sum
+  bool named = true;       ///< the faults say more than how many elements are wrong
   Words words;             ///< of the first failing round
 };
 
 /// The rounds that a product takes: every k is in one window of one of them, or, where M * N is so small that
-/// `most` rounds don't hold K, the first and last k and as many as fit; then a round of lanes.
-std::vector<Words> rounds_of(const Product& product, std::uint64_t seed, std::uint64_t most = 32);
+/// `most` rounds don't hold K, the first and last k and as many as fit; then a round of lanes. `wide`: and
+/// one whose sums are as large as `limit` allows, which accumulators of fewer bits don't hold. C and the bias
+/// are others in every round.
+std::vector<Words> rounds_of(const Product& product, std::uint64_t seed, bool wide = false,
+                             std::uint64_t most = 32);
 /// The exact D, for any scales.
 std::vector<double> expected(const Product& product, const Words& words);
 /// What: runs every round `repeat` times and, after a failure, further rounds that show what is wrong.
 /// `judge`: a quick verdict of one round; null: from `multiply`.
 Finding check(const Product& product, const Multiply& multiply, const Judge& judge, std::uint64_t repeat,
-              std::uint64_t seed);
+              std::uint64_t seed, bool wide = false);
 
 /// A shape that was tried, for condition_of().
 struct Trial {

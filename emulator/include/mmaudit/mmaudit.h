@@ -302,7 +302,7 @@ MMAUDIT_API int mmaudit_check_gemm_close(const mmaudit_product* work, double fal
 
 /* Factors of A's rows or B's columns. */
 typedef struct mmaudit_exact_scale {
-  uint32_t given, per_lane; /* per_lane: one per row of A or column of B, else one for all of them */
+  uint32_t given, per_lane; /* per_lane: rows of A or columns of B per factor; 0: all of them */
   uint64_t block;           /* elements of K per factor; 0: all of K */
 } mmaudit_exact_scale;
 
@@ -319,7 +319,7 @@ typedef struct mmaudit_exact {
 } mmaudit_exact;
 
 /* What a product is asked to multiply: small integers and powers of two. A (batch, m, k) or (1, m, k), B
- * (batch, k, n), C (batch, m, n), bias (n), scale_a (m or 1, blocks), scale_b (blocks, n or 1); null where
+ * (batch, k, n), C (batch, m, n), bias (n), scale_a (groups of rows, blocks), scale_b (blocks, groups of columns); null where
  * the product has none. */
 typedef struct mmaudit_exact_operands {
   size_t size;

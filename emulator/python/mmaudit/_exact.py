@@ -18,7 +18,20 @@ from ._refuse import listed, refused
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}  #: D where nothing else is said
 _OPTIONAL = ("c", "bias", "scale_a", "scale_b", "alpha", "beta", "relu", "out")
 _GUARD = 64  #: elements round D, and of padding round A and B
-_UNTOUCHED = 77.0  #: what lies round D; every format has it or a neighbour that it becomes
+_UNTOUCHED = 77.0  #: what lies round D and in `out`; every format has it or a neighbour that it becomes
+
+
+class _Scales(NamedTuple):
+    """Rows of A and columns of B per factor (0: all), elements of K per factor (0: all), and the factors' format."""
+
+    a: int
+    b: int
+    block: int
+    format: str = "f32"
+
+
+_SCALES = {"tensor": _Scales(0, 0, 0), "row": _Scales(1, 1, 0), "1x128": _Scales(1, 1, 128), "128x128": _Scales(1, 128, 128),
+           "mx": _Scales(1, 1, 32, "ue8m0"), "nvfp4": _Scales(1, 1, 16, "e4m3")}
 
 Shape = Tuple[int, ...]
 
@@ -95,6 +108,14 @@ class _Maker:
         self.device = device
 
     def of(self, values: np.ndarray, name: str) -> Any:
+        if name == "e2m1":  # two per byte, the first in the low half
+            codes = np.where(values < 0, 8, 0) + np.array([0, 2, 4, 5, 6, 0, 7])[np.abs(values).astype(int)]
+            packed = (codes[..., ::2] | codes[..., 1::2] << 4).astype(np.uint8)
+            if self.device is None:
+                return packed
+            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+            return torch.from_numpy(packed).to(self.device).view(torch.float4_e2m1fn_x2)
         if self.device is None:
             dtype = _arrays.value_dtype(name, True)
             if name not in ("f16", "f32", "tf32", "f64", "s8", "s32") and dtype.kind == "u":
@@ -110,7 +131,8 @@ class _Maker:
         stored = values.swapaxes(-1, -2) if transposed else values
         widths = [(0, 0)] * (stored.ndim - 2) + [(1 if guard else 0, 1 if guard else 0), (guard, guard)]
         whole = self.of(np.pad(stored, widths, constant_values=fill), name)
-        inside = whole[..., 1:-1, guard:-guard] if guard else whole
+        wide = guard // 2 if name == "e2m1" else guard
+        inside = whole[..., 1:-1, wide:-wide] if guard else whole
         return whole, inside.swapaxes(-1, -2) if transposed else inside
 
     @staticmethod
@@ -122,15 +144,12 @@ class _Maker:
         return np.asarray(array, np.float64)
 
 
-def _factor(granularity: Union[str, int]) -> "_library.ExactScale":
-    """"tensor", "row", or how many elements of K share a factor of a row."""
-    if granularity == "tensor":
-        return _library.ExactScale(1, 0, 0)
-    if granularity == "row":
-        return _library.ExactScale(1, 1, 0)
-    if not isinstance(granularity, int) or granularity < 1:
-        raise refused("scales", repr(granularity), "\"tensor\", \"row\", elements of K per factor")
-    return _library.ExactScale(1, 1, granularity)
+def _scales(given: Union[str, int]) -> _Scales:
+    if isinstance(given, int) and given > 0:
+        return _Scales(1, 1, given)
+    if given not in _SCALES:
+        raise refused("scales", repr(given), listed([*_SCALES, "elements of K per factor"]))
+    return _SCALES[str(given)]
 
 
 def check_gemm(
@@ -154,8 +173,10 @@ def check_gemm(
         layout: "nn", "nt", "tn", "tt": A, B as they are, or transposed views.
         padded: A, B and `out` are views of larger memory: NaN lies round A and B, and what lies round `out` must stay.
         takes: names that `function` takes, where its signature does not say them.
-        scales: "tensor": one factor each; "row": scale_a (m, 1), scale_b (1, n); a number of elements of K per factor:
-            (m, blocks), (blocks, n). Powers of two in binary32.
+        scales: "tensor": one factor each; "row": scale_a (m, 1), scale_b (1, n); "1x128", or another number of elements of
+            K per factor: (m, blocks), (blocks, n); "128x128": of B (blocks, n / 128, rounded up). Powers of two in f32;
+            "mx": 32 per factor, in ue8m0; "nvfp4": 16 per factor, in e4m3, and alpha is the factor of the tensor.
+            Of dtype e2m1 bytes hold two elements, the first in the low half: A (m, k / 2), B (k / 2, n), layout "nt".
     Returns: what was found; False where a product is wrong or none was run.
     Raises: what `function` raises; ValueError, in one line "field: found X, allowed: Y".
     """
@@ -198,46 +219,51 @@ def _check_one(
     work.alpha = (1 if "alpha" not in names else 0.125 if len(scaled) == 2 else 2) * (1 if relu or "alpha" not in names else -1)
     work.beta = 0 if "c" not in names else 2 if "beta" in names else 1
     work.bias, work.relu, work.repeat, work.seed = "bias" in names, relu, repeat, seed
-    for name in scaled:
-        setattr(work, name, _factor(scales))
-    blocks = -(-k // scales) if isinstance(scales, int) else 1
-    per_row = scales != "tensor"
+    how = _scales(scales)
+    for name, lanes in (("scale_a", how.a), ("scale_b", how.b)):
+        if name in scaled:
+            setattr(work, name, _library.ExactScale(1, lanes, how.block))
+    blocks = -(-k // how.block) if how.block else 1
     raised: List[BaseException] = []
+    dtypes: List[Any] = []
     guard = _GUARD if padded else 0
+    nan = dtype not in ("s8", "e2m1")  #: whether A and B have one
+    if dtype == "e2m1" and (k % 2 or layout != "nt"):
+        raise refused("layout", f"{layout} with K {k}", "nt and an even K, of e2m1")
+
+    def ask(a: Any, b: Any, c: Any, bias: Any, scale_a: Any, scale_b: Any, padding: int) -> Tuple[np.ndarray, bool]:
+        """D, and whether memory outside of it is written."""
+        pad = float("nan") if nan else 6.0 if dtype == "e2m1" else 99.0
+        a = make.padded(a, dtype, pad if padding & 1 else 0.0, layout[0] == "t", guard)[1]
+        b = make.padded(b, dtype, pad if padding & 2 else 0.0, layout[1] == "t", guard)[1]
+        more: Dict[str, Any] = {"alpha": work.alpha, "beta": work.beta, "relu": True}
+        for name, value, kind in (("c", c, output), ("bias", bias, output), ("scale_a", scale_a, how.format), ("scale_b", scale_b, how.format)):
+            more[name] = make.of(value, kind) if name in names else None
+        whole = None
+        if "out" in names:
+            whole, more["out"] = make.padded(np.full((*lead, m, n), _UNTOUCHED, np.float32), output, _UNTOUCHED, False, guard)
+        found = function(a, b, **{name: value for name, value in more.items() if name in names})
+        dtypes.append(None if "out" in names else getattr(found, "dtype", None))
+        found = make.numbers(more["out"] if "out" in names else found)
+        if found.shape != (*lead, m, n):
+            raise refused("D shape", list(found.shape), [*lead, m, n])
+        if whole is None or not guard:
+            return found, False
+        around, untouched = make.numbers(whole).copy(), make.numbers(make.of(np.full(1, _UNTOUCHED, np.float32), output))[0]
+        around[..., 1:-1, guard:-guard] = untouched
+        return found, not (around == untouched).all()
+
+    sizes = {"a": (*lead, m, k), "b": (*lead, k, n), "c": (*lead, m, n), "bias": (n,),
+             "scale_a": (-(-m // how.a) if how.a else 1, blocks), "scale_b": (blocks, -(-n // how.b) if how.b else 1)}
 
     def run(_user: Any, operands: Any, d: Any) -> int:
         at = operands.contents
-        pad = (float("nan") if dtype != "s8" else 99.0)
-
-        def taken(pointer: Any, *extents: int) -> np.ndarray:
-            return np.array(np.ctypeslib.as_array(pointer, extents))
-
         try:
-            a = make.padded(taken(at.a, *lead, m, k), dtype, pad if at.padding & 1 else 0.0, layout[0] == "t", guard)[1]
-            b = make.padded(taken(at.b, *lead, k, n), dtype, pad if at.padding & 2 else 0.0, layout[1] == "t", guard)[1]
-            more: Dict[str, Any] = {name: value for name, value in (("alpha", work.alpha), ("beta", work.beta), ("relu", True))
-                                    if name in names}
-            if "c" in names:
-                more["c"] = make.of(taken(at.c, *lead, m, n), output)
-            if "bias" in names:
-                more["bias"] = make.of(taken(at.bias, n), output)
-            if "scale_a" in names:
-                more["scale_a"] = make.of(taken(at.scale_a, m if per_row else 1, blocks), "f32")
-            if "scale_b" in names:
-                more["scale_b"] = make.of(taken(at.scale_b, blocks, n if per_row else 1), "f32")
-            whole = None
-            if "out" in names:
-                whole, more["out"] = make.padded(np.full((*lead, m, n), _UNTOUCHED, np.float32), output, _UNTOUCHED, False, guard)
-            found = function(a, b, **more)
-            found = make.numbers(more["out"] if "out" in names else found)
-            if found.shape != (*lead, m, n):
-                raise refused("D shape", list(found.shape), [*lead, m, n])
+            given = [np.array(np.ctypeslib.as_array(getattr(at, name), extents)) if name in ("a", "b", *names) else None
+                     for name, extents in sizes.items()]
+            found, outside = ask(*given, at.padding)
             np.ctypeslib.as_array(d, found.shape)[...] = found
-            if whole is None or not guard:
-                return 0
-            around, untouched = make.numbers(whole).copy(), make.numbers(make.of(np.full(1, _UNTOUCHED, np.float32), output))[0]
-            around[..., 1:-1, guard:-guard] = untouched
-            return int(not (around == untouched).all())
+            return int(outside)
         except BaseException as error:  # pylint: disable=broad-except  # it must not go through C
             raised.append(error)
             return -1
@@ -248,5 +274,29 @@ def _check_one(
         if raised:
             raise raised[0] from None
         raise
-    found: Dict[str, Any] = json.loads(text)
-    return found
+    result: Dict[str, Any] = json.loads(text)
+    faults = result["faults"]
+    if "out" in names and faults and faults[0].endswith(f", each by {_UNTOUCHED:g}"):
+        faults[0] += ", which is what `out` held before"
+    wanted = make.of(np.zeros(2, np.float32), output).dtype
+    if dtypes[0] is not None and dtypes[0] != wanted:
+        faults.append(f"D is {dtypes[0]}, not {wanted}")
+    if not faults and nan and not relu and output not in ("s32", "s8"):
+        faults += _hidden_nan(ask, sizes, np.random.default_rng(seed))
+        result["runs"] += 1
+    return result
+
+
+def _hidden_nan(ask: Callable[..., Tuple[np.ndarray, bool]], sizes: Dict[str, Shape], rng: np.random.Generator) -> List[str]:
+    """Whether a NaN in one row of A and in one column of B becomes this row and column of D, and no more."""
+    given = {name: np.ones(extents, np.float32) for name, extents in sizes.items()}
+    at = {name: tuple(int(rng.integers(size)) for size in sizes[name]) for name in ("a", "b")}
+    for name, place in at.items():
+        given[name][place] = np.nan
+    should = np.zeros(sizes["c"], bool)
+    should[(*at["a"][:-1], slice(None))] = True
+    should[(*at["b"][:-2], slice(None), at["b"][-1])] = True
+    found = np.isnan(ask(*given.values(), 0)[0])
+    lost, more = int((should & ~found).sum()), int((found & ~should).sum())
+    return ([f"a NaN in A or B is hidden: {lost} of {int(should.sum())} elements of D that it is summed in are numbers"] if lost else []) + (
+        [f"a NaN in A or B reaches {more} elements of D that it is not summed in"] if more else [])

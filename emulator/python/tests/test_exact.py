@@ -86,6 +86,55 @@ class Race:
         return f32(d + product(a[:, :16], b[:16]) if self.calls % 20 == 13 else d)
 
 
+class Stale:
+    """C as it was when a shape came first, as a graph that was captured with another pointer has it."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def __call__(self, a, b, c):
+        return f32(product(a, b) + self.kept.setdefault(c.shape, np.array(c, np.float64)))
+
+
+def drops_a_slice_in_one_product(a, b):
+    d = product(a, b)
+    d[1] -= product(a[1, :, 32:48], b[1, 32:48])
+    return f32(d)
+
+
+def adds_another_tiles_c(a, b, c, beta):
+    c = np.array(c, np.float64)
+    c[:, 16:32] = c[:, 0:16]
+    return f32(product(a, b) + beta * c)
+
+
+def keeps_sums_in_f16(a, b):
+    d = np.zeros((a.shape[0], b.shape[1]), np.float16)
+    for k in range(0, a.shape[1], 16):
+        d = np.float16(d + product(a[:, k:k + 16], b[k:k + 16]))
+    return f32(d)
+
+
+def takes_the_tile_before_of_a(a, b):
+    a = np.array(a, np.float64)
+    a[16:32] = a[0:16]
+    return f32(product(a, b))
+
+
+class RaceOfOneElement(Race):
+    """One element lacks a k in one of 20 runs."""
+
+    def __call__(self, a, b):
+        self.calls += 1
+        d = product(a, b)
+        d[3, 5] += 1 if self.calls % 20 == 13 else 0
+        return f32(d)
+
+
+def adds_what_out_held(a, b, out):
+    out[...] = product(a, b) + out
+
+
 class Faulty(unittest.TestCase):
     def named(self, function, text, shapes=None, dtype="f32", **more):
         found = mmaudit.check_gemm(function, dtype=dtype, shapes=shapes or SHAPES, **more)
@@ -128,6 +177,34 @@ class Faulty(unittest.TestCase):
 
         self.named(repeats_a_row, "row 16 of matrix 1 of D is made of row 15 of matrix 1 of A", shapes=[(3, 24, 20, 64)])
         self.named(lambda a, b: f32(product(a, np.roll(b, 1, -1))), "columns in all", shapes=[(24, 20, 64)])
+
+    def test_operands(self):
+        square = [(48, 48, 48), (40, 40, 40)]
+        self.named(lambda a, b: f32(product(a.T, b)), "A is taken transposed", shapes=square)
+        self.named(lambda a, b: f32(product(a, b.T)), "B is taken transposed", shapes=square)
+        self.named(lambda a, b: f32(product(a, b).T), "D is transposed", shapes=[(48, 48, 136)])
+        self.named(lambda a, b: f32(product(np.append(a[1:], a[-1:], 0), b)), "each 1 away", shapes=[(48, 40, 136)])
+        self.named(takes_the_tile_before_of_a, "row 16 of D is made of row 0 of A; 16 rows in all, each -16 away", shapes=[(48, 40, 136)])
+        self.named(drops_a_slice_in_one_product, "elements 32 to 47 of K are in no sum (product 1)", shapes=[(3, 24, 20, 64), (4, 40, 33, 100)])
+        self.named(lambda a, b: f32(product(a[:, 8:], b[8:])), "elements 0 to 7 of K are in no sum")
+
+    def test_c(self):
+        self.named(adds_another_tiles_c, "C is taken -16 columns away (columns 16 to 31)", shapes=[(48, 40, 136), (33, 64, 512)])
+        self.named(Stale(), "C is that of an earlier call")
+        self.named(adds_what_out_held, "each by 77, which is what `out` held before")
+        self.named(lambda a, b, scale_a, scale_b: f32(product(a, b) * scale_a * scale_b * scale_b), "scale_b is applied twice", scales="row")
+
+    def test_numbers(self):
+        deep = [(48, 40, 8200), (33, 17, 5000)]
+        self.named(keeps_sums_in_f16, "sums of more than 2048 ones are rounded: they are kept in 11 bits, as f16 does", deep, "f16", d="f32")
+        self.named(lambda a, b: f32(np.clip(product(a, b), -448, 448)), "D saturates: it is never beyond 448", deep)
+        self.named(lambda a, b: np.float16(product(a, b)), "D is float16, not float32", shapes=[(48, 40, 136)])
+        self.named(lambda a, b: f32(product(np.nan_to_num(a, nan=0), b)), "a NaN in A or B is hidden")
+        self.named(lambda a, b: f32(np.where(np.isnan(np.sum(a)), np.nan, product(a, b))), "reaches", shapes=[(48, 40, 136)])
+
+    def test_a_race_on_one_element(self):
+        found = self.named(RaceOfOneElement(), "a race", shapes=[(32, 32, 64)], repeat=200)
+        self.assertIn("(row 3, column 5)", found.wrong[0].faults[0])
 
     def test_the_condition(self):
         def drops_when_odd(a, b):
@@ -178,8 +255,8 @@ class Right(unittest.TestCase):
         self.assertTrue(found, str(found))
 
     def test_a_small_product_with_a_deep_k(self):
-        self.assertTrue(mmaudit.check_gemm(in_slices, dtype="f16", shapes=[(1, 1, 400000), (8, 8, 30011)], repeat=1))
-        found = mmaudit.check_gemm(drops_the_last_k, dtype="f16", shapes=[(8, 8, 30011)])
+        self.assertTrue(mmaudit.check_gemm(in_slices, dtype="f16", d="f32", shapes=[(1, 1, 400000), (8, 8, 30011)], repeat=1))
+        found = mmaudit.check_gemm(drops_the_last_k, dtype="f16", d="f32", shapes=[(8, 8, 30011)])
         self.assertIn("the last 8 elements of K are in no sum", found.wrong[0].faults[0])
 
     def test_refusals(self):

@@ -1,4 +1,5 @@
 // The C interface: is a product a product?
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 using Floats = std::vector<float>;
 
 exact::Scale scale_of(const mmaudit_exact_scale& given, double whole) {
-  return {given.given != 0, given.per_lane != 0, given.block, whole};
+  return {given.given != 0, given.per_lane, given.block, whole};
 }
 
 bool is_power_of_two(double x) {
@@ -41,7 +42,9 @@ exact::Product product_of(const mmaudit_exact& work) {
   out.bias = work.bias != 0, out.relu = work.relu != 0;
   out.scale_a = scale_of(work.scale_a, 2);  // another one than B's, so that an exchange shows
   out.scale_b = scale_of(work.scale_b, 4);
-  out.limit = exact::limit_of(format_of("type", work.type), format_of("d_format", work.d_format));
+  const FormatSpec of_a = format_of("type", work.type);
+  if (!of_a.integer()) out.digit_bits = std::min<std::uint32_t>(3, of_a.fraction_bits + 1U);
+  out.limit = exact::limit_of(of_a, format_of("d_format", work.d_format));
   return out;
 }
 
@@ -55,11 +58,11 @@ exact::Run run_once(const exact::Product& x, const exact::Words& words, mmaudit_
   for (std::uint64_t e = 0; e < bias.size(); ++e) bias[e] = static_cast<float>(word_of_bias(words, e));
   const auto factors = [&](const exact::Scale& scale, std::uint64_t lanes, bool of_rows) {
     const std::uint64_t block = scale.block == 0 ? x.k : scale.block, blocks = (x.k + block - 1) / block;
-    const std::uint64_t count = scale.per_lane ? lanes : 1;
+    const std::uint64_t each = scale.lanes == 0 ? lanes : scale.lanes, count = (lanes + each - 1) / each;
     Floats out(scale.given ? count * blocks : 0);
     for (std::uint64_t e = 0; e < out.size(); ++e)
-      out[e] = static_cast<float>(of_rows ? scale.at(e / blocks, e % blocks * block)
-                                          : scale.at(e % count, e / count * block));
+      out[e] = static_cast<float>(of_rows ? scale.at(e / blocks * each, e % blocks * block)
+                                          : scale.at(e % count * each, e / count * block));
     return out;
   };
   const Floats scale_a = factors(x.scale_a, x.m, true), scale_b = factors(x.scale_b, x.n, false);
@@ -103,7 +106,7 @@ int mmaudit_check_exact(const mmaudit_exact* given, mmaudit_exact_run run, void*
     const mmaudit::exact::Product x = product_of(work);
     const auto multiply = [&](const mmaudit::exact::Words& words) { return run_once(x, words, run, user); };
     const auto found =
-        mmaudit::exact::check(x, multiply, nullptr, work.repeat == 0 ? 2 : work.repeat, work.seed);
+        mmaudit::exact::check(x, multiply, nullptr, work.repeat == 0 ? 2 : work.repeat, work.seed, true);
     give_text(result, [&] { return json_of(found); });
   });
 }

@@ -1,7 +1,11 @@
 #pragma once
 // The known faults of a product, each of which predicts a D.
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "mmaudit/exact_product.hpp"
 
 namespace mmaudit::exact {
 
@@ -16,6 +20,9 @@ struct Fault {
   enum class Early : std::uint8_t { no, bias, all } early = Early::no;  ///< what is added before the scales
   bool no_relu = false, early_relu = false;
   int stride_a = 0, stride_b = 0, ld_a = 0, ld_b = 0;  ///< elements that a stride is too long
+  char turned = 0;              ///< 'A', 'B', 'D': taken transposed, where it is square
+  int c_row = 0, c_column = 0;  ///< C of another place
+  std::uint64_t c_seed = 0;     ///< C of another round; 0: of this one
 };
 // clang-format off
 inline constexpr Fault kFaults[] = {
@@ -55,7 +62,15 @@ inline constexpr Fault kFaults[] = {
     {.text = "the leading dimension of A is off by one: one element too short", .ld_a = -1},
     {.text = "the leading dimension of B is off by one: one element too long", .ld_b = 1},
     {.text = "the leading dimension of B is off by one: one element too short", .ld_b = -1},
+    {.text = "A is taken transposed", .turned = 'A'},
+    {.text = "B is taken transposed", .turned = 'B'},
+    {.text = "D is transposed", .turned = 'D'},
 };
 // clang-format on
+
+/// The known fault that gives D, in words. `part`: it may be one that holds for the wrong elements alone, if
+/// there are enough of them. Empty: there is none. `seed`: of the check's first round.
+std::string known_fault_of(const Product& x, const Words& words, std::uint64_t seed,
+                           const std::vector<double>& d, const std::vector<double>& right, bool part);
 
 }  // namespace mmaudit::exact

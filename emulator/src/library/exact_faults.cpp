@@ -13,114 +13,15 @@
 namespace mmaudit::exact {
 namespace {
 
-double power(double x, int times) { return times == 0 ? 1 : times == 2 ? x * x : x; }
-std::uint64_t moved(std::uint64_t lane, int by, std::uint64_t count) {
-  return static_cast<std::uint64_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(lane) + by, 0,
-                                                             static_cast<std::int64_t>(count) - 1));
-}
-
-bool reads_elsewhere(const Fault& f) { return (f.stride_a | f.stride_b | f.ld_a | f.ld_b) != 0; }
-
-/// The word at a row-major place, which may reach into other matrices; nullopt outside of the memory.
-struct Flat {
-  const Product& x;
-  const Words& words;
-  std::optional<int> a(std::uint64_t matrix, std::uint64_t i, std::uint64_t k, const Fault& f) const {
-    const auto row = static_cast<std::int64_t>(x.k) + f.ld_a;
-    const auto all = static_cast<std::int64_t>(x.m * x.k);
-    const std::int64_t at = (x.one_a ? 0 : static_cast<std::int64_t>(matrix) * (all + f.stride_a)) +
-                            static_cast<std::int64_t>(i) * row + static_cast<std::int64_t>(k);
-    if (at < 0 || at >= all * static_cast<std::int64_t>(x.one_a ? 1 : x.batch)) return std::nullopt;
-    const auto place = static_cast<std::uint64_t>(at);
-    return word_of_a(words, place / x.k, place % x.k);
-  }
-  std::optional<int> b(std::uint64_t matrix, std::uint64_t k, std::uint64_t j, const Fault& f) const {
-    const auto row = static_cast<std::int64_t>(x.n) + f.ld_b;
-    const auto all = static_cast<std::int64_t>(x.k * x.n);
-    const std::int64_t at = (x.one_b ? 0 : static_cast<std::int64_t>(matrix) * (all + f.stride_b)) +
-                            static_cast<std::int64_t>(k) * row + static_cast<std::int64_t>(j);
-    if (at < 0 || at >= all * static_cast<std::int64_t>(x.one_b ? 1 : x.batch)) return std::nullopt;
-    const auto place = static_cast<std::uint64_t>(at), size = static_cast<std::uint64_t>(all);
-    return word_of_b(words, place % size / x.n, place / size * x.n + place % x.n);
-  }
-};
-
-/// The element that the fault gives; nullopt: it is not known, memory outside is read.
-std::optional<double> element_of(const Product& x, const Words& words, const Fault& f,
-                                 std::uint64_t element) {
-  const Place at = place_of(x, element);
-  const auto scale = [&](std::uint64_t k) {
-    const auto one = [&](const Scale& s, std::uint64_t lane, int lane_by, std::uint64_t lanes, int block_by,
-                         int times) {
-      const std::uint64_t block = s.block == 0 ? x.k : s.block, blocks = (x.k + block - 1) / block;
-      return power(s.at(moved(lane, lane_by, lanes), moved(k / block, block_by, blocks) * block), times);
-    };
-    const Scale &a = f.swapped ? x.scale_b : x.scale_a, &b = f.swapped ? x.scale_a : x.scale_b;
-    return one(a, at.row, f.lane_a, x.m, f.block_a, f.scale_a) *
-           one(b, at.column, f.lane_b, x.n, f.block_b, f.scale_b);
-  };
-  double scaled = 0;
-  std::uint64_t used = words.first;
-  if (reads_elsewhere(f)) {
-    const Flat flat{x, words};
-    for (std::uint64_t k = 0; k < x.k; ++k) {
-      const auto a = flat.a(at.matrix, at.row, k, f), b = flat.b(at.matrix, k, at.column, f);
-      if (!a || !b) return std::nullopt;
-      if (*a * *b != 0) scaled += *a * *b * scale(k);
-    }
-  } else {
-    const Span span = span_of(x, words, at);
-    used = std::min(span.begin, x.k - 1);
-    for (std::uint64_t k = span.begin; k < span.end; ++k)
-      scaled += word_of_a(words, at.lane_a, k) * word_of_b(words, k, at.lane_b) * scale(k);
-  }
-  double addend = 0, bias = 0;
-  if (x.beta != 0)
-    addend = word_of_c(words, element) * (f.beta == -1 ? 1 : f.beta == 0 ? 0 : power(x.beta, f.beta));
-  if (x.bias)
-    bias = f.bias * word_of_bias(words, f.bias_of_row ? at.row : moved(at.column, f.bias_column, x.n));
-  double d = power(x.alpha, f.alpha) * scaled;
-  if (f.early == Fault::Early::bias) bias *= scale(used);
-  if (f.early == Fault::Early::all) bias *= scale(used), addend *= scale(used);
-  if (x.relu && f.early_relu) return std::max(d, 0.0) + addend + bias;
-  d += addend + bias;
-  return x.relu && !f.no_relu && d < 0 ? 0 : d;
-}
-
-/// Whether D is that number; a wrong one may have been rounded to D's format.
-bool is(double found, double number, const Product& x) {
-  return found == number || std::abs(found - number) <= std::abs(number) / x.limit;
-}
-
-/// Whether the fault gives all of D, and something else than a right product does.
-bool explains(const Product& x, const Words& words, const Fault& f, const std::vector<double>& d,
-              const std::vector<double>& right) {
-  constexpr std::uint64_t kMostWork = 1 << 26;
-  if (reads_elsewhere(f) && x.elements() > kMostWork / x.k) return false;
-  if ((f.stride_a | f.stride_b) != 0 && x.batch == 1) return false;
-  if (f.early != Fault::Early::no && (x.scale_a.block != 0 || x.scale_b.block != 0)) return false;
-  std::uint64_t differs = 0, unknown = 0;
-  for (std::uint64_t e = 0; e < d.size(); ++e) {
-    const std::optional<double> found = element_of(x, words, f, e);
-    if (!found) {
-      ++unknown;
-      continue;
-    }
-    if (!is(d[e], *found, x)) return false;
-    differs += *found == right[e] ? 0 : 1;
-  }
-  return differs != 0 && unknown <= d.size() / 2;
-}
-
 std::string ordinal_list(const std::set<std::uint64_t>& numbers) {
+  if (numbers.size() == 1) return with_values(" {}", {*numbers.begin()});
   const bool contiguous = *numbers.rbegin() - *numbers.begin() + 1 == numbers.size();
-  if (numbers.size() == 1) return with_values("{}", {*numbers.begin()});
-  if (contiguous) return with_values("{} to {}", {*numbers.begin(), *numbers.rbegin()});
-  return with_values("{} of them from {} to {}", {numbers.size(), *numbers.begin(), *numbers.rbegin()});
+  if (contiguous) return with_values("s {} to {}", {*numbers.begin(), *numbers.rbegin()});
+  return with_values("s {} of them from {} to {}", {numbers.size(), *numbers.begin(), *numbers.rbegin()});
 }
 
 /// Where the wrong elements are, unless they are everywhere.
-std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wrong) {
+std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wrong, bool batch_alone = false) {
   std::vector<bool> rows(x.m), columns(x.n), matrices(x.batch);
   for (const std::uint64_t e : wrong) {
     const Place at = place_of(x, e);
@@ -131,11 +32,10 @@ std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wron
     std::set<std::uint64_t> found;
     for (std::uint64_t i = 0; i < all; ++i)
       if (flags[i]) found.insert(i);
-    if (found.size() != all) out += (out.empty() ? "" : ", ") + std::string(what) + " " + ordinal_list(found);
+    if (found.size() != all) out += (out.empty() ? "" : ", ") + std::string(what) + ordinal_list(found);
   };
-  add("matrices", matrices, x.batch);
-  add("rows", rows, x.m);
-  add("columns", columns, x.n);
+  add("product", matrices, x.batch);
+  if (!batch_alone) add("row", rows, x.m), add("column", columns, x.n);
   return out.empty() ? out : " (" + out + ")";
 }
 
@@ -232,6 +132,71 @@ std::vector<KRange> wrong_k_of(const Product& x, const Multiply& multiply, const
   return out;
 }
 
+/// Whether these k give what is wrong, and every element of the part of D where wrong ones are.
+bool gives(const Product& x, const Words& words, const std::vector<KRange>& ranges,
+           const std::vector<double>& d, const std::vector<double>& right,
+           const std::vector<std::uint64_t>& wrong) {
+  if (ranges.empty()) return false;
+  Place least = place_of(x, wrong.front()), most = least;
+  for (const std::uint64_t e : wrong) {
+    const Place at = place_of(x, e);
+    least.row = std::min(least.row, at.row), most.row = std::max(most.row, at.row);
+    least.column = std::min(least.column, at.column), most.column = std::max(most.column, at.column);
+    least.matrix = std::min(least.matrix, at.matrix), most.matrix = std::max(most.matrix, at.matrix);
+  }
+  for (std::uint64_t e = 0; e < d.size(); ++e) {
+    const Place at = place_of(x, e);
+    if (at.row < least.row || at.row > most.row || at.column < least.column || at.column > most.column ||
+        at.matrix < least.matrix || at.matrix > most.matrix)
+      continue;
+    const Span span = span_of(x, words, at);
+    double off = 0;
+    for (const KRange& each : ranges)
+      for (std::uint64_t k = std::max(span.begin, each.first); k < std::min(span.end, each.last + 1); ++k)
+        off += (each.times - 1) * word_of_a(words, at.lane_a, k) * word_of_b(words, k, at.lane_b) *
+               x.scale_a.at(at.row, k) * x.scale_b.at(at.column, k);
+    double sum = right[e] + x.alpha * off;
+    if (x.relu && right[e] == 0) continue;  // what it hides isn't known
+    if (x.relu) sum = std::max(sum, 0.0);
+    if (!(std::abs(d[e] - sum) <= std::abs(sum) / x.limit)) return false;
+  }
+  return true;
+}
+
+/// The sums of one round, of few windows, as they grow: from which one on they are wrong, and how.
+std::string told_by_size(const Product& x, const Multiply& multiply, Words words,
+                         const std::vector<double>& d) {
+  std::uint64_t good = 0, bad = words.window / 2;  // of 2 i + 1 ones
+  std::vector<double> least = d;
+  words.window = 1;
+  if (multiply(words).d != expected(x, words)) return {};
+  while (good + 1 < bad) {
+    const std::uint64_t middle = good + (bad - good) / 2;
+    words.window = 2 * middle + 1;
+    std::vector<double> found = multiply(words).d;
+    if (found == expected(x, words))
+      good = middle;
+    else
+      bad = middle, least = std::move(found);
+  }
+  good = 2 * good + 2;
+  const auto largest = [](const std::vector<double>& of) {
+    double out = 0;
+    for (const double each : of) out = std::max(out, std::abs(each));
+    return out;
+  };
+  const double most = largest(d);
+  if (!(most > 0)) return {};
+  if (most == largest(least)) return with_values("D saturates: it is never beyond {}", {most});
+  std::string out = with_values("sums of more than {} ones are rounded", {good});
+  if ((good & (good - 1)) == 0)
+    out += with_values(": they are kept in {} bits", {std::llround(std::log2(good))}) +
+           (good == 2048  ? ", as f16 does"
+            : good == 256 ? ", as bf16 does"
+                          : "");
+  return out;
+}
+
 std::string times_text(double times) {
   return times == 0   ? "in no sum"
          : times == 2 ? "in the sums twice"
@@ -250,18 +215,20 @@ std::string text_of(const KRange& range, const Product& x) {
 }
 
 /// Which rows of A or columns of B the elements of D are made of, where that is not their own.
-std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words, Words::Kind kind) {
+std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words, Words::Kind kind,
+                        std::vector<double>& found) {
   const bool of_rows = kind == Words::Kind::rows;
   const std::uint64_t each = of_rows ? x.m : x.n,
                       lanes = each * ((of_rows ? x.one_a : x.one_b) ? 1 : x.batch);
   words.kind = kind;
-  std::vector<double> found(x.elements(), 0);
+  found.assign(x.elements(), 0);
   double place = 1;
-  for (words.digit = 0; place < static_cast<double>(lanes); ++words.digit, place *= kDigits) {
+  const double base = std::ldexp(1.0, static_cast<int>(words.digit_bits));
+  for (words.digit = 0; place < static_cast<double>(lanes); ++words.digit, place *= base) {
     const std::vector<double> d = multiply(words).d;
     for (std::uint64_t e = 0; e < d.size(); ++e) {
       const double digit = count_of(x, words, e, d[e]).value_or(std::nan(""));
-      const bool known = digit >= 0 && digit < kDigits && digit == std::floor(digit);
+      const bool known = digit >= 0 && digit < base && digit == std::floor(digit);
       found[e] = known ? found[e] + digit * place : std::nan("");
     }
   }
@@ -292,9 +259,26 @@ std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words,
   return out;
 }
 
+/// Whether D is made of these rows and columns, where they are known.
+bool made_of(const Product& x, const Words& words, const std::vector<double>& rows,
+             const std::vector<double>& columns, const std::vector<double>& d) {
+  if (!x.scale_a.uniform() || !x.scale_b.uniform()) return true;
+  for (std::uint64_t e = 0; e < d.size(); ++e) {
+    Place at = place_of(x, e);
+    if (std::isnan(rows[e]) || std::isnan(columns[e])) continue;
+    at.lane_a = static_cast<std::uint64_t>(rows[e]), at.lane_b = static_cast<std::uint64_t>(columns[e]);
+    double should = x.alpha * x.scale_a.at(0, 0) * x.scale_b.at(0, 0) * sum_of(x, words, at);
+    if (x.beta != 0) should += x.beta * word_of_c(words, e);
+    if (x.bias) should += word_of_bias(words, at.column);
+    if (x.relu) should = std::max(should, 0.0);
+    if (!(std::abs(d[e] - should) <= std::abs(should) / x.limit)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
+void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed, Finding& out) {
   if (out.wrong == 0) return;  // D is right; what lies round it is said
   const std::vector<double> right = expected(x, out.words);
   const auto wrong_of = [&](const std::vector<double>& d) {
@@ -325,12 +309,13 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
   out.matrix = first.matrix, out.row = first.row, out.column = first.column;
   out.expected = right[wrong.front()], out.found = d[wrong.front()];
   out.wrong = std::max<std::uint64_t>(out.wrong, wrong.size());
+  const std::string where = whereabouts(x, wrong);
   if (failing != runs || out.failing != out.asked) {
     out.faults.push_back(with_values("D is not the same each time, a race: wrong in {} of {} runs",
-                                     {out.failing + failing, out.asked + runs}));
+                                     {out.failing + failing, out.asked + runs}) +
+                         where);
     return;
   }
-  const std::string where = whereabouts(x, wrong);
   const auto right_with = [&](unsigned padding) {
     Words words = out.words;
     words.padding = padding;
@@ -345,24 +330,44 @@ void tell_faults(const Product& x, const Multiply& multiply, Finding& out) {
                          " is read and reaches D" + where);
     return;
   }
-  for (const Fault& fault : kFaults)
-    if (explains(x, out.words, fault, d, right)) {
-      out.faults.emplace_back(fault.text);
+  const bool wide =
+      out.words.kind == Words::Kind::windows && out.words.over_rows * out.words.over_columns == 1;
+  if (std::string told = known_fault_of(x, out.words, seed, d, right, false); !told.empty()) {
+    out.faults.push_back(std::move(told));
+    return;
+  }
+  if (wide && x.m * x.n != 1)  // rounds of smaller sums are right
+    if (std::string told = told_by_size(x, multiply, out.words, d); !told.empty()) {
+      out.faults.push_back(std::move(told));
       return;
     }
   out.wrong_k = wrong_k_of(x, multiply, out.words, d, right);
-  const std::string rows = wrong_lanes(x, multiply, out.words, Words::Kind::rows),
-                    columns = wrong_lanes(x, multiply, out.words, Words::Kind::columns);
-  for (const std::string& each : {rows, columns})
-    if (!each.empty()) out.faults.push_back(each);
+  Words lanes = out.words;
+  for (const KRange& each : out.wrong_k)  // a k that is in the sums
+    if (lanes.first >= each.first && lanes.first <= each.last) lanes.first = (each.last + 1) % x.k;
+  std::vector<double> from_rows, from_columns;
+  const std::string rows = wrong_lanes(x, multiply, lanes, Words::Kind::rows, from_rows),
+                    columns = wrong_lanes(x, multiply, lanes, Words::Kind::columns, from_columns);
+  if (made_of(x, out.words, from_rows, from_columns, d))
+    for (const std::string& each : {rows, columns})
+      if (!each.empty()) out.faults.push_back(each);
   constexpr std::size_t kMostRanges = 8;
-  if (out.faults.empty() && out.wrong_k.size() <= kMostRanges)
+  if (out.faults.empty() && out.wrong_k.size() <= kMostRanges &&
+      gives(x, out.words, out.wrong_k, d, right, wrong))
     for (const KRange& each : out.wrong_k) {
-      out.faults.push_back(text_of(each, x));  // which elements see a k is the code's choice
+      out.faults.push_back(text_of(each, x) + whereabouts(x, wrong, true));  // rows and columns: by the code
       if (each.last + 1 == x.k && each.times == 0) out.tail = each.last - each.first + 1;
     }
-  if (out.faults.empty())
-    out.faults.push_back(with_values("{} of {} elements are wrong", {wrong.size(), out.elements}) + where);
+  if (!out.faults.empty()) return;
+  if (std::string told = known_fault_of(x, out.words, seed, d, right, true); !told.empty()) {
+    out.faults.push_back(told + where);
+    return;
+  }
+  out.named = false;
+  const double off = d[wrong.front()] - right[wrong.front()];
+  const bool same = std::all_of(wrong.begin(), wrong.end(), [&](auto e) { return d[e] - right[e] == off; });
+  out.faults.push_back(with_values("{} of {} elements are wrong", {wrong.size(), out.elements}) + where +
+                       (same && wrong.size() > 1 ? with_values(", each by {}", {off}) : ""));
 }
 
 }  // namespace mmaudit::exact

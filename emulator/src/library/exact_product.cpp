@@ -39,14 +39,14 @@ double limit_of(const FormatSpec& of_a, const FormatSpec& of_d) {
   return std::ldexp(1.0, bits);
 }
 
-std::vector<Words> rounds_of(const Product& x, std::uint64_t seed, std::uint64_t most) {
+std::vector<Words> rounds_of(const Product& x, std::uint64_t seed, bool wide, std::uint64_t most) {
   const double factor = std::abs(x.alpha) * x.scale_a.most() * x.scale_b.most();
   const double unit = std::min(1.0, std::abs(x.alpha) * x.scale_a.least() * x.scale_b.least());
   const double rest = (x.beta != 0 ? std::abs(x.beta) * kAddend : 0) + (x.bias ? kAddend : 0);
   const auto widest = static_cast<std::uint64_t>(std::max(1.0, std::floor((x.limit * unit - rest) / factor)));
   constexpr std::uint64_t kClasses = 16;
   Words words;
-  words.seed = seed;
+  words.seed = seed, words.digit_bits = x.digit_bits;
   words.over_rows = std::min(x.m, kClasses);
   words.over_columns = std::min(x.n, kClasses);
   words.window = std::max<std::uint64_t>(1, quotient_up(x.k, words.over_rows * words.over_columns));
@@ -62,11 +62,19 @@ std::vector<Words> rounds_of(const Product& x, std::uint64_t seed, std::uint64_t
   for (std::uint64_t i = 0; i < std::min(needed, most); ++i) {
     words.first = needed <= most ? i * step : i * (x.k - step) / (most - 1);  // the last ends with K
     out.push_back(words);
+    ++words.seed;
+  }
+  // Odd, so that fewer bits don't hold it.
+  if (const std::uint64_t window = (std::min(x.k, widest) + 1) / 2 * 2 - 1; wide && window > words.window) {
+    Words large = words;
+    large.window = window, large.over_rows = large.over_columns = 1;
+    large.first = mixed(seed) % (x.k - window + 1);
+    out.push_back(large);
+    ++words.seed;
   }
   words.kind = Words::Kind::lanes;
   words.first = mixed(seed) % x.k;
-  constexpr std::uint32_t kMostNumbers = 7;
-  words.numbers = kMostNumbers;
+  words.numbers = (1U << x.digit_bits) - 1;
   while (words.numbers > 1 && factor * words.numbers * words.numbers + rest > x.limit * unit) --words.numbers;
   out.push_back(words);
   return out;
@@ -91,14 +99,14 @@ std::vector<double> expected(const Product& x, const Words& words) {
 }
 
 // What is wrong is told by exact_faults.cpp.
-void tell_faults(const Product& x, const Multiply& multiply, Finding& out);
+void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed, Finding& out);
 
 Finding check(const Product& x, const Multiply& multiply, const Judge& judge, std::uint64_t repeat,
-              std::uint64_t seed) {
+              std::uint64_t seed, bool wide) {
   Finding out;
   out.elements = x.elements();
   bool outside = false;
-  for (const Words& round : rounds_of(x, seed)) {
+  for (const Words& round : rounds_of(x, seed, wide)) {
     std::vector<double> should;
     out.asked = repeat;
     for (std::uint64_t r = 0; r < repeat; ++r) {
@@ -118,7 +126,7 @@ Finding check(const Product& x, const Multiply& multiply, const Judge& judge, st
     if (out.failing != 0) break;  // further rounds say no more
   }
   if (outside) out.faults.emplace_back("memory outside of D is written");
-  if (out.failing != 0) tell_faults(x, multiply, out);
+  if (out.failing != 0) tell_faults(x, multiply, seed, out);
   return out;
 }
 

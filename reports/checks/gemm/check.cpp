@@ -7,80 +7,16 @@
 #include <set>
 #include <thread>
 
+#include "gemm/compare.hpp"
 #include "mmaudit/error.hpp"
 
 namespace mmaudit::checks {
 namespace {
 
 constexpr int kTimed = 20;
-
-/// A fault without its numbers, so that like ones are one kind.
-std::string kind_of(const GemmFault& fault) {
-  std::string out(name_of(fault.problem.type));
-  for (const std::string& text : fault.finding.faults)
-    for (const char c : text.substr(0, text.find(" (")))
-      if (c < '0' || c > '9') out += c;
-  return out;
-}
-
-std::uint64_t slices_of(const LibraryCall& call) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(attribute_of(call, "split_k").value_or(0), 0));
-}
-
-/// Shapes near the problem: each size smaller and larger by few steps that keep its alignment, and by much.
-std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
-  std::vector<GemmProblem> out = {x};
-  for (std::uint64_t GemmProblem::*const size : {&GemmProblem::k, &GemmProblem::m, &GemmProblem::n}) {
-    std::uint64_t unit = 16;
-    while (x.*size % unit != 0) unit /= 2;
-    const int steps = size == &GemmProblem::k ? 24 : 4;
-    const auto add = [&](std::uint64_t changed) {
-      GemmProblem near = x;
-      near.*size = changed / unit * unit;
-      near.lda = near.ldb = near.ldd = 0;
-      near.stride_a = x.stride_a == 0 ? 0 : kTightStride;
-      near.stride_b = x.stride_b == 0 ? 0 : kTightStride;
-      near.stride_d = kTightStride;
-      if (near.*size != 0 && why_no_problem(near).empty()) out.push_back(near);
-    };
-    for (int i = -steps; i <= steps; ++i)
-      if (const auto changed = static_cast<std::int64_t>(x.*size) + i * static_cast<std::int64_t>(unit);
-          i != 0 && changed > 0)
-        add(static_cast<std::uint64_t>(changed));
-    for (const std::uint64_t part : {1, 2, 3, 5, 6}) add(x.*size * part / 4);
-  }
-  return out;
-}
-
-/// The beginning of the first kernel's name, which parts families of kernels: "nvjet_", "_ZN7cu".
-std::string family_of(const LibraryCall& call) {
-  return call.kernels.empty() ? "" : call.kernels.front().name.substr(0, 6);
-}
-
-void explore(const GemmCheckRun& how, const ExactRunner& run, GemmFault& fault) {
-  std::vector<exact::Trial> trials;
-  for (const GemmProblem& x : neighbours_of(fault.problem)) {
-    if (how.stopped()) break;
-    const exact::Product product = exact_product_of(x);
-    exact::Trial trial{x.batch, x.m, x.n, x.k};
-    bool same = true;
-    try {
-      for (const exact::Words& words : exact::rounds_of(product, how.seed)) {
-        const device::ExactAnswer answer = run(x, product, words, {});
-        trial.slices = slices_of(answer.call);
-        same = family_of(answer.call) == family_of(fault.call);
-        if (!same) break;
-        trial.failing = trial.failing || answer.verdict.wrong != 0 || answer.verdict.outside;
-      }
-    } catch (const EnvironmentError&) {
-      continue;  // another alignment may have fewer algorithms
-    }
-    if (!same) continue;  // another kernel says nothing of this one
-    trials.push_back(trial);
-    fault.failing += trial.failing ? 1 : 0;
-  }
-  fault.trials = trials.size();
-  fault.condition = exact::condition_of(trials);
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 double seconds_of(const GemmCheckRun& how, const ExactRunner& run, GemmProblem x, std::uint64_t algorithm) {
@@ -152,6 +88,32 @@ class Launches {
 
 }  // namespace
 
+std::uint64_t slices_of(const LibraryCall& call) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(attribute_of(call, "split_k").value_or(0), 0));
+}
+
+std::string kind_of(const GemmFault& fault) {
+  std::string out;
+  for (const std::string& text : fault.finding.faults) {
+    if (!out.empty()) out += "; ";
+    bool number = false;
+    for (const char c : text.substr(0, text.find(" ("))) {
+      const bool digit = c >= '0' && c <= '9';
+      if (!digit) out += c;
+      if (digit && !number) out += 'N';
+      number = digit;
+    }
+  }
+  return out;
+}
+std::string place_of(const GemmProblem& x) {
+  const std::string api(names::kGemmApi[static_cast<std::size_t>(x.api)]);
+  return x.api == GemmApi::cublas ? api : api + " " + std::to_string(x.algorithm);
+}
+std::string type_of(const GemmProblem& x) {
+  return std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "");
+}
+
 GemmProblem made_exact(GemmProblem x) {
   const bool scaled = x.scale_a != 1 || x.scale_b != 1;
   if (scaled) x.scale_a = 2, x.scale_b = 4;  // unlike, so that an exchange shows
@@ -178,9 +140,10 @@ namespace {
 /// Products for several threads.
 struct Shared {
   const GemmCheckRun& how;
+  Clock::time_point start = Clock::now();
   std::mutex mutex = {};
-  std::uint64_t taken = 0;
-  std::set<std::string> explored = {};
+  std::uint64_t taken = how.before.taken;
+  std::set<std::string> explored = {};  ///< types and kinds
   std::exception_ptr failed = nullptr;
 
   /// The next product and its seed.
@@ -193,7 +156,7 @@ struct Shared {
   }
   bool first_of_kind(const GemmFault& fault) {
     const std::scoped_lock lock(mutex);
-    return explored.insert(kind_of(fault)).second;
+    return explored.insert(type_of(fault.problem) + kind_of(fault)).second;
   }
 };
 
@@ -201,17 +164,21 @@ struct Shared {
 std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunner& run, GemmProblem x,
                                        std::uint64_t seed, GemmCheck& out, std::vector<GemmFault>& wrong) {
   const exact::Product product = exact_product_of(x);
-  GemmTypeCount& count = out.types[std::string(name_of(x.type)) + (x.fast_accum ? "-fast" : "")];
+  GemmTypeCount& count = out.types[type_of(x)];
   const std::uint64_t first = x.algorithm,
                       most = x.api == GemmApi::cublas ? first + 1 : first + how.algorithms;
   std::optional<std::uint64_t> right;
   std::uint64_t calls = 0;
-  for (; x.algorithm < most && !how.stopped(); ++x.algorithm) {
+  const Clock::time_point start = Clock::now();
+  const double products_before = out.product_seconds;
+  constexpr std::uint64_t kWide = 4;  // a product of so many has the round of large sums
+  for (; x.algorithm < most; ++x.algorithm) {
     Launches launches(run, out, x.algorithm - first + seed);
     const auto check = [&] {
       return exact::check(
           product, [&](const exact::Words& words) { return launches.multiplied(x, product, words); },
-          [&](const exact::Words& words) { return launches.judged(x, product, words); }, how.repeat, seed);
+          [&](const exact::Words& words) { return launches.judged(x, product, words); }, how.repeat, seed,
+          seed % kWide == 0);
     };
     try {
       exact::Finding found = check();
@@ -221,6 +188,7 @@ std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunne
         found.faults.push_back(told);
       }
       ++calls;
+      ++count.calls_by[place_of(x)];
       count.runs += found.runs;
       count.elements += found.elements;
       if (!found.faults.empty())
@@ -237,6 +205,8 @@ std::optional<std::uint64_t> check_one(const GemmCheckRun& how, const ExactRunne
       ++(x.algorithm == first ? count.refused : count.refused_calls);
     }
   }
+  count.seconds += seconds_since(start);
+  count.product_seconds += out.product_seconds - products_before;
   count.calls += calls;
   count.products += calls == 0 ? 0 : 1;
   count.wrong_products += wrong.empty() ? 0 : 1;
@@ -254,6 +224,7 @@ GemmCheck checked_by(Shared& shared, const ExactRunner& run) {
     const std::optional<std::uint64_t> right = check_one(how, run, x, seed, out, wrong);
     for (GemmFault& fault : wrong) {
       fault.right = right;
+      fault.found_seconds = how.before.seconds + seconds_since(shared.start);
       if (right && x.api == GemmApi::cublaslt) {
         fault.first_seconds = seconds_of(how, run, fault.problem, x.algorithm);
         fault.right_seconds = seconds_of(how, run, fault.problem, *right);
@@ -261,7 +232,7 @@ GemmCheck checked_by(Shared& shared, const ExactRunner& run) {
       const std::uint64_t slices = slices_of(fault.call);
       if (slices > 1 && fault.finding.tail != 0 && fault.finding.tail == x.k % slices)
         fault.finding.faults.front() += "; that is K mod slices, of " + std::to_string(slices) + " slices";
-      if (shared.first_of_kind(fault)) explore(how, run, fault);
+      if (shared.first_of_kind(fault)) explore_fault(how, run, fault);
       out.faults.push_back(std::move(fault));
     }
   }
@@ -277,6 +248,8 @@ void add(GemmCheck& out, GemmCheck part) {
           &GemmTypeCount::wrong_products, &GemmTypeCount::wrong_calls, &GemmTypeCount::refused,
           &GemmTypeCount::refused_calls, &GemmTypeCount::elements})
       to.*field += from.*field;
+    to.seconds += from.seconds, to.product_seconds += from.product_seconds;
+    for (const auto& [place, calls] : from.calls_by) to.calls_by[place] += calls;
   }
   for (std::size_t i = 0; i < std::size(out.launches); ++i) {
     out.launches[i] += part.launches[i];
@@ -290,10 +263,11 @@ void add(GemmCheck& out, GemmCheck part) {
 }  // namespace
 
 GemmCheck check_gemms(const GemmCheckRun& how) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  GemmCheck out{.repeat = how.repeat, .seed = how.seed};
+  GemmCheck out = how.before;
+  out.repeat = how.repeat, out.seed = how.seed, out.stopped = false, out.reproduced = how.reproduce;
   Shared shared{how};
+  for (const GemmFault& each : out.faults)
+    if (each.trials != 0) shared.first_of_kind(each);
   std::vector<std::thread> threads;
   for (const auto& made : how.runners)
     threads.emplace_back([&] {
@@ -308,7 +282,8 @@ GemmCheck check_gemms(const GemmCheckRun& how) {
     });
   for (std::thread& each : threads) each.join();
   if (shared.failed) std::rethrow_exception(shared.failed);
-  out.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  out.taken = shared.taken;
+  out.seconds += seconds_since(shared.start);
   return out;
 }
 

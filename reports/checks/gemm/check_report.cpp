@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gemm/check.hpp"
-#include "mmaudit/corpus/gemm_file.hpp"
-#include "mmaudit/json.hpp"
 #include "mmaudit/printable.hpp"
 
 namespace mmaudit::checks {
@@ -50,6 +49,62 @@ Table faults_of(const std::vector<GemmFault>& faults, std::size_t most) {
   return out;
 }
 
+/// The wrong calls of each kernel and kind, the commonest first.
+Table kernels_of(const std::vector<GemmFault>& faults) {
+  struct Group {
+    std::set<std::string> types;
+    std::uint64_t calls = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const GemmFault& each : faults) {
+    Group& group = groups[{kernel_of(each), kind_of(each)}];
+    group.types.insert(type_of(each.problem));
+    ++group.calls;
+  }
+  std::vector<std::pair<std::pair<std::string, std::string>, Group>> sorted(groups.begin(), groups.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.calls > b.second.calls; });
+  Table out{.title = "Kernels of the wrong calls",
+            .columns = {"kernel", "what is wrong", "types", {"calls", true}}};
+  for (const auto& [key, group] : sorted)
+    out.rows.push_back({key.first.empty() ? "unknown" : key.first, key.second,
+                        fmt::format("{}", fmt::join(group.types, ", ")), std::to_string(group.calls)});
+  return out;
+}
+
+/// Which wrong calls a known fault explains, in one line; empty where none is wrong.
+std::string explained(const std::vector<GemmFault>& faults) {
+  std::map<std::string, std::uint64_t> kinds;
+  std::uint64_t named = 0;
+  for (const GemmFault& each : faults)
+    if (each.finding.named) ++kinds[kind_of(each)], ++named;
+  if (faults.empty()) return {};
+  if (kinds.size() == 1 && named == faults.size())
+    return fmt::format("All {} wrong calls are explained by: {}", named, kinds.begin()->first);
+  std::string out = fmt::format("{} of {} wrong calls are explained", named, faults.size());
+  for (const auto& [kind, count] : kinds) out += fmt::format("; {}: {}", count, kind);
+  return out + (named == faults.size() ? "" : fmt::format("; {} are not", faults.size() - named));
+}
+
+/// What can be shown without us.
+std::vector<std::string> programs_of(const GemmCheck& check) {
+  std::vector<std::string> out;
+  for (const GemmFault& each : check.faults) {
+    if (each.trials == 0 || !check.reproduced) continue;
+    std::string line = type_of(each.problem) + ", " + kind_of(each) + ": ";
+    if (!each.library && !each.torch)
+      line += each.finding.wrong_k.empty() ? "no program, since it is no fault in K"
+                                           : "no program, since the plain product is right";
+    if (each.library) line += ".cu of " + name_of(each.library->problem);
+    if (each.torch)
+      line += fmt::format("{}.py of {}", each.library ? ", " : "", name_of(each.torch->problem));
+    if (!each.torch && each.torch_calls != 0)
+      line += fmt::format("; no .py: {} calls that torch.mm makes are right", each.torch_calls);
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
 std::vector<std::string> conditions_of(const GemmCheck& check) {
   std::vector<std::string> out;
   for (const GemmFault& each : check.faults)
@@ -76,53 +131,6 @@ Table types_of(const GemmCheck& check) {
   return out;
 }
 
-std::string json_of(const GemmCheck& check) {
-  Json faults = Json::array(), types = Json::object();
-  for (const GemmFault& each : check.faults) {
-    Json one = {{"problem", corpus::to_json(each.problem)},
-                {"call", corpus::to_json(each.call)},
-                {"faults", each.finding.faults},
-                {"wrong", each.finding.wrong},
-                {"elements", each.finding.elements},
-                {"tail", each.finding.tail},
-                {"first",
-                 {{"matrix", each.finding.matrix},
-                  {"row", each.finding.row},
-                  {"column", each.finding.column},
-                  {"expected", each.finding.expected},
-                  {"found", each.finding.found}}}};
-    if (each.right) one["right_algorithm"] = *each.right;
-    if (each.right_seconds != 0) one["right_s"] = each.right_seconds, one["first_s"] = each.first_seconds;
-    if (each.trials != 0)
-      one["condition"] = each.condition, one["shapes"] = each.trials, one["failing_shapes"] = each.failing;
-    faults.push_back(std::move(one));
-  }
-  for (const auto& [name, x] : check.types)
-    types[name] = {{"products", x.products}, {"wrong_products", x.wrong_products},
-                   {"calls", x.calls},       {"wrong_calls", x.wrong_calls},
-                   {"runs", x.runs},         {"elements", x.elements},
-                   {"refused", x.refused},   {"refused_calls", x.refused_calls}};
-  Json launches = Json::object(), not_started = Json::object();
-  for (std::size_t i = 0; i < std::size(check.launches); ++i) {
-    const std::string kind(device::names::kLaunchKind[i]);
-    launches[kind] = check.launches[i];
-    if (const auto& [times, why] = check.not_started[i]; times != 0)
-      not_started[kind] = {{"products", times}, {"why", why}};
-  }
-  return document({{"schema", "mmaudit.gemm.check/1"},
-                   {"library", check.library},
-                   {"gpu", check.gpu},
-                   {"seed", check.seed},
-                   {"repeat", check.repeat},
-                   {"seconds", check.seconds},
-                   {"product_seconds", check.product_seconds},
-                   {"launches", std::move(launches)},
-                   {"not_started", std::move(not_started)},
-                   {"types", std::move(types)},
-                   {"faults", std::move(faults)}},
-                  1);
-}
-
 }  // namespace
 
 report::Report report_of(const GemmCheck& check) {
@@ -136,9 +144,7 @@ report::Report report_of(const GemmCheck& check) {
     if (x.products == 0)
       test.outcome = TestCase::Outcome::skipped, test.message = printable(check.why_refused, 200);
     for (const GemmFault& each : check.faults) {
-      const std::string type =
-          std::string(name_of(each.problem.type)) + (each.problem.fast_accum ? "-fast" : "");
-      if (type != name) continue;
+      if (type_of(each.problem) != name) continue;
       if (test.outcome != TestCase::Outcome::failure) test.message = words_of(each);
       test.outcome = TestCase::Outcome::failure;
       test.text += name_of(each.problem) + ": " + words_of(each) + "\n";
@@ -174,12 +180,15 @@ report::Report report_of(const GemmCheck& check) {
     if (const auto& [times, why] = check.not_started[i]; times != 0)
       out.lead.push_back(fmt::format("{} could not be started {} and ran alone: {}", times,
                                      device::names::kLaunchKind[i], printable(why, 200)));
-  out.json = [&check] { return json_of(check); };
+  if (std::string line = explained(check.faults); !line.empty()) out.lead.push_back(std::move(line));
+  out.json = [&check] { return to_json(check); };
   out.records = faults_of(check.faults, check.faults.size());
   constexpr std::size_t kOnScreen = 20;
   out.sections = {section_of(faults_of(check.faults, kOnScreen), report::kOnTerminal),
                   section_of(out.records, report::kInDocuments),
+                  section_of(kernels_of(check.faults)),
                   {.title = "Which shapes fail", .lines = conditions_of(check)},
+                  {.title = "Programs that show it", .lines = programs_of(check)},
                   section_of(types_of(check))};
   return out;
 }

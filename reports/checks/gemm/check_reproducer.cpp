@@ -113,36 +113,57 @@ int main() {{
 }}
 )";
 
-}  // namespace
+/// The elements of K that are ones: such as are wrong, last, in a sum that every format of D has.
+struct Ones {
+  std::uint64_t first, last;
+  explicit Ones(const Plain& plain) {
+    constexpr std::uint64_t kMost = 64;
+    const exact::KRange& range = plain.wrong_k.back();
+    last = std::min(range.last, range.first + kMost - 1);
+    first = last + 1 >= kMost ? last + 1 - kMost : 0;
+  }
+  [[nodiscard]] std::uint64_t count() const { return last + 1 - first; }
+};
 
-std::map<std::string, std::string> reproducers_of(const GemmFault& fault, const std::string& library) {
-  const GemmProblem& x = fault.problem;
-  const Names *const type = names_of_format(x.type), *const of_d = names_of_format(output_of(x));
-  if (fault.finding.wrong_k.empty() || type == nullptr || of_d == nullptr || x.batch != 1) return {};
-  constexpr std::uint64_t kOnes = 64;  // a sum that every format of D has
-  const exact::KRange& range = fault.finding.wrong_k.back();
-  const std::uint64_t last = std::min(range.last, range.first + kOnes - 1);
-  const std::uint64_t first = last + 1 >= kOnes ? last + 1 - kOnes : 0, ones = last + 1 - first;
-  const auto ld = [](std::uint64_t given, std::uint64_t tight) { return given == 0 ? tight : given; };
-  const std::string name = name_of(x) + " by cuBLASLt " + library, what = fault.finding.faults.front();
-  const auto yes = [](bool given) { return given ? "true" : "false"; };
-  std::map<std::string, std::string> out;
-  if (x.offset_a == 0 && x.offset_b == 0 && x.offset_d == 0)
-    out[".cu"] = fmt::format(
-        kCuda, name, what, first, last, ones, x.m, x.n, x.k, ld(x.lda, x.transposed_a ? x.m : x.k),
-        ld(x.ldb, x.transposed_b ? x.k : x.n), ld(x.ldd, x.n), yes(x.transposed_a), yes(x.transposed_b),
-        x.algorithm, type->word, type->one, x.workspace, spec_of(output_of(x)).storage_bytes(), type->compute,
-        x.fast_accum ? 1 : 0, type->cuda, of_d->cuda, yes(output_of(x) == Format::f16));
-  if (type->torch == nullptr || output_of(x) != (x.type == Format::tf32 ? Format::f32 : x.type)) return out;
+std::string torch_program(const Plain& plain, const std::string& library, const std::string& what) {
+  const GemmProblem& x = plain.problem;
+  const Ones ones(plain);
   const auto shape = [](std::uint64_t rows, std::uint64_t columns, bool transposed) {
     return transposed ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns);
   };
   const char* const truth = x.reduced_reduction ? "True" : "False";
-  out[".py"] =
-      fmt::format(kPython, name, what, first, last, ones, x.api == GemmApi::cublas ? "cublas" : "cublaslt",
-                  x.type == Format::tf32 ? "True" : "False", truth, truth, shape(x.m, x.k, x.transposed_a),
-                  type->torch, x.transposed_a ? ".t()" : "", shape(x.k, x.n, x.transposed_b), type->torch,
-                  x.transposed_b ? ".t()" : "", first, last + 1, first, last + 1, ones, ones);
+  const char* const type = names_of_format(x.type)->torch;
+  return fmt::format(kPython, name_of(x) + " by cuBLASLt " + library, what, ones.first, ones.last,
+                     ones.count(), names::kGemmApi[static_cast<std::size_t>(x.api)],
+                     x.type == Format::tf32 ? "True" : "False", truth, truth, shape(x.m, x.k, x.transposed_a),
+                     type, x.transposed_a ? ".t()" : "", shape(x.k, x.n, x.transposed_b), type,
+                     x.transposed_b ? ".t()" : "", ones.first, ones.last + 1, ones.first, ones.last + 1,
+                     ones.count(), ones.count());
+}
+
+std::string library_program(const Plain& plain, const std::string& library, const std::string& what) {
+  const GemmProblem& x = plain.problem;
+  const Names *const type = names_of_format(x.type), *const of_d = names_of_format(output_of(x));
+  if (type == nullptr || of_d == nullptr) return {};
+  const Ones ones(plain);
+  const auto ld = [](std::uint64_t given, std::uint64_t tight) { return given == 0 ? tight : given; };
+  const auto yes = [](bool given) { return given ? "true" : "false"; };
+  return fmt::format(kCuda, name_of(x) + " by cuBLASLt " + library, what, ones.first, ones.last, ones.count(),
+                     x.m, x.n, x.k, ld(x.lda, x.transposed_a ? x.m : x.k),
+                     ld(x.ldb, x.transposed_b ? x.k : x.n), ld(x.ldd, x.n), yes(x.transposed_a),
+                     yes(x.transposed_b), x.algorithm, type->word, type->one, x.workspace,
+                     spec_of(output_of(x)).storage_bytes(), type->compute, x.fast_accum ? 1 : 0, type->cuda,
+                     of_d->cuda, yes(output_of(x) == Format::f16));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> reproducers_of(const GemmFault& fault, const std::string& library) {
+  const std::string& what = fault.finding.faults.front();
+  std::map<std::string, std::string> out;
+  if (fault.torch) out[".py"] = torch_program(*fault.torch, library, what);
+  if (fault.library) out[".cu"] = library_program(*fault.library, library, what);
+  std::erase_if(out, [](const auto& each) { return each.second.empty(); });
   return out;
 }
 

@@ -33,7 +33,7 @@ device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& produc
     const exact::Place at = exact::place_of(product, e);
     double sum = 0;
     for (std::uint64_t k = 0; k < last_k(x); ++k)
-      sum += word_of_a(words, at.lane_a, k) * word_of_b(words, k, at.lane_b);
+      if (const int a = word_of_a(words, at.lane_a, k); a != 0) sum += a * word_of_b(words, k, at.lane_b);
     double d = product.alpha * product.scale_a.whole * product.scale_b.whole * sum;
     if (product.beta != 0) d += product.beta * word_of_c(words, e);
     if (product.bias) d += word_of_bias(words, at.column);
@@ -45,8 +45,11 @@ device::ExactAnswer answer_of(const GemmProblem& x, const exact::Product& produc
 
 /// `wrong`: only products that are started so are; `refused`: none can be started so.
 GemmCheck checked(std::vector<GemmProblem> problems, std::optional<device::LaunchKind> wrong = {},
-                  std::optional<device::LaunchKind> refused = {}, std::size_t gpus = 1) {
+                  std::optional<device::LaunchKind> refused = {}, std::size_t gpus = 1,
+                  GemmCheck before = GemmCheck(), bool reproduce = false) {
   GemmCheckRun run;
+  run.before = std::move(before);
+  run.reproduce = reproduce;
   std::size_t next = 0;
   run.next = [&]() -> std::optional<GemmProblem> {
     return next == problems.size() ? std::nullopt : std::optional(problems[next++]);
@@ -191,12 +194,117 @@ TEST(GemmCheck, a_report_says_it) {
   const auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json.at("schema"), "mmaudit.gemm.check/1");
   EXPECT_EQ(json.at("faults").at(0).at("right_algorithm"), 1);
-  const auto programs = reproducers_of(found.faults[0], "130100");
-  EXPECT_NE(programs.at(".py").find("a[:, 520:584] = 1"), std::string::npos);
-  EXPECT_NE(programs.at(".cu").find("m = 24, n = 16, k = 584"), std::string::npos);
+  EXPECT_TRUE(std::any_of(report.lead.begin(), report.lead.end(), [](const std::string& line) {
+    return line ==
+           "All 1 wrong calls are explained by: the last N elements of K are in no sum; that is K mod "
+           "slices, of N slices";
+  }));
   const GemmCheck right = checked({problem(576)});
   EXPECT_EQ(report::exit_code(report_of(right)), 0);
   EXPECT_EQ(report::exit_code(report_of(checked({}))), 1);  // nothing was checked
+}
+
+TEST(GemmCheck, programs_are_of_calls_that_are_wrong) {
+  GemmProblem x = problem(584);
+  x.beta = 2, x.ldd = 24;
+  const GemmCheck found = checked({x}, {}, {}, 1, GemmCheck(), true);
+  ASSERT_EQ(found.faults.size(), 1U);
+  const auto programs = reproducers_of(found.faults[0], "130100");
+  EXPECT_NE(programs.at(".py").find("a[:, 520:584] = 1"), std::string::npos);
+  EXPECT_NE(programs.at(".cu").find("m = 24, n = 16, k = 584"), std::string::npos);
+  EXPECT_NE(programs.at(".cu").find("algorithm = 0"), std::string::npos);
+  // A library whose first algorithm and whose other call are right: torch makes no wrong call.
+  GemmCheckRun run;
+  bool asked = false;
+  run.next = [&] { return std::exchange(asked, true) ? std::nullopt : std::optional(x); };
+  run.stopped = [] { return false; };
+  run.reproduce = true;
+  run.runners = {[] {
+    return [](const GemmProblem& one, const exact::Product& product, const exact::Words& words,
+              const device::ExactAsk&) {
+      if (one.k > 1000) throw EnvironmentError("too large for a test");
+      GemmProblem taken = one;
+      taken.algorithm = one.api == GemmApi::cublas ? 1 : one.algorithm == 1 ? 0 : 1;
+      return one.algorithm < kAlgorithms ? answer_of(taken, product, words)
+                                         : throw device::NoAlgorithm("cuBLASLt has 3 algorithms");
+    };
+  }};
+  const GemmCheck later = check_gemms(run);
+  ASSERT_EQ(later.faults.size(), 1U);
+  const auto alone = reproducers_of(later.faults[0], "130100");
+  EXPECT_EQ(alone.count(".py"), 0U);
+  EXPECT_NE(alone.at(".cu").find("algorithm = 1"), std::string::npos);
+  const std::string text = report::find_renderer("text")->draw(report_of(later), false);
+  EXPECT_NE(text.find("no .py: "), std::string::npos) << text;
+}
+
+TEST(GemmCheck, a_stopped_check_goes_on_and_finds_what_one_call_finds) {
+  const std::vector<GemmProblem> problems = {problem(580), problem(568), problem(584), problem(592)};
+  const GemmCheck all = checked(problems);
+  const std::vector<GemmProblem> first(problems.begin(), problems.begin() + 2),
+      rest(problems.begin() + 2, problems.end());
+  GemmCheck part = checked(first);
+  part.stopped = true;
+  EXPECT_EQ(part.taken, 2U);
+  const GemmCheck read = gemm_check_of_json(to_json(part), "part.json");
+  EXPECT_EQ(to_json(read), to_json(part));
+  const GemmCheck both = checked(rest, {}, {}, 1, read);
+  const auto without_times = [](GemmCheck check) {
+    check.seconds = check.product_seconds = 0;
+    for (auto& [name, type] : check.types) type.seconds = type.product_seconds = 0;
+    for (GemmFault& each : check.faults) each.found_seconds = 0;
+    return to_json(check);
+  };
+  EXPECT_EQ(without_times(both), without_times(all));
+  EXPECT_GT(all.faults.size(), 1U);
+}
+
+TEST(GemmCheck, json_of_another_kind_is_refused) {
+  const auto refused = [](const std::string& text) -> std::string {
+    try {
+      gemm_check_of_json(text, "old.json");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_TRUE(refused("{}").starts_with("old.json: ")) << refused("{}");
+  std::string text = to_json(checked({problem(584)}));
+  EXPECT_EQ(refused(text), "");
+  for (const char* const field :
+       {"\"faults\"", "\"types\"", "\"taken\"", "\"stopped\"", "\"calls_by_algorithm\""}) {
+    std::string broken = text;
+    broken.replace(broken.find(field), 2, "\"x");
+    EXPECT_TRUE(refused(broken).starts_with("old.json: ")) << field << ": " << refused(broken);
+  }
+}
+
+TEST(GemmCheck, two_libraries_are_compared) {
+  const std::vector<GemmProblem> problems = {problem(580), problem(568), problem(584), problem(592)};
+  GemmCheck wrong = checked(problems),
+            right = checked(problems, device::LaunchKind::grouped);  // of cublas alone
+  ASSERT_FALSE(wrong.faults.empty());
+  ASSERT_TRUE(right.faults.empty());
+  right.library = "130200";
+  const auto told = [](const GemmCheck& before, const GemmCheck& after) {
+    const GemmCheckDiff diff = diff_gemm_checks(before, after);
+    const report::Report report = report_of(diff);
+    return std::pair{report::exit_code(report), report::find_renderer("text")->draw(report, false)};
+  };
+  EXPECT_EQ(told(wrong, wrong).first, 0);
+  auto [code, text] = told(wrong, right);
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(text.find("gone"), std::string::npos) << text;
+  EXPECT_NE(text.find("cuBLASLt: 130200, was 130100"), std::string::npos) << text;
+  EXPECT_NE(text.find("0 of 1 kinds of fault are new, 1 gone"), std::string::npos) << text;
+  std::tie(code, text) = told(right, wrong);
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(text.find("1 of 1 kinds of fault are new"), std::string::npos) << text;
+  // Other products, and too few of them: a fault of every second call may have been missed.
+  right.taken = 3, right.types.at("f16").calls_by.at("cublaslt 0") = 3;
+  std::tie(code, text) = told(wrong, right);
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_NE(text.find("not seen, too few calls"), std::string::npos) << text;
 }
 
 TEST(GemmCheck, random_problems_with_epilogues_are_exact) {

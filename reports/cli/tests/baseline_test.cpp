@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "baseline.hpp"
+#include "gemm/check.hpp"
 #include "json_schema.hpp"
 #include "mmaudit/corpus/checksum.hpp"
 #include "mmaudit/emulate.hpp"
@@ -268,6 +269,35 @@ TEST_F(BaselineFiles, BadFilesAreRefusedInOneLine) {
   refused(nlohmann::json(3), "schema");
   EXPECT_EQ(run({"baseline", "diff", path("a.json"), path("none.json")}).code, kBadInput);
   EXPECT_EQ(run({"baseline", "record", "--on", "moon", "--out", "-"}).code, kBadInput);
+}
+
+TEST_F(BaselineFiles, ChecksOfTwoLibrariesAreCompared) {
+  GemmCheck before;
+  before.library = "130100", before.gpu = "NVIDIA H200", before.taken = 9;
+  before.types["bf16"].calls = before.types["bf16"].calls_by["cublaslt 1"] = 9;
+  GemmFault fault;
+  fault.problem.type = Format::bf16, fault.problem.algorithm = 1;
+  fault.problem.m = fault.problem.n = fault.problem.k = 64;
+  fault.finding.faults = {"the last 8 elements of K are in no sum"};
+  GemmCheck after = before;
+  before.faults = {fault}, after.library = "130200";
+  std::ofstream(path("old.json")) << to_json(before);
+  std::ofstream(path("new.json")) << to_json(after);
+  const Outcome gone =
+      run({"baseline", "diff", path("old.json"), path("new.json"), "--json", path("d.json")});
+  EXPECT_EQ(gone.code, kMismatch) << gone.err;
+  EXPECT_NE(gone.out.find("cuBLASLt: 130200, was 130100"), std::string::npos) << gone.out;
+  EXPECT_NE(gone.out.find("1 of 9 calls  0 of 9 calls  gone"), std::string::npos) << gone.out;
+  EXPECT_EQ(read("d.json").at("schema"), "mmaudit.gemm.check.diff/1");
+  EXPECT_EQ(read("d.json").at("faults").at(0).at("change"), "gone");
+  EXPECT_EQ(run({"baseline", "diff", path("old.json"), path("old.json")}).code, kAllGood);
+  ASSERT_EQ(record("a.json").code, kAllGood);
+  const Outcome mixed = run({"baseline", "diff", path("a.json"), path("new.json")});
+  EXPECT_EQ(mixed.code, kBadInput);
+  EXPECT_NE(mixed.err.find("a.json: schema: found "), std::string::npos) << mixed.err;
+  const Outcome filtered = run({"baseline", "diff", path("old.json"), path("new.json"), "--inst", "wgmma"});
+  EXPECT_EQ(filtered.code, kBadInput);
+  EXPECT_NE(filtered.err.find("--inst: found wgmma with files of `mmaudit gemm check`"), std::string::npos);
 }
 
 TEST_F(BaselineFiles, TheModelHasNoLibraryToRunProducts) {

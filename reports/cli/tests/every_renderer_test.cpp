@@ -30,6 +30,7 @@ const std::vector<Example>& examples() {
       {"verify-campaign",
        {"verify", "campaign", "--on", "model", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
       {"baseline-diff", {"baseline", "diff", baseline, baseline}},
+      {"baseline-diff", {"baseline", "diff", inputs / "check.json", inputs / "check.json"}},
       {"trace-diff", {"trace", "diff", inputs / "run.trace", inputs / "run.trace"}},
       {"verify-laws", {"verify", "laws", "--inst", "mma.m8n8k4.f64", "--dots", "1", "--seed", "1"}},
 

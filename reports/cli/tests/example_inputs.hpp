@@ -8,13 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "gemm/check.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "tests/trace_fixture.hpp"
 
 namespace mmaudit::cli::test {
 
 /// A folder with ones.npy (16 x 32 ones of f16), square.npy (32 x 32), model.safetensors (one layer),
-/// problem.json, plan.json, kernel.ptx and run.trace; gone at the end.
+/// problem.json, plan.json, kernel.ptx, check.json (of gemm check) and run.trace; gone at the end.
 class ExampleInputs {
  public:
   ExampleInputs() {
@@ -33,6 +34,9 @@ class ExampleInputs {
         {"kernel.ptx",
          ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry kernel()\n{\n  ret;\n}\n"}};
     for (const auto& [name, text] : texts) std::ofstream(*this / name) << text << '\n';
+    checks::GemmCheck check;
+    check.types["f16"].calls = check.types["f16"].calls_by["cublaslt 0"] = 1;
+    std::ofstream(*this / "check.json") << to_json(check);
     checks::test::TraceFixture().write(*this / "run.trace");
   }
   ExampleInputs(const ExampleInputs&) = delete;
