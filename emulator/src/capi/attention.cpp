@@ -86,6 +86,8 @@ AttentionWork attention_of(const mmaudit_attention& work) {
     problem.type = recipe->type;
   }
   const AttentionPlan plan = plan_for(work, problem);
+  if (recipe == nullptr && plan.score == ScoreRule::dequantized)
+    refuse("score: found dequantized, allowed: with a recipe, which makes the scales of rows");
   const Architecture& architecture = architecture_for(work);
   if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
     throw InputError(why);
