@@ -147,7 +147,7 @@ class Strips {
       // Descales of Q and K join the scale or the softcap's factor; V's the division.
       float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
       if (problem.softcap != 0) {
-        const float factor = attention_rows::cap_factor_of(problem, of_qk);
+        const float factor = attention_rows::cap_factor_of(problem) * of_qk;
         for (float& x : scores) x = attention_rows::capped(x, factor, functions::kUnit);
         of_qk = 1;
       }

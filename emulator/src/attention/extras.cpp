@@ -20,10 +20,10 @@ namespace attention_rows {
 
 // flash-attention: params.softcap_val of hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp, whose division is
 // binary32.
-float cap_factor_of(const AttentionProblem& problem, float descales) {
+float cap_factor_of(const AttentionProblem& problem) {
   AttentionProblem uncapped = problem;
   uncapped.softcap = 0;
-  return scales_of(uncapped).first / static_cast<float>(problem.softcap) * descales;
+  return scales_of(uncapped).first / static_cast<float>(problem.softcap);
 }
 
 std::string why_no_extras(const AttentionProblem& problem, const AttentionPlan& plan) {

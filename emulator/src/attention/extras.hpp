@@ -4,8 +4,6 @@
 
 namespace mmaudit::attention_rows {
 
-/// What a score is multiplied with before tanh.approx.f32; `descales`: Q's times K's.
-float cap_factor_of(const AttentionProblem& problem, float descales);
 /// Why a plan can't have a problem's softcap and sinks; empty where it can.
 std::string why_no_extras(const AttentionProblem& problem, const AttentionPlan& plan);
 

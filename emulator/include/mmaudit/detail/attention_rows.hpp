@@ -247,6 +247,8 @@ struct RowTotal {
   }
 };
 
+/// What a score is multiplied with before tanh.approx.f32, beside Q's descale times K's.
+float cap_factor_of(const AttentionProblem& problem);
 /// apply_softcap() of flash-attention's hopper/utils.h: cutlass::fast_tanh, which is tanh.approx.f32.
 template <typename Tables>
 MMAUDIT_HD float capped(float score, float factor, const Tables& tables) {
