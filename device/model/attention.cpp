@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/gemm_plan.hpp"
 #include "mmaudit/refusal.hpp"
 #include "model/arena.hpp"
 
@@ -26,15 +27,20 @@ DeviceAttention::DeviceAttention(const AttentionProblem& problem, const Attentio
       pv_(find_datapath(architecture, plan.pv)->datapath) {
   const std::uint64_t rows = std::max<std::uint64_t>(1, kScores / problem.keys),
                       strips = std::max<std::uint64_t>(1, rows / kAttentionStrip);
-  rows_ = std::min(problem.queries, strips * kAttentionStrip);
+  // The order of partial_first is a strip's own.
+  rows_ = std::min(problem.queries,
+                   plan.order == KeyOrder::partial_first ? kAttentionStrip : strips * kAttentionStrip);
   heads_ = rows_ < problem.queries
                ? 1
                : std::clamp<std::uint64_t>(rows / problem.queries, 1, problem.batch * problem.heads);
 }
 
-std::string DeviceAttention::why_not(const AttentionProblem& problem, const AttentionPlan& plan) {
-  if (problem.softcap != 0) return refusal("softcap: found {}, allowed: 0 on a GPU", problem.softcap);
-  if (problem.sinks) return refusal("sinks: found them, allowed: none on a GPU");
+std::string DeviceAttention::why_not(const AttentionPlan& plan) {
+  for (const Instruction& one : {plan.qk, plan.pv})
+    if (one.d != Format::f32 || one == scalar_instruction(one.a, one.b))
+      return refusal(
+          "plan: found products of {} with sums of {}, allowed: tensor cores' sums of f32 on a GPU",
+          name_of(one.a), name_of(one.d));
   if (plan.combine_lanes > kMostCombineLanes)
     return refusal("combine_lanes: found {}, allowed: at most {} on a GPU", plan.combine_lanes,
                    kMostCombineLanes);
@@ -57,7 +63,8 @@ AttentionPart DeviceAttention::part_of(std::uint64_t heads, std::uint64_t rows, 
                      .heads = problem_.heads,
                      .kv_heads = problem_.kv_heads,
                      .splits = plan_.splits,
-                     .combine_lanes = plan_.combine_lanes};
+                     .combine_lanes = plan_.combine_lanes,
+                     .cap_factor = problem_.softcap == 0 ? 0 : attention_rows::cap_factor_of(problem_)};
   part.some_heads = heads, part.rows = rows;
   const std::uint64_t all = part.all_rows(), bytes = part.type.storage_bytes(),
                       slots = quotient_up(part.keys, plan_.block_k), floats = sizeof(float),
@@ -76,7 +83,6 @@ AttentionPart DeviceAttention::part_of(std::uint64_t heads, std::uint64_t rows, 
   part.out = arena.take<float>(plan_.splits * all * part.depth * floats);
   part.lse = arena.take<float>(plan_.splits * all * floats);
   part.weights = arena.take<float>(plan_.splits * all * floats);
-  part.seen = arena.take<Block>(quotient_up(rows, kAttentionStrip) * sizeof(Block));
   std::uint64_t space = scores_of(part).workspace();
   for (const std::uint64_t count : {of_slot, part.keys % plan_.block_k})
     if (count != 0) space = std::max(space, block_of(part, {0, count}).workspace());
@@ -120,16 +126,10 @@ void DeviceAttention::run(AttentionPart part, const AttentionResult& result, voi
   scores_of(part).launch(products, stream);
   clear(part.out, plan_.splits * o_bytes, stream);
   for (std::uint64_t split = 0; split < plan_.splits; ++split) {
-    part.blocks = BlockOrder(plan_, part.keys, split);
+    part.blocks = BlockOrder(plan_, part.keys, split, part.mask, part.first_row, part.rows);
     launch_softmax(part, split, stream);
-    const Block span = part.blocks.span();
-    Block seen{part.keys, 0};
-    for (std::uint64_t i = part.first_row; i < part.first_row + part.rows; ++i) {
-      const Block of_row = part.mask.of(i);
-      const std::uint64_t first = std::max(of_row.first, span.first), last = std::min(of_row.last, span.last);
-      if (first < last) seen = {std::min(seen.first, first), std::max(seen.last, last)};
-    }
-    const Block numbers = part.blocks.seeing(seen);
+    const Block numbers =
+        part.blocks.seeing(part.mask.of_rows(part.first_row, part.rows, part.blocks.span()));
     if (numbers.first < numbers.last) clear(part.chain, o_bytes, stream);
     for (std::uint64_t b = numbers.first; b < numbers.last; ++b) {
       block_of(part, part.blocks.at(b)).launch(products, stream);

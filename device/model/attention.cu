@@ -30,12 +30,6 @@ __device__ std::uint64_t kv_head_of(const AttentionPart& part, std::uint64_t hea
 __device__ float descale(const float* factors, std::uint64_t kv_head) {
   return factors == nullptr ? 1.0F : factors[kv_head];
 }
-__device__ Block within(Block seen, Block span) {
-  const std::uint64_t first = seen.first > span.first ? seen.first : span.first,
-                      last = seen.last < span.last ? seen.last : span.last;
-  return {first, last > first ? last : first};
-}
-
 __global__ void __launch_bounds__(kThreads) operands_kernel(const AttentionPart part) {
   const int bytes = part.type.storage_bits / 8;
   const std::uint64_t of_head = part.keys * part.depth;
@@ -48,21 +42,6 @@ __global__ void __launch_bounds__(kThreads) operands_kernel(const AttentionPart 
                         count = left < part.blocks.block_k ? left : part.blocks.block_k;
     store(part.v + slot * part.v_slot, bytes, (head * count + key - first) * part.depth + d,
           load(part.operands.v, bytes, from));
-  });
-}
-
-__global__ void __launch_bounds__(kThreads) seen_kernel(const AttentionPart part) {
-  const std::uint64_t strips = (part.rows + kAttentionStrip - 1) / kAttentionStrip;
-  const Block span = part.blocks.span();
-  for_each(strips, [&](std::uint64_t strip) {
-    Block all{part.keys, 0};
-    for (std::uint64_t i = strip * kAttentionStrip; i < part.rows && i < (strip + 1) * kAttentionStrip; ++i) {
-      const Block seen = within(part.mask.of(part.first_row + i), span);
-      if (seen.first >= seen.last) continue;
-      if (seen.first < all.first) all.first = seen.first;
-      if (seen.last > all.last) all.last = seen.last;
-    }
-    part.seen[strip] = all;
   });
 }
 
@@ -87,8 +66,16 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t head = part.first_head + r / part.rows, query = part.first_row + r % part.rows,
                         kv_head = kv_head_of(part, head);
     RowRule rule = part.rule;
-    const float of_qk =
+    float of_qk =
         __fmul_rn(descale(part.operands.descale_q, kv_head), descale(part.operands.descale_k, kv_head));
+    float* const scores = part.scores + r * part.keys;
+    if (part.cap_factor != 0) {
+      const float factor = __fmul_rn(part.cap_factor, of_qk);
+      for (std::uint64_t key = lane; key < part.keys; key += kLanes)
+        scores[key] = capped(scores[key], factor, near);
+      __syncwarp();
+      of_qk = 1;
+    }
     rule.scale = __fmul_rn(rule.scale, of_qk), rule.scale2 = __fmul_rn(rule.scale2, of_qk);
     const functions::Id exponential = function_of(rule.exponential);
     const bool biased = part.operands.bias != nullptr;
@@ -98,7 +85,6 @@ __global__ void __launch_bounds__(kThreads)
              part.queries +
          query) *
         part.keys;
-    float* const scores = part.scores + r * part.keys;
     const auto score_at = [&](std::uint64_t key) {
       const float bias = biased ? static_cast<float>(decode_value(
                                       load(part.operands.bias, type_bytes, bias_row + key), part.type))
@@ -145,9 +131,11 @@ __global__ void __launch_bounds__(kThreads)
       part.rescales[r * part.blocks.count + b] = rescale;
     }
     if (lane != 0) continue;
-    const float sum = total.sum(rule);
-    part.factors[r] = __fmul_rn(factor_of(rule, sum, near), descale(part.operands.descale_v, kv_head));
-    part.lse[split * all + r] = lse_of(rule, old, sum, part.splits > 1, near);
+    RowEnd end{old, total.sum(rule)};
+    if (part.operands.sinks != nullptr)
+      end = with_sink(rule, end, part.operands.sinks[head % part.heads], near);
+    part.factors[r] = __fmul_rn(factor_of(rule, end.sum, near), descale(part.operands.descale_v, kv_head));
+    part.lse[split * all + r] = lse_of(rule, end.maximum, end.sum, part.splits > 1, near);
   }
 }
 
@@ -156,7 +144,10 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t count = part.all_rows() * part.depth;
   for_each(count, [&](std::uint64_t at) {
     const std::uint64_t r = at / part.depth;
-    const Block blocks = part.blocks.seeing(part.seen[r % part.rows / kAttentionStrip]);
+    const std::uint64_t strip = r % part.rows / kAttentionStrip * kAttentionStrip, left = part.rows - strip,
+                        rows = left < kAttentionStrip ? left : kAttentionStrip;
+    const Block blocks =
+        part.blocks.seeing(part.mask.of_rows(part.first_row + strip, rows, part.blocks.span()));
     if (b < blocks.first || b >= blocks.last) return;
     const float* const rescales = part.rescales + r * part.blocks.count;
     const bool last = b + 1 == blocks.last;
@@ -202,8 +193,6 @@ void launch_attention_operands(const AttentionPart& part, Stream stream) {
 
 void launch_softmax(const AttentionPart& part, std::uint64_t split, Stream stream) {
   constexpr unsigned kMostBlocks = 2048;
-  seen_kernel<<<blocks_for((part.rows + kAttentionStrip - 1) / kAttentionStrip, kThreads), kThreads, 0,
-                stream>>>(part);
   softmax_kernel<<<blocks_for(part.all_rows() * kLanes, kThreads, kMostBlocks), kThreads, 0, stream>>>(part,
                                                                                                        split);
   cuda_check(cudaGetLastError(), "starting attention's softmax");

@@ -16,6 +16,7 @@ struct AttentionPart {
   AttentionOperands operands;
   std::uint64_t queries, keys, depth, heads, kv_heads;                    ///< of the problem
   std::uint64_t splits, combine_lanes;                                    ///< of the plan
+  float cap_factor;                                                       ///< 0: no softcap
   std::uint64_t first_head = 0, some_heads = 0, first_row = 0, rows = 0;  ///< rows: of each of these heads
   std::byte *columns = nullptr, *v = nullptr;  ///< K with its rows as columns; V by slots of keys
   float* scores = nullptr;                     ///< (heads, rows, keys), then P before it is rounded
@@ -23,7 +24,6 @@ struct AttentionPart {
   std::uint64_t p_slot = 0, v_slot = 0;        ///< bytes
   float *rescales = nullptr, *factors = nullptr, *chain = nullptr, *product = nullptr;
   float *out = nullptr, *lse = nullptr, *weights = nullptr;  ///< out and lse: of each split
-  attention_rows::Block* seen = nullptr;                     ///< keys that a strip's rows see in this split
 
   [[nodiscard]] MMAUDIT_HD std::uint64_t all_rows() const { return some_heads * rows; }
 };
@@ -49,7 +49,7 @@ class DeviceAttention {
                   const Architecture& architecture);
   /// Why there is none here, beyond why_no_attention(): "field: found X, allowed: Y"; empty when there is
   /// one.
-  [[nodiscard]] static std::string why_not(const AttentionProblem& problem, const AttentionPlan& plan);
+  [[nodiscard]] static std::string why_not(const AttentionPlan& plan);
   [[nodiscard]] std::uint64_t workspace() const;
   /// Of `result` o and lse. Starts the kernels; nothing waits.
   void launch(const AttentionOperands& operands, const AttentionResult& result, void* workspace,

@@ -17,16 +17,25 @@
 
 namespace mmaudit {
 
-enum class KeyOrder : std::uint8_t { ascending, descending };
+enum class KeyOrder : std::uint8_t {
+  ascending,
+  descending,
+  /// Of 128 rows: first the blocks that lie in pieces of 128 keys which not all of the rows see wholly,
+  /// then the others, each ascending (a block mask of flex_attention).
+  partial_first
+};
 /// How a score S becomes the exponential's operand; m is the running maximum, binary32 rounds every
 /// operation.
 enum class ScoreRule : std::uint8_t {
-  products,     ///< S * s - m * s, each product rounded; s = scale * log2(e), m the maximum of S
-  fused,        ///< fma(S, s, -(m * s))
-  scaled,       ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
-  scaled_once,  ///< x = S * s, then x - m; m the maximum of x
-  fused_after,  ///< fma(S, s, -m); m the maximum of S * s
-  scaled_after  ///< x = S * scale, then fma(x, log2(e), -m); m the maximum of x * log2(e)
+  products,      ///< S * s - m * s, each product rounded; s = scale * log2(e), m the maximum of S
+  fused,         ///< fma(S, s, -(m * s))
+  scaled,        ///< x = ((S * scale) + bias) * log2(e), then x - m; m the maximum of x
+  scaled_once,   ///< x = S * s, then x - m; m the maximum of x
+  fused_after,   ///< fma(S, s, -m); m the maximum of S * s
+  scaled_after,  ///< x = S * scale, then fma(x, log2(e), -m); m the maximum of x * log2(e)
+  /// fma(x, s, -m); m the maximum of fma(x, s, -8.807). With d the scales of Q's row and K's row: x = S and
+  /// s * d in the place of s; in the last block that a row sees x = S * d.
+  dequantized
 };
 /// How scale * log2(e) is made, which is binary32 in the end, as scale is.
 enum class Log2eRule : std::uint8_t { binary64, binary32 };
@@ -36,7 +45,9 @@ enum class RowSum : std::uint8_t {
   block_lanes,  ///< a sum per lane and block, which joins the lane's total: fma(total, rescale, sum)
   warps,        ///< of 32 columns a sum from four lanes, added one after another to total * rescale
   joined,       ///< a sum per lane and block; four lanes become one, which joins: fma(total, rescale, sum)
-  eighths       ///< eight sums of every eighth column, the first from total * rescale; added by halves
+  eighths,      ///< eight sums of every eighth column, the first from total * rescale; added by halves
+  warp_lanes,   ///< block_lanes of every 32 columns; a lane's are added in order at the end
+  quads         ///< of 16 columns a lane's four become one, which is added to the lane's total * rescale
 };
 /// How four lanes become one.
 enum class LaneJoin : std::uint8_t {
@@ -57,19 +68,21 @@ enum class OutputDivision : std::uint8_t {
 enum class LseRule : std::uint8_t {
   log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
   log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
-  log2_sum     ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
+  log2_sum,    ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
+  log2_first   ///< fma(lg2(sum), ln 2, m * ln 2), m in units of log2
 };
 
 namespace names {
-inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending"};
-inline constexpr std::string_view kScoreRule[] = {"products",    "fused",       "scaled",
-                                                  "scaled_once", "fused_after", "scaled_after"};
+inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending", "partial_first"};
+inline constexpr std::string_view kScoreRule[] = {"products",    "fused",        "scaled",     "scaled_once",
+                                                  "fused_after", "scaled_after", "dequantized"};
 inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
-inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths"};
+inline constexpr std::string_view kRowSum[] = {"lanes",   "block_lanes", "warps", "joined",
+                                               "eighths", "warp_lanes",  "quads"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kOutputDivision[] = {"reciprocal", "approximate", "quotient"};
-inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum", "log2_first"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
 }  // namespace names
@@ -77,14 +90,18 @@ inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right
 enum class Exponential : std::uint8_t { exp2f, ex2, ex2_ftz };
 
 struct AttentionPlan {
-  Instruction qk, pv;           ///< their chains sum in ascending k, S from +0
+  /// Their chains sum in ascending k, S from +0; scalar_instruction(f32, f32): one fma after another.
+  Instruction qk, pv;
   std::uint64_t block_q = 128;  ///< rows of a tile: which blocks a causal mask leaves out
   std::uint64_t block_k = 128;  ///< keys of a block
   KeyOrder order = KeyOrder::ascending;
   ScoreRule score = ScoreRule::products;
   Log2eRule log2e = Log2eRule::binary64;
   Exponential exponential = Exponential::exp2f;
-  Format p = Format::f16;       ///< P is rounded to it for P V; the row sum takes P before that
+  Format p = Format::f16;  ///< P is rounded to it for P V; the row sum takes P before that
+  /// Not 0: P is rounded to bf16, then so many keys have a scale in E4M3, P's largest number
+  /// for 1 of 448 * 6 of it.
+  std::uint64_t p_block = 0;
   std::uint64_t offset = 0;     ///< P is 2^offset as large
   std::uint64_t threshold = 0;  ///< the maximum stays unless it would rise by more, in units of log2
   RowSum row_sum = RowSum::lanes;
@@ -113,6 +130,7 @@ void for_each_field(Plan& plan, Visit&& visit) {
   visit.choice("log2e", names::kLog2eRule, plan.log2e);
   visit.choice("exponential", names::kExponential, plan.exponential);
   visit.format("p", plan.p);
+  visit.count("p_block", plan.p_block, 0);
   visit.count("offset", plan.offset, 0);
   visit.count("threshold", plan.threshold, 0);
   visit.choice("row_sum", names::kRowSum, plan.row_sum);
@@ -160,6 +178,9 @@ struct AttentionOperands {
   std::uint64_t bias_batch = 1, bias_heads = 1;
   const float *descale_q = nullptr, *descale_k = nullptr, *descale_v = nullptr;
   const float* sinks = nullptr;  ///< per head
+  /// Of ScoreRule::dequantized: scales (batch, heads, queries), (batch, kv_heads, keys); and of V's columns
+  /// (batch, kv_heads, depth), null: 1.
+  const float *row_q = nullptr, *key_k = nullptr, *column_v = nullptr;
 };
 struct AttentionResult {
   void* o = nullptr;     ///< (batch, heads, queries, depth) in the plan's output format
@@ -183,6 +204,8 @@ void attention(const AttentionProblem& problem, const AttentionPlan& plan, const
                const AttentionResult& result, unsigned threads = 1,
                const Architecture& architecture = *find_architecture(kDefaultArchitecture));
 
+/// The numbers that a plan's P keeps of `count` keys' P, from a multiple of p_block on.
+void attention_p(const AttentionPlan& plan, const float* p, std::uint64_t count, double* kept);
 /// The keys [first, last) that query `row` sees.
 std::pair<std::uint64_t, std::uint64_t> keys_of_row(const AttentionProblem& problem, std::uint64_t row);
 /// scale (softcap where there is one), and that * log2(e), as kernels make them of the problem's.
@@ -212,6 +235,10 @@ std::optional<AttentionPlan> attention_plan_of(const AttentionProblem& problem,
 
 /// How numbers become the Q, K and V that a kernel takes, and whose plan sums them.
 struct AttentionRecipe {
+  /// How elements are made, beside scales of the tensor or of heads: INT8 of groups of rows and V per column
+  /// (of rows that a thread has, of those that a warp has), or NVFP4's numbers.
+  enum class Style : std::uint8_t { scales, threads, warps, nvfp4 };
+
   std::string_view name, family;
   Format type = Format::bf16;  ///< of the operands of the products
   bool scaled = false;         ///< divided by the largest number over the format's largest
@@ -220,6 +247,10 @@ struct AttentionRecipe {
   std::int64_t offset = -1, threshold = -1;  ///< -1: the family's
   bool two_level = false;  ///< P V of each block of keys is added outside of the tensor core
   std::string_view source, evidence;
+  Style style = Style::scales;
+
+  /// What Q, K and V are before, where they are tensors of 16 bits, and what O is.
+  [[nodiscard]] constexpr Format base() const { return style == Style::scales ? type : Format::bf16; }
 };
 std::span<const AttentionRecipe> attention_recipes();
 /// Null: there is none of that name.
@@ -232,14 +263,28 @@ std::optional<AttentionPlan> attention_plan_of(const AttentionRecipe& recipe, At
 struct AttentionElements {
   std::vector<std::byte> q, k, v, bias;
   std::vector<float> scale_q, scale_k, scale_v;  ///< per batch and key head: number = element * scale
+  std::vector<float> row_q, key_k, column_v;     ///< as AttentionOperands, which empty ones leave null
 
   [[nodiscard]] AttentionOperands operands() const {
-    return {q.data(),       k.data(),       v.data(),      bias.empty() ? nullptr : bias.data(), 1, 1,
-            scale_q.data(), scale_k.data(), scale_v.data()};
+    const auto given = [](const auto& x) { return x.empty() ? nullptr : x.data(); };
+    return {q.data(),
+            k.data(),
+            v.data(),
+            given(bias),
+            1,
+            1,
+            given(scale_q),
+            given(scale_k),
+            given(scale_v),
+            nullptr,
+            given(row_q),
+            given(key_k),
+            given(column_v)};
   }
 };
 /// What: numbers, (batch, heads, rows, depth), as elements. Rounding: to nearest even of binary32 number /
-/// scale, saturating where the recipe has scales; a scale maps the largest magnitude to the format's.
+/// scale, saturating where the recipe has scales; a scale maps the largest magnitude to the format's. Other
+/// styles as their sources do, of numbers that are rounded to bf16 first.
 AttentionElements attention_elements(const AttentionRecipe& recipe, const AttentionProblem& problem,
                                      std::span<const double> q, std::span<const double> k,
                                      std::span<const double> v, std::span<const double> bias = {});

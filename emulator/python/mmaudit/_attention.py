@@ -104,8 +104,8 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         extra = {name: np.empty((batch, heads, queries, keys), np.float32) for name in ("scores", "weights", "bases", "later")}
         extra.update({name: np.empty((batch, heads, queries), np.float32) for name in ("maxima", "sums")})
     place = _gpu_of((q, k, v), whose["like"])
-    if place is not None and not (details or softcap or sinks is not None):
-        inputs = dict(given, **descaled, **({} if mask is None else {"bias": bias}))
+    if place is not None and not details:
+        inputs = dict(given, **descaled, **({} if mask is None else {"bias": bias}), **({} if sinks is None else {"sinks": shares}))
         _attend_on(place, work, inputs, {"o": o, "lse": lse})
     else:
         _arrays.filled(work, o=o, lse=lse, **extra)
@@ -157,7 +157,7 @@ def attention(
     details: bool = False, threads: int = 0, **others: Any,
 ) -> Any:
     """softmax(scale * Q K^T + mask) V, with the bits that a fused kernel returns. Needs no GPU; computed
-    on the one that q, k and v are on, but a recipe, softcap, sinks and details on the host.
+    on the one that q, k and v are on, but a recipe and details on the host.
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).

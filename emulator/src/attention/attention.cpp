@@ -8,11 +8,14 @@
 #include <memory>
 
 #include "attention/extras.hpp"
+#include "attention/fma_tile.hpp"
+#include "attention/p_blocks.hpp"
 #include "mmaudit/detail/clones.hpp"
 #include "mmaudit/detail/parallel.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/refusal.hpp"
+#include "text/plan_words.hpp"
 #include "tile/tile_sums.hpp"
 
 namespace mmaudit {
@@ -22,7 +25,8 @@ using attention_rows::Block;
 using attention_rows::BlockOrder;
 using attention_rows::RowEnd;
 
-constexpr std::uint64_t kStripRows = 128;
+constexpr std::uint64_t kStripRows = 128, kMostPBlock = 64;
+using attention_rows::kMaskPiece;
 
 MMAUDIT_CLONES void round_to_bf16(const float* x, std::uint16_t* y, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) y[i] = attention_rows::bf16_of(x[i]);
@@ -31,13 +35,27 @@ MMAUDIT_CLONES void round_to_f16(const float* x, std::uint16_t* y, std::uint64_t
   for (std::uint64_t i = 0; i < count; ++i) y[i] = attention_rows::f16_of(x[i]);
 }
 
-/// Bits of a plan's P.
+/// Bits of a plan's P; of blocks with a scale the numbers in binary32.
 class PCast {
  public:
-  explicit PCast(Format p) : spec_(spec_of(p)), cast_(spec_, {CastRounding::nearest_even, true}) {}
-  [[nodiscard]] std::size_t bytes() const { return spec_.storage_bytes(); }
+  explicit PCast(const AttentionPlan& plan)
+      : spec_(spec_of(plan.p)),
+        cast_(spec_, {CastRounding::nearest_even, true}),
+        block_(plan.p_block),
+        before_(spec_of(Format::bf16), {CastRounding::nearest_even, false}),
+        decode_(spec_of(Format::bf16)) {}
+  [[nodiscard]] std::size_t bytes() const { return block_ != 0 ? sizeof(float) : spec_.storage_bytes(); }
   void operator()(const float* x, std::byte* y, std::uint64_t count) const {
-    if (spec_.id == Format::f16)
+    if (block_ != 0)
+      for (std::uint64_t i = 0; i < count; i += block_) {
+        float part[kMostPBlock];
+        const std::uint64_t some = std::min(block_, count - i);
+        for (std::uint64_t j = 0; j < some; ++j)
+          part[j] = static_cast<float>(decode_(before_(static_cast<double>(x[i + j]))));
+        attention_rows::scale_in_blocks(part, some, 1, 1);
+        std::memcpy(y + i * sizeof(float), part, some * sizeof(float));
+      }
+    else if (spec_.id == Format::f16)
       round_to_f16(x, reinterpret_cast<std::uint16_t*>(y), count);
     else if (spec_.id == Format::bf16)
       round_to_bf16(x, reinterpret_cast<std::uint16_t*>(y), count);
@@ -48,7 +66,21 @@ class PCast {
  private:
   FormatSpec spec_;
   FastCast cast_;
+  std::uint64_t block_;
+  FastCast before_;
+  FastDecode decode_;
 };
+
+Datapath datapath_of(const Architecture& architecture, const Instruction& instruction) {
+  return plan_words::is_scalar(instruction) ? Datapath{} : find_datapath(architecture, instruction)->datapath;
+}
+
+std::unique_ptr<TileSums> tile_of(const Instruction& instruction, const Datapath& datapath,
+                                  const Matmul& product) {
+  if (plan_words::is_scalar(instruction)) return attention_rows::fma_tile(product);
+  return fast_serves(instruction, datapath) ? fast_tile(instruction, datapath, product, best_simd_level())
+                                            : plain_tile(instruction, datapath, product);
+}
 
 class Strips {
  public:
@@ -58,11 +90,12 @@ class Strips {
         plan_(plan),
         operands_(operands),
         result_(result),
-        qk_(find_datapath(architecture, plan.qk)->datapath),
-        pv_(find_datapath(architecture, plan.pv)->datapath),
+        qk_(datapath_of(architecture, plan.qk)),
+        pv_(datapath_of(architecture, plan.pv)),
         input_(spec_of(problem.type)),
+        v_(spec_of(plan.pv.b)),
         output_(spec_of(plan.output)),
-        cast_(plan.p),
+        cast_(plan),
         stores_(output_, {CastRounding::nearest_even, false}),
         strips_(detail::quotient_up(problem.queries, kStripRows)) {
     // K of a head as columns, once for all strips.
@@ -85,7 +118,7 @@ class Strips {
     const AttentionPlan& plan;
     std::uint64_t head, kv_head, first, rows, keys, depth, padded;
     attention_rows::RowRule rule;
-    std::vector<float> scores, weights, bias;
+    std::vector<float> scores, weights, bias, key_factors;
     std::vector<std::byte> p;
 
     Work(const Strips& strips, std::uint64_t index)
@@ -114,7 +147,8 @@ class Strips {
       // Descales of Q and K join the scale or the softcap's factor; V's the division.
       float of_qk = descale(all.operands_.descale_q) * descale(all.operands_.descale_k);
       if (problem.softcap != 0) {
-        attention_rows::cap(scores, attention_rows::cap_factor_of(problem, of_qk));
+        const float factor = attention_rows::cap_factor_of(problem) * of_qk;
+        for (float& x : scores) x = attention_rows::capped(x, factor, functions::kUnit);
         of_qk = 1;
       }
       rule.scale *= of_qk, rule.scale2 *= of_qk;
@@ -131,7 +165,13 @@ class Strips {
           static_cast<const std::byte*>(all.operands_.q) + row_at(0) * depth * all.input_.storage_bytes();
       product.b = &all.transposed_[kv_head * depth * keys * all.input_.storage_bytes()];
       product.d = scores.data();
-      matmul(plan.qk, all.qk_, product);
+      if (plan_words::is_scalar(plan.qk)) {
+        attention_rows::fma_product(product);
+      } else {
+        matmul(plan.qk, all.qk_, product);
+      }
+      for (float& x : scores)  // whole numbers below 2^24
+        if (plan.qk.d == Format::s32) x = static_cast<float>(std::bit_cast<std::int32_t>(x));
       if (all.result_.scores != nullptr)
         std::copy(scores.begin(), scores.end(), all.result_.scores + row_at(0) * keys);
     }
@@ -148,22 +188,29 @@ class Strips {
       return bias.data();
     }
 
+    /// Scales of row i's scores.
+    const float* factors_of(std::uint64_t i) {
+      const AttentionOperands& operands = all.operands_;
+      if (plan.score != ScoreRule::dequantized) return nullptr;
+      key_factors.resize(keys);
+      for (std::uint64_t j = 0; j < keys; ++j)
+        key_factors[j] = operands.row_q[row_at(i)] * operands.key_k[kv_head * keys + j];
+      return key_factors.data();
+    }
+
     void one_split(std::uint64_t split, float* out, std::vector<float>& lse) {
-      const BlockOrder blocks(plan, keys, split);
+      const attention_rows::KeyMask mask(problem);
+      const BlockOrder blocks(plan, keys, split, mask, first, rows);
       std::vector<float> rescales(rows * blocks.count), bases(blocks.count), sums(rows);
       std::fill(weights.begin(), weights.end(), 0.0F);
       attention_rows::RowSoftmax softmax(rule);
-      const auto [low, high] = blocks.span();
-      std::uint64_t seen_first = keys, seen_last = 0;
       for (std::uint64_t i = 0; i < rows; ++i) {
-        const auto [from, to] = keys_of_row(problem, first + i);
-        const std::uint64_t begin = std::max(from, low), end = std::max(begin, std::min(to, high));
-        if (begin < end) seen_first = std::min(seen_first, begin), seen_last = std::max(seen_last, end);
-        RowEnd found = softmax.run({&scores[i * keys], bias_of(i), begin, end, &weights[i * padded],
-                                    &rescales[i * blocks.count], bases.data()},
+        const Block seen = within(mask.of(first + i), blocks.span());
+        RowEnd found = softmax.run({&scores[i * keys], bias_of(i), factors_of(i), seen.first, seen.last,
+                                    &weights[i * padded], &rescales[i * blocks.count], bases.data()},
                                    blocks);
         if (all.operands_.sinks != nullptr)
-          found = with_sink(plan, found, rule.scale2, all.operands_.sinks[head % problem.heads]);
+          found = with_sink(rule, found, all.operands_.sinks[head % problem.heads], functions::kUnit);
         sums[i] = found.sum;
         all.cast_(&weights[i * padded], &p[i * keys * all.cast_.bytes()], keys);
         lse[split * rows + i] = lse_of(rule, found.maximum, found.sum, plan.splits > 1, functions::kUnit);
@@ -171,7 +218,7 @@ class Strips {
         if (all.result_.sums != nullptr) all.result_.sums[row_at(i)] = found.sum;
         keep_details(i, blocks, &rescales[i * blocks.count], bases.data());
       }
-      multiply(blocks, rescales, sums, {seen_first, seen_last}, out);
+      multiply(blocks, rescales, sums, mask.of_rows(first, rows, blocks.span()), out);
     }
 
     /// What studies ask of row i, block by block from the last one on.
@@ -193,11 +240,9 @@ class Strips {
       Matmul product;
       product.m = rows, product.n = depth, product.k = keys;
       product.a = p.data();
-      product.b = static_cast<const std::byte*>(all.operands_.v) +
-                  kv_head * keys * depth * all.input_.storage_bytes();
-      const std::unique_ptr<TileSums> tile = fast_serves(plan.pv, all.pv_)
-                                                 ? fast_tile(plan.pv, all.pv_, product, best_simd_level())
-                                                 : plain_tile(plan.pv, all.pv_, product);
+      product.b =
+          static_cast<const std::byte*>(all.operands_.v) + kv_head * keys * depth * all.v_.storage_bytes();
+      const std::unique_ptr<TileSums> tile = tile_of(plan.pv, all.pv_, product);
       const TilePlace place{0, 0, 0, rows, depth};
       tile->start(place);
       std::vector<std::uint64_t> bits(kTileColumns);
@@ -235,6 +280,9 @@ class Strips {
       float* const o = out + i * depth;
       for (std::uint64_t j = 0; j < depth; ++j)
         o[j] = output_with(rule, float_of(bits[j]), o[j], rescale, factor, any, last);
+      const float* const columns = all.operands_.column_v;
+      for (std::uint64_t j = 0; j < depth && last && columns != nullptr; ++j)
+        o[j] *= columns[kv_head * depth + j];
     }
 
     void finish(const std::vector<float>& out, const std::vector<float>& lse) const {
@@ -263,7 +311,7 @@ class Strips {
   const AttentionOperands& operands_;
   const AttentionResult& result_;
   Datapath qk_, pv_;
-  FormatSpec input_, output_;
+  FormatSpec input_, v_, output_;
   PCast cast_;
   FastCast stores_;
   std::uint64_t strips_;
@@ -293,22 +341,45 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
   if (problem.bias && plan.score != ScoreRule::scaled)
     return refusal("bias: found a mask, allowed: none where the plan's score rule is {}",
                    name_in(names::kScoreRule, plan.score));
+  const bool dequantized = plan.score == ScoreRule::dequantized;
   for (const Instruction& one : {plan.qk, plan.pv})
-    if (one.d != Format::f32 || one.c != Format::f32 || plan.block_k % static_cast<std::uint64_t>(one.k) != 0)
+    if (one.d != (dequantized && one == plan.qk ? Format::s32 : Format::f32) || one.c != one.d ||
+        plan.block_k % static_cast<std::uint64_t>(one.k) != 0)
       return refusal("instruction: found {}, allowed: sums of f32, and a k that divides block_k = {}",
-                     name_of(one), plan.block_k);
+                     plan_words::words_of(one), plan.block_k);
   for (const Instruction& one : {plan.qk, plan.pv})
-    if (find_datapath(architecture, one) == nullptr)
+    if (!plan_words::is_scalar(one) && find_datapath(architecture, one) == nullptr)
       return refusal("instruction: found {}, allowed: an instruction of {}", name_of(one), architecture.name);
-  if (plan.qk.a != problem.type || plan.qk.b != problem.type || plan.pv.b != problem.type ||
-      plan.pv.a != plan.p)
+  if (plan.p_block != 0 &&
+      (plan.p_block > kMostPBlock || plan.block_k % plan.p_block != 0 || plan.p != Format::e2m1 ||
+       plan.pv != scalar_instruction(Format::f32, Format::f32)))
+    return refusal("p_block: found {}, allowed: a divisor of block_k up to {}, with P in e2m1 and fma of f32",
+                   plan.p_block, kMostPBlock);
+  if (plan.order == KeyOrder::partial_first && (plan.splits != 1 || kMaskPiece % plan.block_k != 0))
+    return refusal("order: found partial_first, allowed: with splits 1 and block_k a divisor of {}",
+                   kMaskPiece);
+  if (plan.row_sum == RowSum::warp_lanes && plan.block_k != kMaskPiece)
+    return refusal("block_k: found {}, allowed: {} with warp_lanes", plan.block_k, kMaskPiece);
+  if (plan.qk.a != problem.type || plan.qk.b != problem.type ||
+      plan.pv.b != (dequantized ? plan.p : problem.type) ||
+      plan.pv.a != (plan.p_block != 0 ? Format::f32 : plan.p))
     return refusal("instruction: found {} and {}, allowed: operands of {}, and P of {}", name_of(plan.qk),
                    name_of(plan.pv), name_of(problem.type), name_of(plan.p));
   if (plan.output_sum == OutputSum::blocks && plan.division == OutputDivision::quotient)
     return refusal(
         "division: found quotient, allowed: reciprocal, approximate, since the last block's fma has it");
-  if (plan.block_k % 8 != 0) return refusal("block_k: found {}, allowed: a multiple of 8", plan.block_k);
+  const std::uint64_t step = plan.row_sum == RowSum::quads ? 16 : 8;
+  if (plan.block_k % step != 0)
+    return refusal("block_k: found {}, allowed: a multiple of {}", plan.block_k, step);
   return attention_rows::why_no_extras(problem, plan);
+}
+
+void attention_p(const AttentionPlan& plan, const float* p, std::uint64_t count, double* kept) {
+  const PCast cast(plan);
+  std::vector<std::byte> bits(count * cast.bytes());
+  cast(p, bits.data(), count);
+  const FastDecode decode(spec_of(plan.p_block != 0 ? Format::f32 : plan.p));
+  for (std::uint64_t i = 0; i < count; ++i) kept[i] = decode.at(bits.data(), i);
 }
 
 void attention(const AttentionProblem& problem, const AttentionPlan& plan, const AttentionOperands& operands,

@@ -20,25 +20,10 @@ namespace attention_rows {
 
 // flash-attention: params.softcap_val of hopper/mainloop_fwd_sm90_tma_gmma_ws.hpp, whose division is
 // binary32.
-float cap_factor_of(const AttentionProblem& problem, float descales) {
+float cap_factor_of(const AttentionProblem& problem) {
   AttentionProblem uncapped = problem;
   uncapped.softcap = 0;
-  return scales_of(uncapped).first / static_cast<float>(problem.softcap) * descales;
-}
-
-// apply_softcap() of hopper/utils.h: cutlass::fast_tanh, which is tanh.approx.f32.
-void cap(std::vector<float>& scores, float factor) {
-  const functions::Function& tanh = *functions::find("tanh.approx.f32");
-  for (float& x : scores) x = functions::evaluate(tanh, x * factor);
-}
-
-// The correction loop of flash_attn/cute/flash_fwd_sm100.py, products rounded as they are written.
-RowEnd with_sink(const AttentionPlan& plan, RowEnd end, float scale2, float sink) {
-  const float unit = unit_of(plan.score, scale2);
-  if (end.maximum == -std::numeric_limits<float>::infinity()) return {sink * (kLog2E / unit), 1};
-  const functions::Function& exponential = *functions::find(name_in(names::kExponential, plan.exponential));
-  end.sum += functions::evaluate(exponential, sink * kLog2E - end.maximum * unit);
-  return end;
+  return scales_of(uncapped).first / static_cast<float>(problem.softcap);
 }
 
 std::string why_no_extras(const AttentionProblem& problem, const AttentionPlan& plan) {

@@ -7,6 +7,7 @@
 
 #include "mmaudit/attention.hpp"
 #include "mmaudit/detail/quotient_up.hpp"
+#include "mmaudit/gemm_plan.hpp"
 #include "mmaudit/refusal.hpp"
 
 namespace mmaudit {
@@ -179,14 +180,30 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
   return plan;
 }
 
+/// The kernels of sm80, which one query takes. `warps`: of a tile's keys.
+AttentionPlan cudnn_sm80(Format type, std::uint64_t keys, std::uint64_t warps) {
+  AttentionPlan plan = cudnn_base(type, keys);
+  plan.qk = plan.pv = mma_of(type, 16);
+  plan.score = ScoreRule::scaled;
+  plan.log2e = Log2eRule::binary64;
+  plan.row_sum = warps == 1 ? RowSum::block_lanes : RowSum::warp_lanes;
+  plan.output_sum = warps == 1 ? OutputSum::chain : OutputSum::two_level;
+  plan.lse = LseRule::log2_first;
+  return plan;
+}
+
 Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
-  constexpr std::uint64_t kKeys = 128;
-  if (problem.queries > 1 && !problem.bias && problem.heads == problem.kv_heads)
+  constexpr std::uint64_t kKeys = 128, kOneTile = 256, kUnsplit = 512;
+  if (problem.bias || problem.heads != problem.kv_heads)
+    *why = refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
+  else if (problem.queries > 1)
     return cudnn_base(problem.type, kKeys);
-  *why = problem.queries == 1
-             ? refusal("queries: found 1, allowed: 2 or more: one query takes kernels without a plan")
-             : refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
+  else if (problem.keys <= kUnsplit)
+    return problem.keys <= kOneTile ? cudnn_sm80(problem.type, 64, 1) : cudnn_sm80(problem.type, kKeys, 4);
+  else
+    *why = refusal("keys: found {}, allowed: up to {} with one query, beyond which they are split",
+                   problem.keys, kUnsplit);
   return std::nullopt;
 }
 
@@ -256,6 +273,59 @@ Found fa4_plan(const AttentionProblem& problem, std::string* why) {
   return plan;
 }
 
+/// csrc/qattn/qk_int_sv_f8_cuda_sm90.cu, "fp32+fp32", compiled with --use_fast_math.
+Found sage_plan(const AttentionProblem& problem, std::string* why) {
+  constexpr std::uint64_t kMost = 128;
+  AttentionPlan plan;
+  if (problem.type != Format::s8)
+    *why = refusal("type: found {}, allowed: s8", name_of(problem.type));
+  else if (problem.depth > kMost)
+    *why = refusal("depth: found {}, allowed: 1 to {}", problem.depth, kMost);
+  else if (problem.bias || problem.left || problem.right)
+    *why = refusal("mask: found one, allowed: causal alone with sageattention");
+  else if (problem.causal != Causal::none && problem.queries != problem.keys)
+    *why = refusal("causal: found {} queries and {} keys, allowed: equal numbers with sageattention",
+                   problem.queries, problem.keys);
+  if (!why->empty()) return std::nullopt;
+  plan.qk = *find_instruction("wgmma.m64n64k32.s32.s8.s8");
+  plan.pv = *find_instruction("wgmma.m64n64k32.f32.e4m3.e4m3");
+  plan.block_q = 64;
+  plan.score = ScoreRule::dequantized;
+  plan.log2e = Log2eRule::binary32;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.p = Format::e4m3;
+  plan.row_sum = RowSum::quads;
+  plan.join = LaneJoin::neighbours;
+  plan.output_sum = OutputSum::two_level;
+  plan.division = OutputDivision::approximate;
+  plan.lse = LseRule::log2_sum;
+  plan.output = Format::bf16;
+  return plan;
+}
+
+/// _attn_fwd() of modelopt/torch/kernels/common/attention/triton_fa.py with P and V in NVFP4: products of
+/// binary32 ("ieee"). The order of a block's row sum is Triton's, and a guess here.
+Found modelopt_plan(const AttentionProblem& problem, std::string* why) {
+  const bool corner = problem.causal == Causal::top_left && problem.queries != problem.keys;
+  if (problem.type != Format::f32)
+    *why = refusal("type: found {}, allowed: f32", name_of(problem.type));
+  else if (problem.bias || problem.left || problem.right || corner)
+    *why = refusal("mask: found one, allowed: causal bottom_right alone with modelopt");
+  if (!why->empty()) return std::nullopt;
+  AttentionPlan plan;
+  plan.qk = plan.pv = scalar_instruction(Format::f32, Format::f32);
+  plan.block_k = 32;
+  plan.score = ScoreRule::scaled_once;
+  plan.exponential = Exponential::ex2_ftz;
+  plan.p = Format::e2m1;
+  plan.p_block = 16;
+  plan.row_sum = RowSum::joined;
+  plan.division = OutputDivision::quotient;
+  plan.lse = LseRule::log2_sum;
+  plan.output = Format::bf16;
+  return plan;
+}
+
 constexpr AttentionFamily kFamilies[] = {
     {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
      "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
@@ -269,6 +339,11 @@ constexpr AttentionFamily kFamilies[] = {
     {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
      "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell",
      "sinks, cu_seqlens", fa4_plan},
+    {"sageattention", "qk_int8_sv_f8_attn_kernel", "s8, of its recipes alone",
+     "SageAttention d1a57a5: csrc/qattn/qk_int_sv_f8_cuda_sm90.cu, attn_utils.cuh", "literature", "hopper",
+     "", sage_plan},
+    {"modelopt", "_attn_fwd", "f32, of its recipe", "Model-Optimizer a2fbac7: triton_fa.py, bmm2_qdq.py",
+     "literature; the row sum's order is a guess", "hopper", "", modelopt_plan},
 };
 
 /// What a problem has and a kernel does not take, by name.
@@ -324,6 +399,16 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
     AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
     return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
   }
+  if (has(name, "_sdpa_sm80_flash_fprop_wmma")) {  // keys in more than one launch: lean_reduction_kernel
+    const std::size_t knob = name.find("_knob_");
+    const std::size_t at = knob == std::string_view::npos ? knob : name.find('_', knob + 6);
+    if (at == std::string_view::npos) return std::nullopt;
+    const auto tile = numbers_behind(name.substr(at), "_", "x");
+    const auto warps = numbers_behind(name.substr(std::min(name.size(), name.find('_', at + 1))), "_", "x");
+    if (tile.size() != 3 || warps.size() != 3 || (warps[1] != 1 && tile[1] != 32 * warps[1]))
+      return std::nullopt;
+    return cudnn_sm80(problem.type, tile[1], warps[1]);
+  }
   if (has(name, "_sdpa_sm90_flash_fprop_wgmma")) {
     const auto tile = numbers_behind(name, "_64x", "x");
     return tile.empty() ? std::nullopt : std::optional(cudnn_base(problem.type, tile[0]));
@@ -357,6 +442,11 @@ Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::
   if (why == nullptr) why = &unused;
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
   if (*why = why_not_taken(problem, "names of kernels", "cu_seqlens"); !why->empty()) return std::nullopt;
+  for (const std::string& name : kernels)
+    if (has(name, "lean_reduction_kernel")) {
+      *why = refusal("kernels: found lean_reduction_kernel, allowed: cuDNN's kernels without split keys");
+      return std::nullopt;
+    }
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
   *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",

@@ -46,6 +46,27 @@ MMAUDIT_CLONES void fused_all(float* x, std::uint64_t count, float scale, float 
 RowSoftmax::RowSoftmax(const RowRule& rule)
     : rule_(rule), exponential_(*functions::find(name_in(names::kExponential, rule.exponential))) {}
 
+// update_mdo() of SageAttention's csrc/qattn/attn_utils.cuh, S_FP8_OFFSET.
+Step RowSoftmax::dequantize(const Row& row, Block seen, bool is_last, float old) {
+  constexpr float kOffset = 8.807F;
+  float most = kNoKey;
+  const auto terms = [&](std::uint64_t j) {
+    return is_last ? std::pair(row.scores[j] * row.factors[j], rule_.scale2)
+                   : std::pair(row.scores[j], rule_.scale2 * row.factors[j]);
+  };
+  for (std::uint64_t j = seen.first; j < seen.last; ++j) {
+    const auto [x, scale] = terms(j);
+    const float y = fused(x, scale, -kOffset);
+    most = y > most ? y : most;
+  }
+  const float now = most > old ? most : old;
+  for (std::uint64_t j = seen.first; j < seen.last; ++j) {
+    const auto [x, scale] = terms(j);
+    x_[j] = fused(x, scale, -now);
+  }
+  return {now, now, evaluated(function_of(rule_.exponential), old - now, functions::kUnit)};
+}
+
 RowEnd RowSoftmax::run(const Row& row, const BlockOrder& blocks) {
   x_.resize(std::max<std::size_t>(x_.size(), row.last));
   float old = kNoKey;
@@ -56,13 +77,18 @@ RowEnd RowSoftmax::run(const Row& row, const BlockOrder& blocks) {
     if (first >= last) continue;
     const std::uint64_t count = last - first;
     float* const x = x_.data() + first;
-    std::copy_n(row.scores + first, count, x);
-    prepare_all(rule_.score, x, count, rule_.scale, rule_.scale2,
-                row.bias == nullptr ? nullptr : row.bias + first);
-    const Step step = step_of(rule_, most_of(x, count), old, functions::kUnit);
+    Step step{};
+    if (row.factors != nullptr) {
+      step = dequantize(row, {first, last}, last == row.last, old);
+    } else {
+      std::copy_n(row.scores + first, count, x);
+      prepare_all(rule_.score, x, count, rule_.scale, rule_.scale2,
+                  row.bias == nullptr ? nullptr : row.bias + first);
+      step = step_of(rule_, most_of(x, count), old, functions::kUnit);
+      const Operand operand = operand_of(rule_, step.base);
+      (operand.is_fused ? fused_all : less_all)(x, count, operand.scale, operand.less);
+    }
     row.rescales[b] = step.rescale;
-    const Operand operand = operand_of(rule_, step.base);
-    (operand.is_fused ? fused_all : less_all)(x, count, operand.scale, operand.less);
     old = step.now;
     if (row.bases != nullptr) row.bases[b] = step.base;
   }

@@ -12,21 +12,21 @@ namespace mmaudit::attention_rows {
 struct Row {
   const float* scores;        ///< S, by key
   const float* bias;          ///< by key; null: none
+  const float* factors;       ///< scales of the scores, by key; null: none
   std::uint64_t first, last;  ///< the keys it sees
   float* weights;             ///< written: P, by key; 0 where it sees none
   float* rescales;            ///< written, one per block: what O is multiplied with before it
   float* bases;               ///< written, one per block: the running maximum; null: not asked
 };
-struct RowEnd {
-  float maximum = kNoKey, sum = 0;
-};
-
 class RowSoftmax {
  public:
   explicit RowSoftmax(const RowRule& rule);
   RowEnd run(const Row& row, const BlockOrder& blocks);
 
  private:
+  /// Of ScoreRule::dequantized: the operands of a block's exponentials into x.
+  Step dequantize(const Row& row, Block seen, bool is_last, float old);
+
   RowRule rule_;
   const functions::Function& exponential_;
   std::vector<float> x_;

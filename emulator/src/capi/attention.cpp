@@ -86,6 +86,8 @@ AttentionWork attention_of(const mmaudit_attention& work) {
     problem.type = recipe->type;
   }
   const AttentionPlan plan = plan_for(work, problem);
+  if (recipe == nullptr && plan.score == ScoreRule::dequantized)
+    refuse("score: found dequantized, allowed: with a recipe, which makes the scales of rows");
   const Architecture& architecture = architecture_for(work);
   if (const std::string why = why_no_attention(problem, plan, architecture); !why.empty())
     throw InputError(why);
@@ -127,8 +129,8 @@ AttentionOperands take_attention(const mmaudit_attention& work, const AttentionW
        {std::pair{"q", work.q}, {"k", work.k}, {"v", work.v}, {"bias", work.bias}})
     require_apart(name, work.o, array);
   const auto in = [](mmaudit_in array) { return static_cast<const float*>(array.data); };
-  return {work.q.data,     work.k.data,        work.v.data,        work.bias.data,    work.bias_batch,
-          work.bias_heads, in(work.descale_q), in(work.descale_k), in(work.descale_v)};
+  return {work.q.data,     work.k.data,        work.v.data,        work.bias.data,     work.bias_batch,
+          work.bias_heads, in(work.descale_q), in(work.descale_k), in(work.descale_v), in(work.sinks)};
 }
 
 namespace {
@@ -153,8 +155,8 @@ void run_attention(const mmaudit_attention& work, char** plan_text) {
                                   problem.bias ? numbers(work.bias) : std::vector<double>());
     operands = elements.operands();
     operands.bias_batch = work.bias_batch, operands.bias_heads = work.bias_heads;
+    operands.sinks = static_cast<const float*>(work.sinks.data);
   }
-  operands.sinks = static_cast<const float*>(work.sinks.data);
   attention(problem, x.plan, operands,
             {work.o.data, out(work.lse), out(work.scores), out(work.weights), out(work.bases),
              out(work.later), out(work.maxima), out(work.sums)},

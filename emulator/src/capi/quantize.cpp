@@ -126,7 +126,7 @@ std::string recipes_json() {
     out.field("evidence", each.evidence).field("source", each.source).end_object();
   };
   for (const AttentionFamily& each : attention_families()) attention(each, each.name, "");
-  for (const AttentionRecipe& each : attention_recipes()) attention(each, each.family, name_of(each.type));
+  for (const AttentionRecipe& each : attention_recipes()) attention(each, each.family, name_of(each.base()));
   return out.end_array().end_object().text();
 }
 

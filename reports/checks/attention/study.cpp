@@ -17,23 +17,27 @@ constexpr std::size_t kParts = std::size(kAttentionCauses);
 /// Of sums of squares; 0 where there is no error.
 double relative(double error, double exact) { return error == 0 ? 0 : std::sqrt(error / exact); }
 
-/// One head's part of an operand: the numbers given, and what its elements and their scale stand for.
+/// One head's part of an operand: the numbers given, and what its elements and their scales stand for.
 struct Operand {
   const double* given;
   const std::byte* bits;
-  float scale;
+  const float* scales;  ///< one of the head, or one per row or per column
   std::vector<double> numbers;
-  Operand(const double* x, const std::byte* elements, std::uint64_t count, Format type, float factor)
-      : given(x), bits(elements), scale(factor), numbers(count) {
+  /// `at(i)`: which of the scales element i has.
+  template <typename At>
+  Operand(const double* x, const std::byte* elements, std::uint64_t count, Format type, const float* factors,
+          const At& at)
+      : given(x), bits(elements), scales(factors), numbers(count) {
     const FastDecode decode(spec_of(type));
-    for (std::uint64_t i = 0; i < count; ++i) numbers[i] = decode.at(bits, i) * scale;
+    for (std::uint64_t i = 0; i < count; ++i)
+      numbers[i] = decode.at(bits, i) * static_cast<double>(scales == nullptr ? 1.0F : scales[at(i)]);
   }
 };
 
-/// P in `spec` with as many exponents as it needs.
-double rounded_without_end(double x, const FormatSpec& spec, const FastCast& cast, const FastDecode& decode) {
+/// P in `spec` with as many exponents as it needs, of the number that is kept with those it has.
+double rounded_without_end(double x, double kept, const FormatSpec& spec) {
   const double most = decode_value(spec.max_finite_bits(), spec);
-  if (!(x > most)) return decode(cast(x));
+  if (!(x > most)) return kept;
   int exponent = 0;
   const double fraction = std::frexp(x, &exponent);
   return std::ldexp(std::nearbyint(std::ldexp(fraction, spec.fraction_bits + 1)),
@@ -55,12 +59,7 @@ struct Sums {
 class Head {
  public:
   Head(const AttentionProblem& problem, const AttentionPlan& plan, const Architecture& architecture)
-      : problem_(problem),
-        plan_(plan),
-        architecture_(architecture),
-        p_(spec_of(plan.p)),
-        cast_(p_, {CastRounding::nearest_even, true}),
-        decode_(p_) {}
+      : problem_(problem), plan_(plan), architecture_(architecture), p_(spec_of(plan.p)) {}
 
   Sums run(const Operand& q, const Operand& k, const Operand& v, std::uint64_t rows) {
     const std::uint64_t n = problem_.queries, keys = problem_.keys, d = problem_.depth;
@@ -70,18 +69,19 @@ class Head {
     result.scores = scores.data(), result.weights = weights.data(), result.later = later.data();
     AttentionPlan plan = plan_;
     plan.output = Format::f32;
-    attention(problem_, plan,
-              {.q = q.bits,
-               .k = k.bits,
-               .v = v.bits,
-               .descale_q = &q.scale,
-               .descale_k = &k.scale,
-               .descale_v = &v.scale},
-              result, 1, architecture_);
+    const bool by_rows = plan.score == ScoreRule::dequantized;
+    AttentionOperands operands{.q = q.bits, .k = k.bits, .v = v.bits};
+    (by_rows ? operands.row_q : operands.descale_q) = q.scales;
+    (by_rows ? operands.key_k : operands.descale_k) = k.scales;
+    (by_rows ? operands.column_v : operands.descale_v) = v.scales;
+    attention(problem_, plan, operands, result, 1, architecture_);
     Sums out;
-    const double scale = scales_of(problem_).first, factors = static_cast<double>(q.scale) * k.scale;
+    const double scale = scales_of(problem_).first;
+    const auto scale_of = [&](const Operand& x, std::uint64_t row) {
+      return x.scales == nullptr ? 1.0 : static_cast<double>(x.scales[by_rows ? row : 0]);
+    };
     const FormatSpec output = spec_of(plan_.output);
-    std::vector<double> p(keys);
+    std::vector<double> p(keys), kept(keys);
     for (std::uint64_t turn = 0; turn < std::min(rows, n); ++turn) {
       const std::uint64_t i = turn * n / std::min(rows, n);
       const auto seen = keys_of_row(problem_, i);
@@ -112,24 +112,29 @@ class Head {
       const double of_elements = product(q.numbers.data(), k.numbers.data());
       steps[1] = with(v.given, of_elements);
       steps[2] = with(v.numbers.data(), of_elements);
-      steps[3] = with(v.numbers.data(),
-                      soft([&](std::uint64_t j) { return scores[i * keys + j] * factors * scale; }));
+      steps[3] = with(v.numbers.data(), soft([&](std::uint64_t j) {
+                        return scores[i * keys + j] * (scale_of(q, i) * scale_of(k, j)) * scale;
+                      }));
       double sum = 0;
+      attention_p(plan_, &weights[i * keys], keys, kept.data());
+      const double most = decode_value(p_.max_finite_bits(), p_);
       const auto weigh = [&](const auto& value) {
         for (std::uint64_t j = first; j < last; ++j)
-          p[j] = value(static_cast<double>(weights[i * keys + j])) * static_cast<double>(later[i * keys + j]);
+          p[j] = value(static_cast<double>(weights[i * keys + j]), kept[j]) *
+                 static_cast<double>(later[i * keys + j]);
       };
-      weigh([](double x) { return x; });
+      weigh([](double x, double) { return x; });
       for (std::uint64_t j = first; j < last; ++j) sum += p[j];
       steps[4] = with(v.numbers.data(), sum);
-      weigh([&](double x) { return rounded_without_end(x, p_, cast_, decode_); });
+      weigh([&](double x, double rounded) {
+        return plan_.p_block != 0 ? rounded : rounded_without_end(x, rounded, p_);
+      });
       steps[5] = with(v.numbers.data(), sum);
-      weigh([&](double x) {
-        const double kept = decode_(cast_(x));
+      weigh([&](double x, double rounded) {
         out.seen += x != 0 ? 1 : 0;
-        out.flushed += x != 0 && kept == 0 ? 1 : 0;
-        out.saturated += kept < x * 0.9375 && kept >= decode_value(p_.max_finite_bits(), p_) ? 1 : 0;
-        return kept;
+        out.flushed += x != 0 && rounded == 0 ? 1 : 0;
+        out.saturated += plan_.p_block == 0 && rounded < x * 0.9375 && rounded >= most ? 1 : 0;
+        return rounded;
       });
       steps[6] = with(v.numbers.data(), sum);
       steps[7].assign(&o[i * d], &o[i * d] + d);
@@ -155,17 +160,12 @@ class Head {
   const AttentionPlan& plan_;
   const Architecture& architecture_;
   FormatSpec p_;
-  FastCast cast_;
-  FastDecode decode_;
 };
 
 }  // namespace
 
 const AttentionRecipe& require_attention_recipe(const std::string& name) {
   if (const AttentionRecipe* found = find_attention_recipe(name)) return *found;
-  for (const std::string_view known : {"sage", "nvfp4"})
-    if (name == known)
-      refuse("--recipe: found {}, allowed: a recipe with a plan; {} has none yet", name, name);
   refuse("--recipe: found {}, allowed: {}", name, names_of(attention_recipes()));
 }
 
@@ -191,15 +191,25 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   std::mutex mutex;
   detail::parallel_for(problem.batch * problem.heads, threads, [&](std::uint64_t head) {
     const std::uint64_t kv = head / problem.heads * problem.kv_heads + head % problem.heads / group;
-    const auto part = [&](const std::vector<double>& x, const std::vector<std::byte>& bits,
-                          const std::vector<float>& scales, std::uint64_t at, std::uint64_t count) {
-      return Operand(&x[at * count], &bits[at * count * spec_of(recipe.type).storage_bytes()], count,
-                     recipe.type, scales[kv]);
+    const std::uint64_t d = problem.depth;
+    const auto part = [&](const std::vector<double>& x, const std::vector<std::byte>& bits, Format type,
+                          std::uint64_t at, std::uint64_t count, const std::vector<float>& of_head,
+                          const std::vector<float>& inside, bool by_columns) {
+      const std::uint64_t bytes = spec_of(type).storage_bytes(), scales = by_columns ? d : count / d;
+      const float* const factors = !inside.empty()    ? &inside[at * scales]
+                                   : !of_head.empty() ? &of_head[kv]
+                                                      : nullptr;
+      return Operand(&x[at * count], &bits[at * count * bytes], count, type, factors, [&](std::uint64_t i) {
+        return inside.empty() ? 0 : by_columns ? i % d : i / d;
+      });
     };
-    const Sums found = Head(one, *plan, architecture)
-                           .run(part(given.q, elements.q, elements.scale_q, head, of_row),
-                                part(given.k, elements.k, elements.scale_k, kv, of_key),
-                                part(given.v, elements.v, elements.scale_v, kv, of_key), rows);
+    const Sums found =
+        Head(one, *plan, architecture)
+            .run(
+                part(given.q, elements.q, recipe.type, head, of_row, elements.scale_q, elements.row_q, false),
+                part(given.k, elements.k, recipe.type, kv, of_key, elements.scale_k, elements.key_k, false),
+                part(given.v, elements.v, plan->pv.b, kv, of_key, elements.scale_v, elements.column_v, true),
+                rows);
     const std::lock_guard lock(mutex);
     sums.add(found);
     if (const double error = relative(found.total, found.exact);

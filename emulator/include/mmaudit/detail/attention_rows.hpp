@@ -63,6 +63,13 @@ MMAUDIT_HD constexpr functions::Id function_of(Exponential exponential) {
                                            : functions::Id::ex2_ftz;
 }
 
+/// Of no key last is first.
+MMAUDIT_HD inline Block within(Block seen, Block span) {
+  const std::uint64_t first = seen.first > span.first ? seen.first : span.first,
+                      last = seen.last < span.last ? seen.last : span.last;
+  return {first, last > first ? last : first};
+}
+
 /// Which keys [first, last) a row sees.
 struct KeyMask {
   std::int64_t keys, shift;
@@ -84,6 +91,10 @@ struct KeyMask {
     if (last < 0) last = 0;
     if (first > last) first = last;
     return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last)};
+  }
+  /// All that some of `rows` rows from `first` on see of `span`: neither end of what a row sees goes back.
+  [[nodiscard]] MMAUDIT_HD Block of_rows(std::uint64_t first, std::uint64_t rows, Block span) const {
+    return within({of(first).first, of(first + rows - 1).last}, span);
   }
 };
 
@@ -155,12 +166,12 @@ MMAUDIT_HD inline float joined(LaneJoin join, const float* lanes) {
 
 /// A row's sum of P over blocks.
 struct RowTotal {
-  float lanes[4] = {}, total = 0;
+  static constexpr std::uint64_t kWarps = 4, kWarpColumns = 32;
+  float lanes[4] = {}, of_warps[kWarps][4] = {}, total = 0;
 
   /// `p[i]`: the block's P, `count` of them.
   template <typename P>
   MMAUDIT_HD void add(const RowRule& rule, const P& p, std::uint64_t count, float rescale, bool first) {
-    constexpr std::uint64_t kWarpColumns = 32;
     if (rule.row_sum == RowSum::warps) {
       total = times(total, rescale);
       for (std::uint64_t warp = 0; warp < count; warp += kWarpColumns) {
@@ -182,6 +193,23 @@ struct RowTotal {
       total = (sums[0] + sums[4]) + (sums[1] + sums[5]);
       return;
     }
+    if (rule.row_sum == RowSum::warp_lanes) {
+      for (std::uint64_t warp = 0; warp < kWarps; ++warp) {
+        float sums[4] = {};
+        for (std::uint64_t i = warp * kWarpColumns; i < (warp + 1) * kWarpColumns && i < count; i += 8)
+          add_pairs(sums, p, i);
+        for (std::uint64_t t = 0; t < 4; ++t)
+          of_warps[warp][t] = first ? sums[t] : fused(of_warps[warp][t], rescale, sums[t]);
+      }
+      return;
+    }
+    if (rule.row_sum == RowSum::quads) {
+      for (std::uint64_t t = 0; t < 4; ++t) {
+        lanes[t] = times(lanes[t], rescale);
+        for (std::uint64_t i = 2 * t; i < count; i += 16) lanes[t] += p[i] + p[i + 1] + p[i + 8] + p[i + 9];
+      }
+      return;
+    }
     const bool fresh = rule.row_sum != RowSum::lanes;
     float sums[4];
     for (std::uint64_t t = 0; t < 4; ++t)
@@ -196,7 +224,17 @@ struct RowTotal {
     for (int t = 0; t < 4; ++t) lanes[t] = fresh && !first ? fused(lanes[t], rescale, sums[t]) : sums[t];
   }
   [[nodiscard]] MMAUDIT_HD float sum(const RowRule& rule) const {
-    return rule.row_sum >= RowSum::warps ? total : joined(rule.join, lanes);
+    if (rule.row_sum == RowSum::warp_lanes) {
+      float sums[4];
+      for (std::uint64_t t = 0; t < 4; ++t) {
+        sums[t] = of_warps[0][t];
+        for (std::uint64_t warp = 1; warp < kWarps; ++warp) sums[t] += of_warps[warp][t];
+      }
+      return joined(rule.join, sums);
+    }
+    return rule.row_sum == RowSum::warps || rule.row_sum == RowSum::joined || rule.row_sum == RowSum::eighths
+               ? total
+               : joined(rule.join, lanes);
   }
 
  private:
@@ -209,6 +247,27 @@ struct RowTotal {
   }
 };
 
+/// What a score is multiplied with before tanh.approx.f32, beside Q's descale times K's.
+float cap_factor_of(const AttentionProblem& problem);
+/// apply_softcap() of flash-attention's hopper/utils.h: cutlass::fast_tanh, which is tanh.approx.f32.
+template <typename Tables>
+MMAUDIT_HD float capped(float score, float factor, const Tables& tables) {
+  return evaluated(functions::Id::tanh, times(score, factor), tables);
+}
+
+struct RowEnd {
+  float maximum = kNoKey, sum = 0;
+};
+/// The end of a row whose sum has one more logit: the correction loop of flash_attn/cute/flash_fwd_sm100.py,
+/// products rounded as they are written.
+template <typename Tables>
+MMAUDIT_HD RowEnd with_sink(const RowRule& rule, RowEnd end, float sink, const Tables& tables) {
+  const float unit = unit_of(rule.score, rule.scale2);
+  if (end.maximum == kNoKey) return {times(sink, kLog2E / unit), 1};
+  end.sum += evaluated(function_of(rule.exponential), times(sink, kLog2E) - times(end.maximum, unit), tables);
+  return end;
+}
+
 /// Division of O by the row's sum, and lse.
 template <typename Tables>
 MMAUDIT_HD float factor_of(const RowRule& rule, float sum, const Tables& tables) {
@@ -220,7 +279,9 @@ template <typename Tables>
 MMAUDIT_HD float lse_of(const RowRule& rule, float maximum, float sum, bool split, const Tables& tables) {
   if (sum == 0 || sum != sum) return rule.lse == LseRule::log_scaled ? 0 : split ? kNoKey : -kNoKey;
   if (rule.lse == LseRule::log_scaled) return maximum / kLog2E + evaluated(functions::Id::logf, sum, tables);
-  const float log = times(evaluated(functions::Id::lg2, sum, tables), kLn2);
+  const float log2 = evaluated(functions::Id::lg2, sum, tables);
+  if (rule.lse == LseRule::log2_first) return fused(log2, kLn2, times(maximum, kLn2));
+  const float log = times(log2, kLn2);
   return fused(maximum, rule.lse == LseRule::log2_sum ? kLn2 : rule.scale, log);
 }
 
@@ -271,10 +332,14 @@ MMAUDIT_HD inline std::uint16_t f16_of(float x) {
   return static_cast<std::uint16_t>(bits > 0x7F800000U ? 0x7FFFU : finite);
 }
 
+/// _DEFAULT_SPARSE_BLOCK_SIZE of torch's flex_attention.py, of rows and of keys.
+inline constexpr std::uint64_t kMaskPiece = 128;
+
 /// The blocks of one split, in the plan's order.
 struct BlockOrder {
   std::uint64_t keys, block_k, first, count;  ///< numbers of blocks
   bool descending;
+  Block whole = {};  ///< of partial_first: numbers of the blocks that come last
 
   BlockOrder(const AttentionPlan& plan, std::uint64_t all_keys, std::uint64_t split)
       : keys(all_keys), block_k(plan.block_k), descending(plan.order == KeyOrder::descending) {
@@ -282,18 +347,44 @@ struct BlockOrder {
     first = split * each < all ? split * each : all;
     count = (first + each < all ? first + each : all) - first;
   }
+  /// Of `rows` rows from `row` on, which partial_first sees alone.
+  BlockOrder(const AttentionPlan& plan, std::uint64_t all_keys, std::uint64_t split, const KeyMask& mask,
+             std::uint64_t row, std::uint64_t rows)
+      : BlockOrder(plan, all_keys, split) {
+    if (plan.order != KeyOrder::partial_first || count == 0) return;
+    const auto pieces = [&](Block seen) {
+      return Block{(seen.first + kMaskPiece - 1) / kMaskPiece * kMaskPiece,
+                   seen.last / kMaskPiece * kMaskPiece};
+    };
+    const Block seen = mask.of_rows(row, rows, {0, keys}),
+                inner = pieces({mask.of(row + rows - 1).first, mask.of(row).last});
+    const std::uint64_t begin = seen.first / kMaskPiece * kMaskPiece / block_k;
+    count = seen.first < seen.last ? (seen.last + block_k - 1) / block_k - begin : 0, first = begin;
+    // A piece with fewer rows or keys counts as partly seen: create_block_mask() fills it up with unseen
+    // ones.
+    if (rows == kMaskPiece && inner.first < inner.last) whole = {inner.first / block_k, inner.last / block_k};
+  }
+  /// The number of the block that is run i-th.
+  [[nodiscard]] MMAUDIT_HD std::uint64_t number(std::uint64_t i) const {
+    if (descending) return first + count - 1 - i;
+    const std::uint64_t block = first + i, others = count - (whole.last - whole.first);
+    if (whole.first == whole.last || block < whole.first) return block;
+    return i < others ? block + (whole.last - whole.first) : whole.first + i - others;
+  }
   [[nodiscard]] MMAUDIT_HD Block at(std::uint64_t i) const {
-    const std::uint64_t block = first + (descending ? count - 1 - i : i), end = (block + 1) * block_k;
+    const std::uint64_t block = number(i), end = (block + 1) * block_k;
     return {block * block_k, end < keys ? end : keys};
   }
   /// All their keys; of no block [keys, 0).
   [[nodiscard]] MMAUDIT_HD Block span() const {
     if (count == 0) return {keys, 0};
-    return descending ? Block{at(count - 1).first, at(0).last} : Block{at(0).first, at(count - 1).last};
+    const std::uint64_t end = (first + count) * block_k;
+    return {first * block_k, end < keys ? end : keys};
   }
-  /// Numbers [first, last) of the blocks that have some of these keys.
+  /// Turns [first, last) of the blocks that have some of these keys; partial_first has no others.
   [[nodiscard]] MMAUDIT_HD Block seeing(Block seen) const {
     if (seen.first >= seen.last || count == 0) return {0, 0};
+    if (whole.first != whole.last) return {0, count};
     const std::uint64_t low = seen.first / block_k - first, high = (seen.last - 1) / block_k + 1 - first;
     return descending ? Block{count - high, count - low} : Block{low, high};
   }
