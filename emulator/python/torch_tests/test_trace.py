@@ -320,12 +320,16 @@ def test_attention_of_another_kernel(net, tokens, tmp_path):
 # ---- the trace itself ------------------------------------------------------------------------------------------------------
 
 
+def cut(x, batch, tokens):
+    return rows.cut_of(tuple(x.shape), x.stride(), x.dtype, batch, tokens, tokens)
+
+
 def test_a_hash_sees_every_bit_and_no_layout():
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 16, generator=draw).to(torch.bfloat16)
 
-    def hashes(x, shape=None):
-        (_, found), = rows.hashed([rows.Pending(x, shape or rows.Rows((0, 2), 2, 5), 0)])
+    def hashes(x, batch=2, tokens=5):
+        (_, found), = rows.hashed([rows.Pending(x, cut(x, batch, tokens), 0)])
         return found[:, 0]
     usual = hashes(x)
     assert torch.equal(usual, hashes(x.transpose(1, 2).contiguous().transpose(1, 2)))
@@ -335,7 +339,7 @@ def test_a_hash_sees_every_bit_and_no_layout():
         differs = (hashes(other) != usual).reshape(2, 5)
         assert differs.sum() == 1 and differs[at[0], at[2]]
     zero = torch.zeros(1, 4)
-    assert not torch.equal(hashes(zero, rows.Rows((0,), 1, 1)), hashes(-zero, rows.Rows((0,), 1, 1)))
+    assert not torch.equal(hashes(zero, 1, 1), hashes(-zero, 1, 1))
     exchanged = x.clone()
     exchanged[0, 0, 0, [0, 1]] = x[0, 0, 0, [1, 0]]
     assert (hashes(exchanged) != usual).sum() == 1
@@ -345,9 +349,9 @@ def test_a_whole_tensor_has_one_hash_whatever_its_strides():
     x = torch.randn(48, 64, generator=torch.Generator().manual_seed(0))
 
     def whole(x):
-        one = rows.Pending(x, None, 0)
+        one = rows.Pending(x, cut(x, 0, 0), 0)
         (_, found), = rows.hashed([one])
-        return rows.joined(found[:, 0].numpy(), one.turned)
+        return rows.joined(found[:, 0].numpy(), one.cut.turned)
     assert whole(x) == whole(x.t().contiguous().t()) != whole(x.t())
     # another computation: sums of products of both streams, in Python's integers
     columns, by_row = rows._weights().view(np.uint64)
@@ -427,10 +431,10 @@ def test_memory_that_nothing_has_written_is_no_input(tmp_path):
 
 def test_heads_of_a_product_are_no_rows():
     x = torch.randn(6, 12, 5)  # 3 entries of 2 heads, 12 tokens
-    apart, found = rows.cut(x, 3, 12, 12)
-    assert apart.shape == (3, 2, 12, 5) and found == rows.Rows((0, 2), 3, 12)
-    assert rows.cut(x.transpose(1, 2), 3, 12, 12)[1] == rows.Rows((0, 3), 3, 12)
-    assert rows.cut(torch.randn(7, 12, 5), 3, 12, 12)[1] is None
+    found = cut(x, 3, 12)
+    assert found.shape == (3, 2, 12, 5) and found.rows == rows.Rows((0, 2), 3, 12)
+    assert cut(x.transpose(1, 2), 3, 12).rows == rows.Rows((0, 3), 3, 12)
+    assert cut(torch.randn(7, 12, 5), 3, 12).rows is None
 
 
 @needs_tool

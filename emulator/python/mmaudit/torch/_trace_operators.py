@@ -1,5 +1,5 @@
 """What torch's operators say of themselves, and the switches that they obey."""
-from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import torch
 from torch import Tensor
@@ -12,7 +12,8 @@ _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas 
 #: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
 _BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
             "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
-
+#: Operators that reduce rows, by a plan of docs/row-reductions.md where the last axis is reduced.
+REDUCTIONS = ("mean", "sum", "amax", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm")
 _OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")
 
 
@@ -27,6 +28,7 @@ class Facts(NamedTuple):
     unread: Tuple[str, ...]  #: arguments whose numbers it does not read: what it only writes
     by_rows: bool
     gemm: bool
+    reduction: bool  #: of rows, each by itself
     attention: bool
     empty: bool  #: gives memory that nothing has written
 
@@ -49,7 +51,7 @@ def facts_of(func: Any) -> Facts:
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),
-        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, "attention" in name,
+        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
         "empty" in name or short == "resize_")
     return found
 
@@ -83,18 +85,19 @@ def plain(x: Any) -> Any:
     return None
 
 
-def flags_now() -> Dict[str, Any]:
-    cuda, back = torch.backends.cuda, torch.backends
-    found = {
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "allow_tf32": cuda.matmul.allow_tf32,
-        "reduced_precision_bf16": cuda.matmul.allow_bf16_reduced_precision_reduction,
-        "reduced_precision_fp16": cuda.matmul.allow_fp16_reduced_precision_reduction,
-        "cudnn_allow_tf32": back.cudnn.allow_tf32, "cudnn_benchmark": back.cudnn.benchmark,
-        "flash": cuda.flash_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "efficient": cuda.mem_efficient_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "math": cuda.math_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "blas": str(cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
-        "mkldnn": torch._C._get_mkldnn_enabled(), "threads": torch.get_num_threads(),
-    }
-    return found
+_cuda = torch.backends.cuda
+#: What is asked before each product and attention, so without detours.
+FLAGS: Dict[str, Callable[[], Any]] = {
+    "deterministic": torch.are_deterministic_algorithms_enabled,
+    "allow_tf32": torch._C._get_cublas_allow_tf32,
+    "reduced_precision_bf16": lambda: _cuda.matmul.allow_bf16_reduced_precision_reduction,
+    "reduced_precision_fp16": lambda: _cuda.matmul.allow_fp16_reduced_precision_reduction,
+    "cudnn_allow_tf32": torch._C._get_cudnn_allow_tf32, "cudnn_benchmark": torch._C._get_cudnn_benchmark,
+    "flash": _cuda.flash_sdp_enabled, "efficient": _cuda.mem_efficient_sdp_enabled, "math": _cuda.math_sdp_enabled,
+    "blas": lambda: str(_cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
+    "mkldnn": torch._C._get_mkldnn_enabled, "threads": torch.get_num_threads,
+}
+
+
+def flags_now() -> Tuple[Any, ...]:
+    return tuple(one() for one in FLAGS.values())
