@@ -329,7 +329,7 @@ def test_a_hash_sees_every_bit_and_no_layout():
     x = torch.randn(2, 3, 5, 16, generator=draw).to(torch.bfloat16)
 
     def hashes(x, batch=2, tokens=5):
-        (_, found), = rows.hashed([rows.Pending(x, cut(x, batch, tokens), 0)])
+        (_, found), = rows.hashed([(x, cut(x, batch, tokens), 0)])
         return found[:, 0]
     usual = hashes(x)
     assert torch.equal(usual, hashes(x.transpose(1, 2).contiguous().transpose(1, 2)))
@@ -349,9 +349,9 @@ def test_a_whole_tensor_has_one_hash_whatever_its_strides():
     x = torch.randn(48, 64, generator=torch.Generator().manual_seed(0))
 
     def whole(x):
-        one = rows.Pending(x, cut(x, 0, 0), 0)
+        one = x, cut(x, 0, 0), 0
         (_, found), = rows.hashed([one])
-        return rows.joined(found[:, 0].numpy(), one.cut.turned)
+        return rows.joined(found[:, 0].numpy(), one[1].turned)
     assert whole(x) == whole(x.t().contiguous().t()) != whole(x.t())
     # another computation: sums of products of both streams, in Python's integers
     columns, by_row = rows._weights().view(np.uint64)

@@ -24,7 +24,7 @@ from ._trace_diff import TraceDiff
 from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, problem_of, row_sample, sample
 from ._trace_kernels import Kernels, machine
-from ._trace_operators import FLAGS, Facts, facts_of, flags_now, plain, results, tensors_of
+from ._trace_operators import FACTS, FLAGS, PLAIN, Facts, facts_of, flags_now, plain, results, tensors_of
 from ._trace_tensors import Tensors
 
 #: Bytes of a tensor whose values are kept whole: by a glob, and of operations that a diff has chosen.
@@ -204,19 +204,20 @@ class Trace(Tensors):
         self._plan = {"plan": plan, "arch": recipe.arch, "scaling": path.scaling if scaled else ""}
 
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-        if self._own:
-            return func(*args, **kwargs)
-        facts = facts_of(func)
-        if facts.view:
-            return func(*args, **kwargs)
+        facts = FACTS.get(id(func)) or facts_of(func)
+        if facts.view or self._own:
+            return facts.run(*args, **kwargs)
         if self._others:
             with _disable_current_modes():
                 read, arguments = self._before(facts, args, kwargs)
         else:
             read, arguments = self._before(facts, args, kwargs)
         self._plan = None
-        with self._kernels.of(len(self._ops)):
-            out = func(*args, **kwargs)
+        if self._kernels.on:
+            with self._kernels.of(len(self._ops)):
+                out = facts.run(*args, **kwargs)
+        else:
+            out = facts.run(*args, **kwargs)
         if self._others:
             with _disable_current_modes():
                 self._after(facts, args, kwargs, out, read, arguments)
@@ -230,7 +231,9 @@ class Trace(Tensors):
         arguments: List[Tuple[str, Any]] = []
         named = zip(facts.names, args) if not kwargs else (*zip(facts.names, args), *kwargs.items())
         for name, one in named:
-            if isinstance(one, Tensor):
+            if type(one) in PLAIN:
+                arguments.append((name, one))
+            elif isinstance(one, Tensor):
                 if name not in facts.unread:
                     read.append(self._number(one))
             elif isinstance(one, (list, tuple, dict)):

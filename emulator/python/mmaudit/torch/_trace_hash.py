@@ -145,10 +145,7 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
         return int((hashes.view(np.uint64) * weights).sum(dtype=np.uint64))
 
 
-class Pending(NamedTuple):
-    x: Tensor
-    cut: Cut
-    tensor: int  #: its number in the file
+Pending = Tuple[Tensor, Cut, int]  #: a tensor and its number in the file
 
 
 def _by_torch(x: Tensor, cut: Cut, out: Tensor) -> None:
@@ -183,9 +180,9 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
     found = []
     devices: Dict[torch.device, List[Pending]] = {}
     for one in pending:
-        devices.setdefault(one.x.device, []).append(one)
+        devices.setdefault(one[0].device, []).append(one)
     for device, of in devices.items():
-        out = torch.zeros((sum(one.cut.length for one in of), 2), dtype=torch.int64, device=device)
+        out = torch.zeros((sum(cut.length for _, cut, _ in of), 2), dtype=torch.int64, device=device)
         run = _kernel() if device.type == "cuda" else None
         groups: Dict[Tuple[int, int, bool], List[Tuple[int, int, List[int]]]] = {}
         at = 0

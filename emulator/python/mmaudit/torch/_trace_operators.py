@@ -3,7 +3,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import torch
 from torch import Tensor
-from torch._ops import HigherOrderOperator
+from torch._ops import HigherOrderOperator, OpOverload
 
 from ._trace_gemm import PRODUCTS
 
@@ -21,6 +21,7 @@ class Facts(NamedTuple):
     """What is asked of an operator each time that it runs."""
 
     func: Any  #: so that its id stays its own
+    run: Any  #: what it calls
     name: str
     names: Tuple[str, ...]  #: of arguments
     view: bool
@@ -33,21 +34,19 @@ class Facts(NamedTuple):
     empty: bool  #: gives memory that nothing has written
 
 
-_facts: Dict[int, Facts] = {}
+FACTS: Dict[int, Facts] = {}
+PLAIN = frozenset((bool, int, float, str, torch.dtype, torch.device, torch.layout))  #: types of arguments that are kept as they are
 
 
 def facts_of(func: Any) -> Facts:
-    found = _facts.get(id(func))
-    if found is not None:
-        return found
     named = isinstance(func, HigherOrderOperator)
     name = str(func.name()) if named else str(func).replace(".default", "")  # type: ignore[no-untyped-call, unused-ignore]
     schema = getattr(func, "_schema", None)
     arguments, returns = ([], []) if schema is None else (schema.arguments, schema.returns)
     aliases = [one.alias_info for one in returns]
     short = name.split(".")[1] if "." in name else name
-    _facts[id(func)] = found = Facts(
-        func, name, tuple(one.name for one in arguments),
+    FACTS[id(func)] = found = Facts(
+        func, func._op if type(func) is OpOverload else func, name, tuple(one.name for one in arguments),
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),

@@ -119,7 +119,7 @@ class Tensors:
         self._tensors.append((cut.said, *more))
         size = x.numel()
         if size:
-            self._pending.append(Pending(x, cut, number))
+            self._pending.append((x, cut, number))
             self._waiting.add(storage)
             if more[0] != "name":
                 self._bytes_pending += size * cut.dtype.itemsize
