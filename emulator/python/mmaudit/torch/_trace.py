@@ -24,7 +24,7 @@ from ._trace_diff import TraceDiff
 from ._trace_file import SCHEMA, TraceFile
 from ._trace_gemm import format_name, gemm_of, problem_of, row_sample, sample
 from ._trace_kernels import Kernels, machine
-from ._trace_operators import FACTS, FLAGS, PLAIN, Facts, facts_of, flags_now, plain, results, tensors_of
+from ._trace_operators import FACTS, PLAIN, Facts, facts_of, flags_now, flags_said, plain, results, tensors_of
 from ._trace_tensors import Tensors
 
 #: Bytes of a tensor whose values are kept whole: by a glob, and of operations that a diff has chosen.
@@ -130,7 +130,7 @@ class Trace(Tensors):
                 {**one, "name": self._texts.setdefault(one["name"], len(self._texts))} for one in kernels]
         operations = [self._json(number, *one) for number, one in enumerate(self._ops)]
         self._file.finish({
-            "schema": SCHEMA, "made": now(), "machine": machine(), "flags": [dict(zip(FLAGS, one)) for one in self._flagsets],
+            "schema": SCHEMA, "made": now(), "machine": machine(), "flags": [flags_said(one) for one in self._flagsets],
             "calls": self._calls, "texts": list(self._texts), "tensors": self._described(), "operations": operations})
 
     def _json(self, number: int, place: Tuple[str, int, int], name: int, call: int, read: List[int], made: List[int],
@@ -268,7 +268,7 @@ class Trace(Tensors):
         self._ops.append((place, name, len(self._calls) - 1, read, made, arguments, facts.by_rows, len(self._flagsets) - 1))
 
     def _gemm(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
-        problem = problem_of(self._gemms, facts.func, args, kwargs, out, self._flagsets[-1])
+        problem = problem_of(self._gemms, facts.func, args, kwargs, out, len(self._flagsets))
         if problem is not None:
             scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
             self._more[number] = {"gemm": {"problem": problem, **scaled, **(self._plan or {})}}

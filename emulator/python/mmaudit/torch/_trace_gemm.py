@@ -1,5 +1,5 @@
 """Operators that are one matrix product, as problems of docs/gemm.md."""
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -78,7 +78,7 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
 
 
 def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any, kwargs: Dict[str, Any], d: Any,
-               flags: Tuple[Any, ...]) -> Optional[Dict[str, Any]]:
+               flags: int) -> Optional[Dict[str, Any]]:
     """The problem of gemm_of(), found once for operands of the same shapes, strides and types."""
     def of(one: Any) -> Any:
         return (one.shape, one.stride(), one.dtype) if isinstance(one, Tensor) else one

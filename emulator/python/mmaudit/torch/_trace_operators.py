@@ -84,19 +84,23 @@ def plain(x: Any) -> Any:
     return None
 
 
-_cuda = torch.backends.cuda
-#: What is asked before each product and attention, so without detours.
+_asked = torch._C
+#: What is asked before each product and attention, so raw and without detours; flags_said() says it.
 FLAGS: Dict[str, Callable[[], Any]] = {
-    "deterministic": torch.are_deterministic_algorithms_enabled,
-    "allow_tf32": torch._C._get_cublas_allow_tf32,
-    "reduced_precision_bf16": lambda: _cuda.matmul.allow_bf16_reduced_precision_reduction,
-    "reduced_precision_fp16": lambda: _cuda.matmul.allow_fp16_reduced_precision_reduction,
-    "cudnn_allow_tf32": torch._C._get_cudnn_allow_tf32, "cudnn_benchmark": torch._C._get_cudnn_benchmark,
-    "flash": _cuda.flash_sdp_enabled, "efficient": _cuda.mem_efficient_sdp_enabled, "math": _cuda.math_sdp_enabled,
-    "blas": lambda: str(_cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
-    "mkldnn": torch._C._get_mkldnn_enabled, "threads": torch.get_num_threads,
+    "deterministic": _asked._get_deterministic_algorithms, "allow_tf32": _asked._get_cublas_allow_tf32,
+    "reduced_precision_bf16": _asked._get_cublas_allow_bf16_reduced_precision_reduction,
+    "reduced_precision_fp16": _asked._get_cublas_allow_fp16_reduced_precision_reduction,
+    "cudnn_allow_tf32": _asked._get_cudnn_allow_tf32, "cudnn_benchmark": _asked._get_cudnn_benchmark,
+    "flash": _asked._get_flash_sdp_enabled, "efficient": _asked._get_mem_efficient_sdp_enabled, "math": _asked._get_math_sdp_enabled,
+    "blas": _asked._get_blas_preferred_backend, "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
 }
+_ASKED = tuple(FLAGS.values())
 
 
 def flags_now() -> Tuple[Any, ...]:
-    return tuple(one() for one in FLAGS.values())
+    return tuple([one() for one in _ASKED])
+
+
+def flags_said(flags: Tuple[Any, ...]) -> Dict[str, Any]:
+    found = {name: one[0] if isinstance(one, tuple) else one for name, one in zip(FLAGS, flags)}
+    return {**found, "blas": str(found["blas"]).rpartition(".")[2] if torch.cuda.is_available() else ""}
