@@ -278,9 +278,9 @@ class Trace(Tensors):
             self._kept.append((f"{number}.{name}", x.detach()))
         gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
         if gemm is not None:
-            found = sample(gemm, out, keep)
-            if found is not None:
-                self._more[number]["gemm"].update(found)
+            self._more[number]["gemm"].update(sample(gemm, out, keep))
+            if gemm.b.dim() == 2 and gemm.b.shape[0] == gemm.b.shape[1] and gemm.b.untyped_storage()._cdata in self._storages:
+                self._turn(gemm.b)
             return
         inputs, first = tensors_of(kwargs.values(), tensors_of(args, [])), results(facts, out)[:1]
         if not (facts.reduction and first and row_sample(inputs, first[0], keep)):

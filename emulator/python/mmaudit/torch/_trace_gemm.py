@@ -102,7 +102,7 @@ def spread(count: int, most: int) -> List[int]:
 ROWS, COLUMNS = 32, 64
 
 
-def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Optional[Dict[str, Any]]:
+def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Dict[str, Any]:
     """Gives `keep` some rows of A with columns of B, all of K, and their D; of a batch of products the first one."""
     m, n = gemm.problem["m"], gemm.problem["n"]
     a, b, c = (one[0] if one is not None and one.dim() == 3 else one for one in (gemm.a, gemm.b, gemm.c))

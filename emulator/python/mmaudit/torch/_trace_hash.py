@@ -145,6 +145,13 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
         return int((hashes.view(np.uint64) * weights).sum(dtype=np.uint64))
 
 
+def value_of(hash: int, dtype: torch.dtype) -> str:
+    """The number of a tensor of one element, whose raw bits its hash is, times two odd numbers."""
+    weight = int(_weights()[0, 0]) * int(_weights()[1, 0])
+    raw = hash * pow(weight, -1, 1 << 64) % (1 << 8 * dtype.itemsize)
+    return str(torch.frombuffer(bytearray(raw.to_bytes(dtype.itemsize, "little")), dtype=dtype).item())
+
+
 Pending = Tuple[Tensor, Cut, int]  #: a tensor and its number in the file
 
 

@@ -1,4 +1,5 @@
 """The tensors of a trace: which number each has, and rows that wait for their hashes."""
+import math
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile
-from ._trace_hash import Cut, Pending, cut_of, hashed, joined
+from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
@@ -34,7 +35,7 @@ class Tensors:
 
     def _begin(self, module: nn.Module) -> None:
         self._tensors: List[Tuple[Dict[str, Any], str, Any]] = []
-        self._rows_of: Dict[int, Tuple[str, int]] = {}  #: "hash" or "at" of a tensor
+        self._found: Dict[int, Dict[str, Any]] = {}  #: hashes of tensors, or where their rows are
         self._held: Dict[int, Tuple[Tensor, int, int]] = {}  #: by id, which is its own while the tensor is held
         self._storages: Dict[int, _Storage] = {}
         self._pending: List[Pending] = []
@@ -146,9 +147,12 @@ class Tensors:
                 of = raw[at:at + cut.length]
                 at += cut.length
                 if cut.rows is None:
-                    self._rows_of[tensor] = "hash", joined(of[:, 0], cut.turned)
+                    whole = joined(of[:, 0], cut.turned)
+                    self._found.setdefault(tensor, {})["hash"] = whole
+                    if math.prod(cut.shape) == 1:
+                        self._found[tensor]["value"] = value_of(whole, cut.dtype)
                 else:
-                    self._rows_of[tensor] = "at", self._rows
+                    self._found.setdefault(tensor, {})["at"] = self._rows
                     self._rows += cut.length
                     kept.append(of)
             if kept:
@@ -157,13 +161,16 @@ class Tensors:
                 self._parts += 1
         self._results = []
 
+    def _turn(self, x: Tensor) -> None:
+        """Hashes a matrix as its transpose, too, so that a copy in the wrong order is known."""
+        number, turned = self._number(x), x.detach().t()
+        cut = cut_of(turned.shape, turned.stride(), turned.dtype, 0, 0, 0)
+        (_, rows), = hashed([(turned, cut, number)])
+        self._found.setdefault(number, {})["transposed"] = joined(rows.cpu().numpy()[:, 0], cut.turned)
+
     def _described(self) -> List[Dict[str, Any]]:
         """The tensors as the file has them."""
         out = []
         for number, (said, key, value) in enumerate(self._tensors):
-            one = {**said, key: value} if key else dict(said)
-            if number in self._rows_of:
-                name, of = self._rows_of[number]
-                one[name] = of
-            out.append(one)
+            out.append({**said, **({key: value} if key else {}), **self._found.get(number, {})})
         return out
