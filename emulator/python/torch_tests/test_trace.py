@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
+import mmaudit
 import mmaudit.torch as mt
 from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._trace_kernels import kernels_of
@@ -212,8 +214,8 @@ def rope_cast(net):
     (epsilon, "norm", "aten.add.Tensor", "argument", "other 1e-06 -> 0.001"),
     (rounds_twice, "norm", "module", "operators", "B rounds once more"),
     (fused, "after", "module", "operators", "-> trace_test.rms_norm; one of both is fused"),
-    (transposed, "out", "aten.mm", "tensor", "other values"),
-    (stale_scale, "down", "aten.mul.Tensor", "tensor", "other values"),
+    (transposed, "out", "aten.mm", "tensor", "other values: B's matrix is the transpose of A's"),
+    (stale_scale, "down", "aten.mul.Tensor", "tensor", "other values: 0.25 -> 0.2490234375"),
     (rope_cast, "rope", "aten.arange", "dtype", "float32 -> bfloat16"),
 ], ids=lambda one: one.__name__ if callable(one) else "")
 def test_a_planted_cause_is_found_and_nothing_else_blamed(plant, module, operator, cause, text, net, tokens, tmp_path):
@@ -228,6 +230,70 @@ def test_a_planted_cause_is_found_and_nothing_else_blamed(plant, module, operato
     blocks = {one["module"]: one for one in found["growth"]}
     assert blocks["blocks.0"]["differing"] == 0 and blocks["blocks.1"]["differing"] > 0
     assert 0 < blocks["blocks.1"]["relative"] < 1 and blocks["blocks.0"]["relative"] == 0
+
+
+class _OfTheGpu(TorchDispatchMode):
+    """Below a trace: rows are reduced as torch does it on an H200."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        name = {"aten::mean.dim": "mean", "aten::_softmax": "softmax"}.get(func.name())
+        if name is None or args[0].dtype != torch.float32:
+            return out
+        return torch.from_numpy(mmaudit.reduce_rows(name, args[0].numpy())[0]).reshape(out.shape)
+
+
+class Reduces(nn.Module):
+    def forward(self, x):
+        return x.mean(-1, keepdim=True) + F.softmax(x, -1)
+
+
+@needs_tool
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rows_in_another_order_are_proven(wrong, tmp_path, monkeypatch):
+    """One row of 4,096 numbers has more lanes on a GPU than 200 rows have each: decode against prefill."""
+    from mmaudit.torch import _trace
+    real = _trace.machine
+    monkeypatch.setattr(_trace, "machine", lambda: {**real(), "gpu": "NVIDIA H200", "capability": "90"})
+    x = torch.randn(1, 200, 4096, generator=torch.Generator().manual_seed(0))
+
+    def traced(keep):
+        with _OfTheGpu():
+            mt.trace(Reduces(), x, tmp_path / "a.trace", keep)
+            if wrong:  # B's rows are not what its plan gives
+                usual = mmaudit.reduce_rows
+                monkeypatch.setattr(mmaudit, "reduce_rows", lambda name, x: (usual(name, x)[0] * np.float32(1 + 2**-20), ""))
+            mt.trace(Reduces(), x[:, :1], tmp_path / "b.trace", keep)
+            if wrong:
+                monkeypatch.setattr(mmaudit, "reduce_rows", usual)
+        return mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+    before = traced(None)
+    first = before.first
+    assert (first["operator"], first["cause"], first["proof"]) == ("aten.mean.dim", "row reduction", "suspected"), before.text()
+    assert before.keep[0] == ":aten.mean.dim" and 'keep=[":aten.mean.dim"]' in "".join(before.text().split())
+    after = traced(before)
+    assert (after.first["cause"], after.first["proof"]) == ("row reduction", "suspected" if wrong else "proven"), after.text()
+    assert "lanes=32 -> lanes=512" in after.first["text"]
+    if wrong:  # a softmax of both sides has one plan
+        assert [(one["operator"], one["cause"]) for one in after["findings"][1:]] == [("aten._softmax", "wrong reduction")]
+
+
+@needs_tool
+def test_products_of_a_batch_are_proven(net, tokens, tmp_path):
+    plain, promoted = mt.Recipe(arch="hopper", dtype="bf16"), mt.Recipe(arch="hopper", dtype="bf16", policy="promote:64")
+
+    class Batch(nn.Module):
+        def forward(self, x):
+            return torch.bmm(x, x.transpose(1, 2))
+    x = torch.randn(3, 40, 2048, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+    keep = None
+    for proof in ("suspected", "proven"):
+        for name, recipe in (("a", plain), ("b", promoted)):
+            with mt.emulate(net := Batch(), mt.Plan.of({"default": recipe})):
+                mt.trace(net, x, tmp_path / f"{name}.trace", keep)
+        keep = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
+        first = only(keep)
+        assert (first["operator"], first["text"], first["proof"]) == ("aten.bmm", "promote none -> 64", proof), keep.text()
 
 
 @needs_tool
@@ -320,12 +386,16 @@ def test_attention_of_another_kernel(net, tokens, tmp_path):
 # ---- the trace itself ------------------------------------------------------------------------------------------------------
 
 
+def cut(x, batch, tokens):
+    return rows.cut_of(tuple(x.shape), x.stride(), x.dtype, batch, tokens, tokens)
+
+
 def test_a_hash_sees_every_bit_and_no_layout():
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 16, generator=draw).to(torch.bfloat16)
 
-    def hashes(x, shape=None):
-        (_, found), = rows.hashed([rows.Pending(x, shape or rows.Rows((0, 2), 2, 5), 0)])
+    def hashes(x, batch=2, tokens=5):
+        (_, found), = rows.hashed([(x, cut(x, batch, tokens), 0)])
         return found[:, 0]
     usual = hashes(x)
     assert torch.equal(usual, hashes(x.transpose(1, 2).contiguous().transpose(1, 2)))
@@ -335,7 +405,7 @@ def test_a_hash_sees_every_bit_and_no_layout():
         differs = (hashes(other) != usual).reshape(2, 5)
         assert differs.sum() == 1 and differs[at[0], at[2]]
     zero = torch.zeros(1, 4)
-    assert not torch.equal(hashes(zero, rows.Rows((0,), 1, 1)), hashes(-zero, rows.Rows((0,), 1, 1)))
+    assert not torch.equal(hashes(zero, 1, 1), hashes(-zero, 1, 1))
     exchanged = x.clone()
     exchanged[0, 0, 0, [0, 1]] = x[0, 0, 0, [1, 0]]
     assert (hashes(exchanged) != usual).sum() == 1
@@ -345,9 +415,9 @@ def test_a_whole_tensor_has_one_hash_whatever_its_strides():
     x = torch.randn(48, 64, generator=torch.Generator().manual_seed(0))
 
     def whole(x):
-        one = rows.Pending(x, None, 0)
+        one = x, cut(x, 0, 0), 0
         (_, found), = rows.hashed([one])
-        return rows.joined(found[:, 0].numpy(), one.turned)
+        return rows.joined(found[:, 0].numpy(), one[1].turned)
     assert whole(x) == whole(x.t().contiguous().t()) != whole(x.t())
     # another computation: sums of products of both streams, in Python's integers
     columns, by_row = rows._weights().view(np.uint64)
@@ -427,10 +497,10 @@ def test_memory_that_nothing_has_written_is_no_input(tmp_path):
 
 def test_heads_of_a_product_are_no_rows():
     x = torch.randn(6, 12, 5)  # 3 entries of 2 heads, 12 tokens
-    apart, found = rows.cut(x, 3, 12, 12)
-    assert apart.shape == (3, 2, 12, 5) and found == rows.Rows((0, 2), 3, 12)
-    assert rows.cut(x.transpose(1, 2), 3, 12, 12)[1] == rows.Rows((0, 3), 3, 12)
-    assert rows.cut(torch.randn(7, 12, 5), 3, 12, 12)[1] is None
+    found = cut(x, 3, 12)
+    assert found.shape == (3, 2, 12, 5) and found.rows == rows.Rows((0, 2), 3, 12)
+    assert cut(x.transpose(1, 2), 3, 12).rows == rows.Rows((0, 3), 3, 12)
+    assert cut(torch.randn(7, 12, 5), 3, 12).rows is None
 
 
 @needs_tool

@@ -28,9 +28,11 @@ struct TraceRow {
 struct TraceTensor {
   std::vector<std::uint64_t> shape, stride;  ///< stride: empty where there is no gap
   std::string dtype, name;                   ///< name: of a parameter or a buffer
+  std::string value;                         ///< of a tensor of one element
   std::size_t made = kNone, of = kNone;      ///< the operation that made it; the tensor that it is a view of
   std::size_t at = kNone;                    ///< of its first row; none: it has one hash
   std::uint64_t hash = 0, batch = 0, tokens = 0;
+  std::uint64_t transposed = 0;          ///< the hash of the transpose of a square matrix; 0: not known
   bool hashed = false, context = false;  ///< context: tokens count from the first position, as in a KV cache
 };
 

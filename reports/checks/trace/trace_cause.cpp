@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
 #include "gemm/compare.hpp"
 #include "mmaudit/error.hpp"
-#include "mmaudit/functions/row_reduction.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/whole_number.hpp"
 #include "trace/trace_side.hpp"
@@ -174,46 +172,6 @@ std::optional<TraceCause> gemm_cause(const Side& a, const Side& b, bool values) 
   return std::nullopt;
 }
 
-/// Whether an operation reduces the last axis alone: plans are of such rows.
-bool reduces_last_axis(const Side& side, std::size_t axes) {
-  if (const Json* const shape = side.of.arguments.find("normalized_shape")) return shape->size() == 1;
-  const Json* dim = side.of.arguments.find("dim");
-  if (dim != nullptr && dim->is_array()) dim = dim->size() == 1 ? &dim->front() : nullptr;
-  return dim != nullptr && (*dim == Json(-1) || *dim == Json(axes - 1));
-}
-
-/// The plan by which torch reduces the rows of an operation on a GPU; empty: it has none.
-std::string row_plan(const Side& side) {
-  static constexpr std::pair<std::string_view, RowOperation> kOperators[] = {
-      {"aten.mean.dim", RowOperation::mean},
-      {"aten.sum.dim_IntList", RowOperation::sum},
-      {"aten._softmax", RowOperation::softmax},
-      {"aten._log_softmax", RowOperation::log_softmax},
-      {"aten.amax", RowOperation::amax},
-      {"aten.native_layer_norm", RowOperation::layer_norm},
-      {"aten._fused_rms_norm", RowOperation::rms_norm}};
-  const auto* const found = std::find_if(std::begin(kOperators), std::end(kOperators),
-                                         [&](const auto& each) { return each.first == side.of.name; });
-  if (found == std::end(kOperators) || side.of.in.empty() || side.said("gpu").empty()) return {};
-  const TraceTensor& x = side.trace.tensors[side.of.in[0]];
-  const auto type = format_of_dtype(x.dtype);
-  if (!type || x.shape.empty() || x.shape.back() == 0 || !reduces_last_axis(side, x.shape.size())) return {};
-  RowProblem problem{found->second, *type, *type, 1, x.shape.back()};
-  for (std::size_t i = 0; i + 1 < x.shape.size(); ++i) problem.rows *= x.shape[i];
-  RowPlan plan = row_plan_of(problem);
-  plan.evidence = Evidence::recorded;  // how a plan is known makes no bits differ
-  return text_of(plan);
-}
-
-/// The words of two plans that differ: "lanes=32 -> lanes=64".
-std::string words_changed(const std::string& before, const std::string& after) {
-  std::istringstream of_a(before), of_b(after);
-  std::string x, y, out;
-  while (of_a >> x && of_b >> y)
-    if (x != y) out += fmt::format("{}{} -> {}", out.empty() ? "" : ", ", x, y);
-  return out;
-}
-
 std::optional<TraceCause> attention_cause(const Side& a, const Side& b) {
   if (a.of.name.find("attention") == std::string::npos || b.of.name.find("attention") == std::string::npos)
     return std::nullopt;
@@ -287,9 +245,7 @@ TraceCause cause_of(const Trace& trace_a, const TraceOperation& in_a, const Trac
     return {"argument", changed, TraceProof::seen};
   if (auto found = gemm_cause(a, b, values)) return *found;
   if (auto found = attention_cause(a, b)) return *found;
-  const std::string rows_a = row_plan(a), rows_b = row_plan(b);
-  if (rows_a != rows_b && !rows_a.empty() && !rows_b.empty())
-    return {"row reduction", words_changed(rows_a, rows_b), TraceProof::suspected};
+  if (auto found = row_cause(a, b, values)) return *found;
   if (!same_kernels(a, b)) return {"kernel", kernel_change(a, b), TraceProof::suspected};
   if (std::string changed = flags_changed(a, b); !changed.empty())
     return {"flags", changed, TraceProof::seen};

@@ -169,6 +169,10 @@ class Differ {
     } else {
       cause.text = name.empty() ? "an input that no operation of the trace made is another one"
                                 : "a parameter or buffer with other values";
+      if (!of_a.value.empty() && !of_b.value.empty())
+        cause.text += fmt::format(": {} -> {}", of_a.value, of_b.value);
+      else if (of_a.transposed != 0 && of_a.transposed == of_b.hash)
+        cause.text += ": B's matrix is the transpose of A's";
     }
     out_.findings.push_back(
         {in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause});

@@ -48,6 +48,8 @@ TraceTensor tensor_of(const JsonNode& node, std::uint64_t operations, std::uint6
   out.of = index(node["of"], tensors);
   out.at = index(node["at"], rows + 1);
   if (node["hash"].given()) out.hash = node["hash"].count(~std::uint64_t{0});
+  if (node["transposed"].given()) out.transposed = node["transposed"].count(~std::uint64_t{0});
+  if (node["value"].given()) out.value = node["value"].text();
   out.hashed = node["hash"].given() || out.at != kNone;
   out.context = flag(node["context"]);
   if (out.at != kNone) {

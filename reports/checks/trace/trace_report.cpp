@@ -75,6 +75,19 @@ std::string headline_of(const TraceDiff& diff) {
                      first.cause.text, kTraceProof[static_cast<int>(first.cause.proof)]);
 }
 
+/// How a run of both sides again proves what is only suspected; empty: nothing is.
+std::string again_text(const TraceDiff& diff) {
+  for (const TraceFinding& each : diff.findings)
+    if (const TraceOperation& a = diff.a->operations[each.a];
+        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module") {
+      const TraceOperation& b = diff.b->operations[each.b];
+      std::string keep = fmt::format("\"{}:{}\"", a.module, a.name);
+      if (a.module != b.module || a.name != b.name) keep += fmt::format(", \"{}:{}\"", b.module, b.name);
+      return fmt::format("To prove what is suspected, trace both again with values: keep=[{}]", keep);
+    }
+  return {};
+}
+
 /// Modules of which a figure has one point each: the layers of a network, else all.
 std::vector<TraceGrowth> layers_of(const TraceDiff& diff) {
   std::vector<TraceGrowth> out;
@@ -107,6 +120,8 @@ Report report_of(const TraceDiff& diff) {
   if (diff.findings.empty())
     out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
   if (!diff.findings.empty()) out.sections.push_back(report::section_of(std::move(table)));
+  if (std::string again = again_text(diff); !again.empty())
+    out.sections.push_back({.notes = {std::move(again)}});
   if (!diff.further.empty())
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(
         "Operations that differ in how they compute, too; their inputs differ already", diff.further,

@@ -36,4 +36,8 @@ inline std::optional<Format> format_of_dtype(std::string_view dtype) {
 /// not its plan's. `values`: whether values that were kept are asked.
 std::optional<TraceCause> attention_plan_cause(const Side& a, const Side& b, bool values);
 
+/// Of two reductions of rows by plans that are known: plans that differ, or results that are not their
+/// plan's.
+std::optional<TraceCause> row_cause(const Side& a, const Side& b, bool values);
+
 }  // namespace mmaudit::checks

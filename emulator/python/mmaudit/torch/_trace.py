@@ -1,10 +1,9 @@
 """Every operation that torch's dispatcher sees while a module runs, with a hash per row of what goes in and comes out."""
 import fnmatch
 import time
-import weakref
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from os import PathLike
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
@@ -21,20 +20,16 @@ from ._emulate import Emulation
 from ._operator import find_path
 from ._seen import Seen
 from ._tensors import NUMBERS
+from ._trace_diff import TraceDiff
 from ._trace_file import SCHEMA, TraceFile
-from ._trace_gemm import format_name, gemm_of, sample
+from ._trace_gemm import format_name, gemm_of, problem_of, row_sample, sample
 from ._trace_kernels import Kernels, machine
-from ._trace_operators import Facts, facts_of, flags_now, plain, results, tensors_of
+from ._trace_operators import FACTS, PLAIN, Facts, facts_of, flags_now, flags_said, plain, results, tensors_of
 from ._trace_tensors import Tensors
 
-_MOST_KEPT = 1 << 20  #: bytes of a tensor whose values are kept whole
-
-
-_NOTHING = nullcontext()
-
-
-def _nothing() -> Any:
-    return _NOTHING
+#: Bytes of a tensor whose values are kept whole: by a glob, and of operations that a diff has chosen.
+_MOST_KEPT, _MOST_CHOSEN = 1 << 20, 1 << 26
+Keep = Union[str, Sequence[str], TraceDiff]
 
 
 class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -49,7 +44,7 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
         self.owner = owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        if _sharded.among(types):
+        if types and _sharded.among(types):
             return NotImplemented  # the part of this process comes here
         return self.owner.operation(func, args, kwargs or {})
 
@@ -57,13 +52,15 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
 class Trace(Tensors):
     """tracing() returns it; `seconds` and `bytes` are of the finished file, `operations` so many."""
 
-    def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[str] = None,
+    def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[Keep] = None,
                  kernels: bool = True) -> None:
         _checked.module(module)
         self.module, self.path = module, output_file("path", path)
-        if keep is not None:
-            _checked.of_kind("keep", keep, str, "a glob over names of modules, or of module:operator")
-        self.keep = keep
+        globs = keep.keep if isinstance(keep, TraceDiff) else keep if isinstance(keep, (list, tuple)) else [] if keep is None else [keep]
+        for one in globs:
+            _checked.of_kind("keep", one, str, "a glob over names of modules, or of module:operator")
+        self.keep = globs
+        self._most_kept = _MOST_KEPT if isinstance(keep, str) else _MOST_CHOSEN
         self.operations, self.bytes, self.seconds = 0, 0, 0.0
         self._kernels = Kernels(kernels and torch.cuda.is_available())
         self._exit: Optional[ExitStack] = None
@@ -75,16 +72,20 @@ class Trace(Tensors):
             raise refused("trace", "one that is entered already", "another one", RuntimeError)
         self._file = TraceFile(self.path)
         self._begun = time.perf_counter()
-        self._ops: List[Dict[str, Any]] = []
+        self._ops: List[Tuple[Any, ...]] = []  #: as _json() takes them
+        self._more: Dict[int, Dict[str, Any]] = {}  #: what few operations have, by number
         self._texts: Dict[str, int] = {}
-        self._flagsets: List[Dict[str, Any]] = []
+        self._flagsets: List[Tuple[Any, ...]] = []
         self._calls: List[Dict[str, int]] = []
-        self._quiet: Callable[[], Any] = _disable_current_modes if _get_current_dispatch_mode_stack() else _nothing
+        self._others = bool(_get_current_dispatch_mode_stack())  #: modes that must not see what the trace computes
         self._kept: List[Tuple[str, Tensor]] = []
-        self._stack: List[Tuple[str, str]] = []
+        self._matched: Dict[Tuple[int, int], bool] = {}
+        self._gemms: Dict[Any, Optional[Dict[str, Any]]] = {}
+        self._outside = self._place("", type(self.module).__name__)
+        self._stack: List[Tuple[str, int, int]] = []
         self._plan: Optional[Dict[str, Any]] = None
         self._own = False  #: while the trace itself runs operators under its mode
-        self._modules = {id(one): (name, type(one).__name__) for name, one in named_modules(self.module)}
+        self._modules = {id(one): self._place(name, type(one).__name__) for name, one in named_modules(self.module)}
         self._begin(self.module)
         self._mode = _TraceMode(self)
         with ExitStack() as stack:
@@ -112,8 +113,12 @@ class Trace(Tensors):
             self.operations = len(self._ops)
             self.bytes = self._file.size
             self.seconds = time.perf_counter() - self._begun
-        self._known.clear()
-        self._of_storage.clear()
+        self._held.clear()
+        self._storages.clear()
+
+    def _place(self, name: str, kind: str) -> Tuple[str, int, int]:
+        texts = self._texts
+        return name, texts.setdefault(name, len(texts)), texts.setdefault(kind, len(texts))
 
     def _finish(self) -> None:
         self._flush()
@@ -121,10 +126,24 @@ class Trace(Tensors):
         for name, x in self._kept:
             self._keep_now(name, x)
         for number, kernels in self._kernels.found().items():
-            self._ops[number]["kernels"] = [{**one, "name": self._texts.setdefault(one["name"], len(self._texts))} for one in kernels]
+            self._more.setdefault(number, {})["kernels"] = [
+                {**one, "name": self._texts.setdefault(one["name"], len(self._texts))} for one in kernels]
+        operations = [self._json(number, *one) for number, one in enumerate(self._ops)]
         self._file.finish({
-            "schema": SCHEMA, "made": now(), "machine": machine(), "flags": self._flagsets, "calls": self._calls,
-            "texts": list(self._texts), "tensors": self._tensors, "operations": self._ops})
+            "schema": SCHEMA, "made": now(), "machine": machine(), "flags": [flags_said(one) for one in self._flagsets],
+            "calls": self._calls, "texts": list(self._texts), "tensors": self._described(), "operations": operations})
+
+    def _json(self, number: int, place: Tuple[str, int, int], name: int, call: int, read: List[int], made: List[int],
+              arguments: List[Tuple[str, Any]], by_rows: bool, flags: int) -> Dict[str, Any]:
+        op: Dict[str, Any] = {"module": place[1], "kind": place[2], "operator": name, "call": call, "in": read, "out": made}
+        said = {name: value for name, one in arguments if (value := plain(one)) is not None and value != []}
+        if said:
+            op["arguments"] = said
+        if by_rows:
+            op["by_rows"] = True
+        if flags >= 0:
+            op["flags"] = flags
+        return {**op, **self._more.get(number, {})}
 
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
@@ -160,14 +179,14 @@ class Trace(Tensors):
         kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
         self._own = True
         try:
-            op: Dict[str, Any] = self._operation("module", tensors_of((args, kwargs), []))
-            op["out"] = [self._number(one) for one in tensors_of((output,), [])]
+            read = [self._number(one) for one in tensors_of((args, kwargs), [])]
+            made = [self._number(one) for one in tensors_of((output,), [])]
         finally:
             self._own = False
         if "_orig_mod" in module._modules or module.__dict__.get("_compiled_call_impl") is not None:
-            op["compiled"] = True
-        self._ops.append(op)
-        self._stack.pop()
+            self._more[len(self._ops)] = {"compiled": True}
+        texts = self._texts
+        self._ops.append((self._stack.pop(), texts.setdefault("module", len(texts)), len(self._calls) - 1, read, made, (), False, -1))
 
     # ---- operations ------------------------------------------------------------------------------------------------------
 
@@ -184,77 +203,100 @@ class Trace(Tensors):
         scaled = path.scale is not None or path.factor_per_tensor or path.factor_per_lane or path.factor_block
         self._plan = {"plan": plan, "arch": recipe.arch, "scaling": path.scaling if scaled else ""}
 
-    def _operation(self, name: str, inputs: List[Tensor]) -> Dict[str, Any]:
-        layer, kind = self._stack[-1] if self._stack else ("", type(self.module).__name__)
-        texts = self._texts
-        return {"module": texts.setdefault(layer, len(texts)), "kind": texts.setdefault(kind, len(texts)),
-                "operator": texts.setdefault(name, len(texts)), "call": len(self._calls) - 1,
-                "in": [self._number(one) for one in inputs]}
-
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-        if self._own:
-            return func(*args, **kwargs)
-        facts = facts_of(func)
-        if facts.view:
-            out = func(*args, **kwargs)
-            base = self._of_storage.get(args[0].untyped_storage()._cdata) if args and isinstance(args[0], Tensor) else None
-            if base is not None:
-                base.alive.extend(weakref.ref(one) for one in tensors_of((out,), []))
-            return out
-        inputs = tensors_of(kwargs.values(), tensors_of(args, []))
-        named = [*zip(facts.names, args), *kwargs.items()]
-        written: List[Tensor] = []
-        with self._quiet():
-            read = inputs if not facts.unread else tensors_of((one for name, one in named if name not in facts.unread), [])
-            op = self._operation(facts.name, read)
-            if facts.written:
-                written = [one for name, one in named if name in facts.written and isinstance(one, Tensor)]
-                if any(one.untyped_storage()._cdata in self._waiting for one in written):
-                    self._flush()
+        facts = FACTS.get(id(func)) or facts_of(func)
+        if facts.view or self._own:
+            return facts.run(*args, **kwargs)
+        if self._others:
+            with _disable_current_modes():
+                read, arguments = self._before(facts, args, kwargs)
+        else:
+            read, arguments = self._before(facts, args, kwargs)
         self._plan = None
-        with self._kernels.of(len(self._ops)):
-            out = func(*args, **kwargs)
-        with self._quiet():
-            for one in written:
-                storage = one.untyped_storage()._cdata
-                self._epochs[storage] = self._epochs.get(storage, 0) + 1
-            op["out"] = [self._made(one) for one in results(facts, out)]
-            arguments = {name: value for name, one in named if one is not None and not isinstance(one, Tensor)
-                         and (value := plain(one)) is not None and value != []}
-            if arguments:
-                op["arguments"] = arguments
-            self._describe(op, facts, args, kwargs, inputs, out)
-        self._ops.append(op)
+        if self._kernels.on:
+            with self._kernels.of(len(self._ops)):
+                out = facts.run(*args, **kwargs)
+        else:
+            out = facts.run(*args, **kwargs)
+        if self._others:
+            with _disable_current_modes():
+                self._after(facts, args, kwargs, out, read, arguments)
+        else:
+            self._after(facts, args, kwargs, out, read, arguments)
         return out
 
-    def _describe(self, op: Dict[str, Any], facts: Facts, args: Any, kwargs: Dict[str, Any], inputs: List[Tensor], out: Any) -> None:
-        if facts.by_rows:
-            op["by_rows"] = True
+    def _before(self, facts: Facts, args: Any, kwargs: Dict[str, Any]) -> Tuple[List[int], List[Tuple[str, Any]]]:
+        """Numbers of the tensors that an operation reads, and its other arguments."""
+        read: List[int] = []
+        arguments: List[Tuple[str, Any]] = []
+        named = zip(facts.names, args) if not kwargs else (*zip(facts.names, args), *kwargs.items())
+        for name, one in named:
+            if type(one) in PLAIN:
+                arguments.append((name, one))
+            elif isinstance(one, Tensor):
+                if name not in facts.unread:
+                    read.append(self._number(one))
+            elif isinstance(one, (list, tuple, dict)):
+                tensors = tensors_of((one,), [])
+                read += [self._number(each) for each in tensors] if name not in facts.unread else []
+                if not tensors:
+                    arguments.append((name, one))
+            elif one is not None:
+                arguments.append((name, one))
+        if facts.written:
+            for name, one in (*zip(facts.names, args), *kwargs.items()):
+                if name in facts.written:
+                    for each in tensors_of((one,), []):
+                        self._writes(each)
+        return read, arguments
+
+    def _after(self, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any, read: List[int],
+               arguments: List[Tuple[str, Any]]) -> None:
+        number, texts = len(self._ops), self._texts
+        made = [self._made(out, number)] if type(out) is Tensor and not facts.empty else [
+            self._made(one, number) for one in results(facts, out)]
+        name = texts.setdefault(facts.name, len(texts))
         if facts.gemm or facts.attention or not self._flagsets:
             flags = flags_now()
             if not self._flagsets or self._flagsets[-1] != flags:
                 self._flagsets.append(flags)
-        op["flags"] = len(self._flagsets) - 1
-        gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
-        kept = self.keep is not None and self._matches(op)
-        number = len(self._ops)
-        if gemm is not None:
-            scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
-            op["gemm"] = {"problem": gemm.problem, **scaled, **(self._plan or {})}
-            if kept:
-                found = sample(gemm, out, lambda name, x: self._kept.append((f"{number}.{name}", x.detach())))
-                if found is not None:
-                    op["gemm"].update(found)
-        elif kept:
-            for at, one in enumerate([*inputs, *results(facts, out)[:1]]):
-                if one.numel() * one.element_size() <= _MOST_KEPT:
-                    self._kept.append((f"{number}.{'out' if at == len(inputs) else at}", one.detach().clone()))
-            op["kept"] = True
+        place = self._stack[-1] if self._stack else self._outside
+        if facts.gemm:
+            self._gemm(number, facts, args, kwargs, out)
+        if self.keep and self._matches(place, name, facts.name):
+            self._keep(number, facts, args, kwargs, out)
+        self._ops.append((place, name, len(self._calls) - 1, read, made, arguments, facts.by_rows, len(self._flagsets) - 1))
 
-    def _matches(self, op: Dict[str, Any]) -> bool:
-        texts = list(self._texts)
-        layer, name = texts[op["module"]], texts[op["operator"]]
-        return fnmatch.fnmatchcase(layer, self.keep or "") or fnmatch.fnmatchcase(f"{layer}:{name}", self.keep or "")
+    def _gemm(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
+        problem = problem_of(self._gemms, facts.func, args, kwargs, out, len(self._flagsets))
+        if problem is not None:
+            scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
+            self._more[number] = {"gemm": {"problem": problem, **scaled, **(self._plan or {})}}
+
+    def _keep(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
+        def keep(name: str, x: Tensor) -> None:
+            self._kept.append((f"{number}.{name}", x.detach()))
+        gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
+        if gemm is not None:
+            self._more[number]["gemm"].update(sample(gemm, out, keep))
+            if gemm.b.dim() == 2 and gemm.b.shape[0] == gemm.b.shape[1] and gemm.b.untyped_storage()._cdata in self._storages:
+                self._turn(gemm.b)
+            return
+        inputs, first = tensors_of(kwargs.values(), tensors_of(args, [])), results(facts, out)[:1]
+        if not (facts.reduction and first and row_sample(inputs, first[0], keep)):
+            for at, one in enumerate([*inputs, *first]):
+                if one.numel() * one.element_size() <= self._most_kept:
+                    keep("out" if at == len(inputs) else str(at), one.clone())
+        self._more.setdefault(number, {})["kept"] = True
+
+    def _matches(self, place: Tuple[str, int, int], number: int, name: str) -> bool:
+        key = place[1], number
+        found = self._matched.get(key)
+        if found is None:
+            layer = place[0]
+            found = self._matched[key] = any(fnmatch.fnmatchcase(layer, one) or fnmatch.fnmatchcase(f"{layer}:{name}", one)
+                                             for one in self.keep)
+        return found
 
 
 class _Watched:
@@ -276,21 +318,22 @@ class _Watched:
         self.emulation._watch = self.before
 
 
-def tracing(module: nn.Module, path: "Union[str, PathLike[str]]", *, keep: Optional[str] = None, kernels: bool = True) -> Trace:
+def tracing(module: nn.Module, path: "Union[str, PathLike[str]]", *, keep: Optional[Keep] = None, kernels: bool = True) -> Trace:
     """A context in which every operation that torch's dispatcher sees goes to a file: docs/trace.md.
 
     Args:
         module: whose parts give operations their names; each of its calls is a call of the trace.
         path: the file, schema mmaudit.trace/1 in a safetensors file; it is there once the context is left.
-        keep: a glob over names of modules, or of "module:operator", whose values are kept: of products some rows and
-            columns with all of K, for proofs; of others tensors of up to 1 MiB.
+        keep: a glob over names of modules, or of "module:operator", whose values are kept, for proofs: of products some
+            rows and columns with all of K, of reductions some rows, of others tensors of up to 1 MiB. Or several globs, or
+            the TraceDiff of two traces before, whose first operation of each cause is then kept, up to 64 MiB per tensor.
         kernels: on a GPU names of kernels too, by torch's profiler, which must not run elsewhere.
     Raises: ValueError, in one line.
     """
     return Trace(module, path, keep, kernels)
 
 
-def trace(module: nn.Module, batch: Any, path: "Union[str, PathLike[str]]", keep: Optional[str] = None, *,
+def trace(module: nn.Module, batch: Any, path: "Union[str, PathLike[str]]", keep: Optional[Keep] = None, *,
           kernels: bool = True, seed: int = 0) -> Trace:
     """Runs a batch, as in compare(), and writes every operation to a file, as tracing() does. Returns: its Trace."""
     found = tracing(module, path, keep=keep, kernels=kernels)

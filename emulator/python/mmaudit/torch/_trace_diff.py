@@ -24,6 +24,15 @@ class TraceDiff(_report.Pages):
         findings: List[Dict[str, Any]] = self["findings"]
         return findings[0] if findings else None
 
+    @property
+    def keep(self) -> List[str]:
+        """For trace(keep=...) of both runs again: the first operation of each cause, whose values then prove it."""
+        found: Dict[Any, Dict[str, Any]] = {}
+        for one in self["findings"]:
+            if not one["tensor"] and one["operator"] != "module":
+                found.setdefault((one["operator"], one["cause"], one["text"]), one)
+        return list(dict.fromkeys(f"{one['module' + side]}:{one['operator' + side]}" for one in found.values() for side in ("", "_b")))
+
 
 def trace_diff(a: _Path, b: _Path, *, rows: Sequence[str] = (), names: Optional[Mapping[str, str]] = None) -> TraceDiff:
     """The first operation that gives other bits from equal inputs in trace `b` than in `a`, every further one, and why.

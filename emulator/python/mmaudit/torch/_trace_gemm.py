@@ -1,5 +1,5 @@
 """Operators that are one matrix product, as problems of docs/gemm.md."""
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -77,6 +77,22 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
     return Gemm(problem, a, b, c, bias)
 
 
+def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any, kwargs: Dict[str, Any], d: Any,
+               flags: int) -> Optional[Dict[str, Any]]:
+    """The problem of gemm_of(), found once for operands of the same shapes, strides and types."""
+    def of(one: Any) -> Any:
+        return (one.shape, one.stride(), one.dtype) if isinstance(one, Tensor) else one
+    try:
+        key = (func, *(of(one) for one in args), of(d), flags, *((name, of(one)) for name, one in kwargs.items()))
+        if key not in known:
+            gemm = gemm_of(func, args, kwargs, d)
+            known[key] = None if gemm is None else gemm.problem
+        return known[key]
+    except TypeError:  # an argument without a hash
+        gemm = gemm_of(func, args, kwargs, d)
+        return None if gemm is None else gemm.problem
+
+
 def spread(count: int, most: int) -> List[int]:
     """`most` of `count` indices, evenly, the first and the last among them."""
     return list(range(count)) if count <= most else [round(i * (count - 1) / (most - 1)) for i in range(most)]
@@ -86,18 +102,34 @@ def spread(count: int, most: int) -> List[int]:
 ROWS, COLUMNS = 32, 64
 
 
-def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Optional[Dict[str, Any]]:
-    """Gives `keep` some rows of A with columns of B, all of K, and their D."""
-    if gemm.a.dim() != 2:
-        return None
+def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Dict[str, Any]:
+    """Gives `keep` some rows of A with columns of B, all of K, and their D; of a batch of products the first one."""
     m, n = gemm.problem["m"], gemm.problem["n"]
+    a, b, c = (one[0] if one is not None and one.dim() == 3 else one for one in (gemm.a, gemm.b, gemm.c))
+    d = d[0] if gemm.a.dim() == 3 else d.reshape(m, n)
     rows, columns = spread(m, ROWS), spread(n, COLUMNS)
     at_rows, at_columns = (torch.tensor(one, device=d.device) for one in (rows, columns))
-    keep("a", gemm.a.index_select(0, at_rows))
-    keep("b", gemm.b.index_select(1, at_columns))
-    keep("d", d.reshape(m, n).index_select(0, at_rows).index_select(1, at_columns))
-    if gemm.c is not None:
-        keep("c", gemm.c.expand(m, n).index_select(0, at_rows).index_select(1, at_columns))
+    keep("a", a.index_select(0, at_rows))
+    keep("b", b.index_select(1, at_columns))
+    keep("d", d.index_select(0, at_rows).index_select(1, at_columns))
+    if c is not None:
+        keep("c", c.expand(m, n).index_select(0, at_rows).index_select(1, at_columns))
     if gemm.bias is not None:
         keep("bias", gemm.bias.index_select(0, at_columns))
     return {"rows": rows, "columns": columns}
+
+
+def row_sample(inputs: List[Tensor], out: Tensor, keep: Callable[[str, Tensor], None]) -> bool:
+    """Gives `keep` some rows of a reduction of the last axis, their results, weight and bias; else false."""
+    x, n = inputs[0], inputs[0].shape[-1] if inputs[0].dim() else 0
+    rows = x.numel() // n if n else 0
+    if not rows or out.numel() not in (rows, rows * n) or not x.is_contiguous() or not out.is_contiguous():
+        return False
+    # Where a row begins within 16 bytes decides its order: such rows keep their places.
+    chosen: Sequence[int] = spread(rows, ROWS) if n * x.element_size() % 16 == 0 else range(min(rows, ROWS))
+    at = torch.tensor(chosen, device=x.device)
+    keep("0", x.reshape(rows, n).index_select(0, at))
+    keep("out", out.reshape(rows, -1).index_select(0, at))
+    for number, one in enumerate(inputs[1:]):
+        keep(str(number + 1), one.clone())
+    return True

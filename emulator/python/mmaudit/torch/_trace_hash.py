@@ -1,4 +1,5 @@
 """A hash, a norm and a sketch per row of a tensor, computed where the tensor is."""
+import math
 from functools import cache
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -11,6 +12,7 @@ _CHUNK = 1 << 24  #: elements that torch's path widens at once
 _INTEGER = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 #: How the kernel reads numbers; others have a hash alone.
 _KINDS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}
+_MOST_COLUMNS = 1 << 30  #: of a row, which the kernel counts in 32 bits
 
 
 @cache
@@ -66,30 +68,72 @@ def rows_of(shape: Tuple[int, ...], batch: int, tokens: int, context: int) -> Op
     return Rows((0,), batch, tokens) if shape[0] == batch * tokens and len(shape) > 1 else None
 
 
-def cut(x: Tensor, batch: int, tokens: int, context: int) -> "Tuple[Tensor, Optional[Rows]]":
-    """A tensor as its rows are hashed, and these; of a product of heads the first axis is entries, then heads."""
-    x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-    rows = rows_of(tuple(x.shape), batch, tokens, context)
-    heads = x.shape[0] // max(batch, 1) if x.dim() == 3 else 0
-    if rows is None and heads > 1 and x.shape[0] == heads * batch:
-        apart = rows_of((batch, heads, *x.shape[1:]), batch, tokens, context)
+class Cut(NamedTuple):
+    """How tensors of one shape, strides and type are cut into rows that are hashed."""
+
+    rows: Optional[Rows]
+    shape: Tuple[int, ...]  #: as it is hashed; of a product of heads the first axis is entries, then heads
+    stride: Tuple[int, ...]
+    axes: Tuple[int, ...]  #: of `shape`, whose elements are rows; without tokens walks in memory, which are joined later
+    length: int  #: so many rows
+    turned: bool  #: rows are columns of a matrix, so that memory is read in its order
+    plain: bool  #: without gaps, tokens first: a reshaped tensor has the same rows
+    dtype: torch.dtype
+    said: Dict[str, Any]  #: in the file
+    fields: Optional[List[int]]  #: for the kernel; None where it can't
+    kind: Tuple[int, int, bool]  #: bytes of an element, how the kernel reads numbers, whether columns are one axis
+
+
+def _contiguous(shape: Tuple[int, ...], stride: Tuple[int, ...]) -> bool:
+    size = 1
+    for count, step in zip(reversed(shape), reversed(stride)):
+        if count != 1 and step != size:
+            return False
+        size *= count
+    return True
+
+
+@cache
+def cut_of(shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype, batch: int, tokens: int, context: int) -> Cut:
+    """`batch` 0: a tensor without tokens, such as a weight."""
+    gaps = 0 not in shape and not _contiguous(shape, stride)
+    said: Dict[str, Any] = {"shape": list(shape), "dtype": str(dtype)[6:], **({"stride": list(stride)} if gaps else {})}
+    if dtype.is_complex:
+        shape, stride, dtype = (*shape, 2), (*(2 * one for one in stride), 1), dtype.to_real()
+    rows, heads = rows_of(shape, batch, tokens, context), shape[0] // max(batch, 1) if len(shape) == 3 else 0
+    if rows is None and heads > 1 and shape[0] == heads * batch:
+        apart = rows_of((batch, heads, *shape[1:]), batch, tokens, context)
         if apart is not None and apart.axes[-1] > 1:
-            return x.view(batch, heads, *x.shape[1:]), apart
-    return x, rows
+            rows, shape, stride = apart, (batch, heads, *shape[1:]), (heads * stride[0], *stride)
+    turned, axes = False, (0,) if rows is None else rows.axes
+    if rows is not None:
+        said.update({"batch": rows.batch, "tokens": rows.tokens, **({"context": True} if rows.context else {})})
+    elif len(shape) < 2:
+        shape, stride = (1, *(shape or (1,))), (0, *(stride or (1,)))
+    elif len(shape) == 2 and stride[0] < stride[1] and shape[0] > 1:
+        turned, shape, stride = True, shape[::-1], stride[::-1]
+    columns: List[List[int]] = []
+    for axis in range(len(shape)):
+        size, step = shape[axis], stride[axis]
+        if axis in axes or size == 1:
+            continue
+        if columns and columns[-1][1] == size * step:
+            columns[-1] = [columns[-1][0] * size, step]
+        else:
+            columns.append([size, step])
+    padded, total = [[1, 0]] * (3 - len(columns)) + columns, math.prod(size for size, _ in columns)
+    fields: Optional[List[int]] = None
+    if len(columns) < 4 and total < _MOST_COLUMNS:
+        outer, inner = [(1, 0)] * (2 - len(axes)) + [(shape[axis], stride[axis]) for axis in axes]
+        fields = [0, 0, inner[0], outer[1], inner[1], total, padded[1][0], padded[2][0], padded[0][1], padded[1][1],
+                  padded[2][1], 0, PERIOD if turned else 0, math.prod(shape[axis] for axis in axes), 0, 0]
+    plain = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
+    return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, dtype, said, fields,
+               (dtype.itemsize, _KINDS.get(dtype, 0) if rows is not None else 0, len(columns) < 2))
 
 
 def integers(x: Tensor) -> Tensor:
     return x.view(_INTEGER[x.element_size()])
-
-
-def _matrix(x: Tensor) -> Tensor:
-    """Two dimensions, the one with the smaller stride last, so that memory is read in its order."""
-    x = x.reshape(1, -1) if x.dim() < 2 else x.flatten(1) if x.dim() > 2 else x
-    return x.t() if _turned(x) else x
-
-
-def _turned(x: Tensor) -> bool:
-    return x.dim() == 2 and x.stride(0) < x.stride(1) and x.shape[0] > 1
 
 
 def joined(hashes: np.ndarray, turned: bool) -> int:
@@ -101,33 +145,23 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
         return int((hashes.view(np.uint64) * weights).sum(dtype=np.uint64))
 
 
-class Pending(NamedTuple):
-    x: Tensor
-    rows: Optional[Rows]
-    tensor: int  #: its number in the file
-
-    @property
-    def length(self) -> int:
-        """Rows that are hashed: where there are no tokens, walks in memory, which are joined later."""
-        return self.rows.length if self.rows is not None else _matrix(self.x).shape[0]
-
-    @property
-    def turned(self) -> bool:
-        return _turned(self.x)
+def value_of(hash: int, dtype: torch.dtype) -> str:
+    """The number of a tensor of one element, whose raw bits its hash is, times two odd numbers."""
+    weight = int(_weights()[0, 0]) * int(_weights()[1, 0])
+    raw = hash * pow(weight, -1, 1 << 64) % (1 << 8 * dtype.itemsize)
+    return str(torch.frombuffer(bytearray(raw.to_bytes(dtype.itemsize, "little")), dtype=dtype).item())
 
 
-def _by_torch(one: Pending, out: Tensor) -> None:
+Pending = Tuple[Tensor, Cut, int]  #: a tensor and its number in the file
+
+
+def _by_torch(x: Tensor, cut: Cut, out: Tensor) -> None:
     """`out`: (rows, 2) of int64."""
-    x, device = one.x, one.x.device
-    if one.rows is None:
-        turned, x = _turned(x), _matrix(x)
-        weights = _stream(1 if turned else 0, x.shape[1], device)
-    else:
-        rest = [axis for axis in range(x.dim()) if axis not in one.rows.axes]
-        x = x.permute(*one.rows.axes, *rest).reshape(one.rows.length, -1)
-        weights = _stream(0, x.shape[1], device)
+    x = (torch.view_as_real(x) if x.is_complex() else x).as_strided(cut.shape, cut.stride)
+    x = x.permute(*cut.axes, *(axis for axis in range(x.dim()) if axis not in cut.axes)).reshape(cut.length, -1)
+    weights = _stream(1 if cut.turned else 0, x.shape[1], x.device)
     step = max(1, _CHUNK // max(1, x.shape[1]))
-    floats = x.is_floating_point() and x.element_size() > 1 and one.rows is not None
+    floats = x.is_floating_point() and x.element_size() > 1 and cut.rows is not None
     signs = ((weights >> 40) & 1).mul(2).sub(1).double() if floats else None
     for at in range(0, x.shape[0], step):
         part = x[at:at + step]
@@ -148,62 +182,24 @@ def _kernel() -> Any:
     return _trace_kernel.run
 
 
-_FIELDS = 16  #: of a tensor in the kernel's table
-
-
-def _described(one: Pending, first: int, out_at: int) -> Optional[List[int]]:
-    """Sizes and strides of rows (two) and of columns (three), for the kernel; None where it has more of them."""
-    x = one.x
-    if one.rows is None:
-        turned, x = _turned(x), _matrix(x)
-        rows, rest, stream = [0], [1], 1 if turned else 0
-    else:
-        rows, stream = list(one.rows.axes), 0
-        rest = [axis for axis in range(x.dim()) if axis not in rows]
-    of_rows = [(x.shape[axis], x.stride(axis)) for axis in rows]
-    columns: List[List[int]] = []
-    for axis in rest:
-        size, stride = x.shape[axis], x.stride(axis)
-        if size == 1:
-            continue
-        if columns and columns[-1][1] == size * stride:
-            columns[-1] = [columns[-1][0] * size, stride]
-        else:
-            columns.append([size, stride])
-    if len(columns) > 3:
-        return None
-    of_rows = [(1, 0)] * (2 - len(of_rows)) + of_rows
-    padded = [[1, 0]] * (3 - len(columns)) + columns
-    total = padded[0][0] * padded[1][0] * padded[2][0]
-    sizes = of_rows[1][0], of_rows[0][1], of_rows[1][1]
-    return [x.data_ptr(), first, *sizes, total, padded[1][0], padded[2][0], padded[0][1], padded[1][1], padded[2][1],
-            out_at, stream * PERIOD, int(one.rows is not None), 0, 0]
-
-
-def hashed(pending: List[Pending]) -> List[Tuple[List[Pending], Tensor]]:
+def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]:
     """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32."""
     found = []
-    pending = [one._replace(x=one.x.detach()) for one in pending]
-    for device in dict.fromkeys(one.x.device for one in pending):
-        of = [one for one in pending if one.x.device == device]
-        counts = [one.length for one in of]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        out = torch.zeros((int(starts[-1]), 2), dtype=torch.int64, device=device)
+    devices: Dict[torch.device, List[Pending]] = {}
+    for one in pending:
+        devices.setdefault(one[0].device, []).append(one)
+    for device, of in devices.items():
+        out = torch.zeros((sum(cut.length for _, cut, _ in of), 2), dtype=torch.int64, device=device)
         run = _kernel() if device.type == "cuda" else None
-        groups: Dict[Tuple[int, int], List[Tuple[List[int], int]]] = {}
-        for one, count, at in zip(of, counts, starts):
-            fields = None
-            if run is not None:
-                key = one.x.element_size(), _KINDS.get(one.x.dtype, 0)
-                group = groups.setdefault(key, [])
-                first = sum(rows for _, rows in group[-1:]) + (group[-1][0][1] if group else 0)
-                fields = _described(one, first, int(at))
-                if fields is not None:
-                    group.append((fields, count))
-            if fields is None:
-                _by_torch(one, out[int(at):int(at) + count])
-        for (size, kind), group in groups.items():
-            if group and run is not None:
-                run(group, size, kind, _table(device), out)
-        found.append((of, out))
+        groups: Dict[Tuple[int, int, bool], List[Tuple[int, int, List[int]]]] = {}
+        at = 0
+        for x, cut, _ in of:
+            if run is not None and cut.fields is not None:
+                groups.setdefault(cut.kind, []).append((x.data_ptr(), at, cut.fields))
+            else:
+                _by_torch(x.detach(), cut, out[at:at + cut.length])
+            at += cut.length
+        for kind, group in groups.items():
+            run(group, kind, _table(device), out)
+        found.append(([(cut, number) for _, cut, number in of], out))
     return found

@@ -5,7 +5,6 @@ import os
 import platform
 import re
 import tempfile
-from contextlib import nullcontext
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ContextManager, Dict, List, Tuple
@@ -13,7 +12,6 @@ from typing import Any, ContextManager, Dict, List, Tuple
 import torch
 
 _MARK = "mmaudit#"
-_NOTHING = nullcontext()
 
 
 class Kernels:
@@ -40,7 +38,7 @@ class Kernels:
             self._profile.__exit__(None, None, None)
 
     def of(self, number: int) -> ContextManager[Any]:
-        return self._mark(f"{_MARK}{number}") if self.on else _NOTHING
+        return self._mark(f"{_MARK}{number}")
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
         """The kernels by the numbers of operations, in the order of their launches."""

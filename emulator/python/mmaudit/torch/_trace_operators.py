@@ -1,9 +1,9 @@
 """What torch's operators say of themselves, and the switches that they obey."""
-from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import torch
 from torch import Tensor
-from torch._ops import HigherOrderOperator
+from torch._ops import HigherOrderOperator, OpOverload
 
 from ._trace_gemm import PRODUCTS
 
@@ -12,7 +12,8 @@ _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas 
 #: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
 _BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
             "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
-
+#: Operators that reduce rows, by a plan of docs/row-reductions.md where the last axis is reduced.
+REDUCTIONS = ("mean", "sum", "amax", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm")
 _OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")
 
 
@@ -20,6 +21,7 @@ class Facts(NamedTuple):
     """What is asked of an operator each time that it runs."""
 
     func: Any  #: so that its id stays its own
+    run: Any  #: what it calls
     name: str
     names: Tuple[str, ...]  #: of arguments
     view: bool
@@ -27,29 +29,28 @@ class Facts(NamedTuple):
     unread: Tuple[str, ...]  #: arguments whose numbers it does not read: what it only writes
     by_rows: bool
     gemm: bool
+    reduction: bool  #: of rows, each by itself
     attention: bool
     empty: bool  #: gives memory that nothing has written
 
 
-_facts: Dict[int, Facts] = {}
+FACTS: Dict[int, Facts] = {}
+PLAIN = frozenset((bool, int, float, str, torch.dtype, torch.device, torch.layout))  #: types of arguments that are kept as they are
 
 
 def facts_of(func: Any) -> Facts:
-    found = _facts.get(id(func))
-    if found is not None:
-        return found
     named = isinstance(func, HigherOrderOperator)
     name = str(func.name()) if named else str(func).replace(".default", "")  # type: ignore[no-untyped-call, unused-ignore]
     schema = getattr(func, "_schema", None)
     arguments, returns = ([], []) if schema is None else (schema.arguments, schema.returns)
     aliases = [one.alias_info for one in returns]
     short = name.split(".")[1] if "." in name else name
-    _facts[id(func)] = found = Facts(
-        func, name, tuple(one.name for one in arguments),
+    FACTS[id(func)] = found = Facts(
+        func, func._op if type(func) is OpOverload else func, name, tuple(one.name for one in arguments),
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),
-        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, "attention" in name,
+        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
         "empty" in name or short == "resize_")
     return found
 
@@ -83,18 +84,23 @@ def plain(x: Any) -> Any:
     return None
 
 
-def flags_now() -> Dict[str, Any]:
-    cuda, back = torch.backends.cuda, torch.backends
-    found = {
-        "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "allow_tf32": cuda.matmul.allow_tf32,
-        "reduced_precision_bf16": cuda.matmul.allow_bf16_reduced_precision_reduction,
-        "reduced_precision_fp16": cuda.matmul.allow_fp16_reduced_precision_reduction,
-        "cudnn_allow_tf32": back.cudnn.allow_tf32, "cudnn_benchmark": back.cudnn.benchmark,
-        "flash": cuda.flash_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "efficient": cuda.mem_efficient_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "math": cuda.math_sdp_enabled(),  # type: ignore[no-untyped-call, unused-ignore]
-        "blas": str(cuda.preferred_blas_library()).rpartition(".")[2] if torch.cuda.is_available() else "",
-        "mkldnn": torch._C._get_mkldnn_enabled(), "threads": torch.get_num_threads(),
-    }
-    return found
+_asked = torch._C
+#: What is asked before each product and attention, so raw and without detours; flags_said() says it.
+FLAGS: Dict[str, Callable[[], Any]] = {
+    "deterministic": _asked._get_deterministic_algorithms, "allow_tf32": _asked._get_cublas_allow_tf32,
+    "reduced_precision_bf16": _asked._get_cublas_allow_bf16_reduced_precision_reduction,
+    "reduced_precision_fp16": _asked._get_cublas_allow_fp16_reduced_precision_reduction,
+    "cudnn_allow_tf32": _asked._get_cudnn_allow_tf32, "cudnn_benchmark": _asked._get_cudnn_benchmark,
+    "flash": _asked._get_flash_sdp_enabled, "efficient": _asked._get_mem_efficient_sdp_enabled, "math": _asked._get_math_sdp_enabled,
+    "blas": _asked._get_blas_preferred_backend, "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
+}
+_ASKED = tuple(FLAGS.values())
+
+
+def flags_now() -> Tuple[Any, ...]:
+    return tuple([one() for one in _ASKED])
+
+
+def flags_said(flags: Tuple[Any, ...]) -> Dict[str, Any]:
+    found = {name: one[0] if isinstance(one, tuple) else one for name, one in zip(FLAGS, flags)}
+    return {**found, "blas": str(found["blas"]).rpartition(".")[2] if torch.cuda.is_available() else ""}

@@ -1,125 +1,129 @@
 """The tensors of a trace: which number each has, and rows that wait for their hashes."""
-import weakref
-from functools import cache
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+import math
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile
-from ._trace_hash import Pending, Rows, cut, hashed, joined
+from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
 
-_MOST_PENDING, _MOST_BYTES = 2048, 2 << 30  #: tensors, and bytes of them, that wait for their hashes
+_MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 
 
-@cache
-def _dtype(of: torch.dtype) -> str:
-    return str(of)[6:]
+class _Storage:
+    """Memory whose address stays its own, since `alive` holds it; the numbers of tensors in it, as they are now."""
 
+    __slots__ = ("alive", "weight", "base", "plain", "version", "seen")
 
-class _Known(NamedTuple):
-    alive: "weakref.ReferenceType[Tensor]"
-    version: int
-    epoch: int
-    tensor: int  #: its number in the file
-
-
-class _Storage(NamedTuple):
-    """The result of who wrote it last, and what shares it."""
-
-    tensor: int
-    alive: List["weakref.ReferenceType[Tensor]"]
-    layout: Tuple[Any, ...]  #: of the result, where a reshaped one has the same rows
-
-
-def _layout(x: Tensor, rows: Optional[Rows]) -> Tuple[Any, ...]:
-    """Equal for contiguous tensors of one storage whose rows have the same elements."""
-    if rows is None or rows.context or rows.axes not in ((0,), (0, 1)) or not x.is_contiguous():
-        return ()
-    return x.dtype, x.storage_offset(), x.numel(), rows.batch, rows.tokens
+    def __init__(self, storage: Any, weight: str = "") -> None:
+        self.alive, self.weight = StorageWeakRef(storage), weight
+        self.base = -1  #: the tensor of who wrote it last
+        self.plain: Optional[Tuple[Any, ...]] = None  #: of `base`: which tensors have the same rows
+        self.version = 0
+        self.seen: Dict[Any, Tuple[int, int]] = {}  #: version and number by place and shape
 
 
 class Tensors:
     """What a Trace knows of tensors."""
 
     _file: TraceFile
-    _ops: List[Dict[str, Any]]
 
     def _begin(self, module: nn.Module) -> None:
-        self._tensors: List[Dict[str, Any]] = []
-        self._known: Dict[int, _Known] = {}
-        self._epochs: Dict[int, int] = {}
-        self._of_storage: Dict[int, _Storage] = {}
+        self._tensors: List[Tuple[Dict[str, Any], str, Any]] = []
+        self._found: Dict[int, Dict[str, Any]] = {}  #: hashes of tensors, or where their rows are
+        self._held: Dict[int, Tuple[Tensor, int, int]] = {}  #: by id, which is its own while the tensor is held
+        self._storages: Dict[int, _Storage] = {}
         self._pending: List[Pending] = []
         self._waiting: Set[int] = set()  #: storages of pending tensors
         self._bytes_pending = self._rows = self._parts = 0
-        self._results: List[Tuple[List[Pending], Tensor]] = []
+        self._results: List[Tuple[List[Tuple[Cut, int]], Tensor]] = []
         self._batch, self._tokens, self._past = 1, 0, 0
-        weights = (*module.named_parameters(), *module.named_buffers())
-        self._weights = {one.untyped_storage()._cdata: name for name, one in weights if one.numel()}
-        self._weights_seen: Dict[Any, int] = {}
+        for name, one in (*module.named_parameters(), *module.named_buffers()):
+            if one.numel() and one.layout == torch.strided and not one.is_nested:
+                storage = one.untyped_storage()
+                self._storages.setdefault(storage._cdata, _Storage(storage, name))
 
     def _number(self, x: Tensor) -> int:
         """The number of an input in the file, which is hashed where it has not been."""
-        version, known = 0 if x.is_inference() else x._version, self._known.get(id(x))
-        if known is not None and known.alive() is x and known.version == version and (
-                not self._epochs or known.epoch == self._epochs.get(x.untyped_storage()._cdata, 0)):
-            return known.tensor
+        version, held = 0 if x.is_inference() else x._version, self._held.get(id(x))
+        if held is not None and held[1] == version:
+            return held[2]
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            self._tensors.append({"shape": [], "dtype": _dtype(x.dtype)})  # without numbers that can be hashed
-            return len(self._tensors) - 1
-        storage = x.untyped_storage()._cdata
-        epoch = self._epochs.get(storage, 0)
-        weight = self._weights.get(storage)
-        if weight is not None:
-            key = (storage, x.storage_offset(), x.shape, x.stride(), version, epoch)
-            found = self._weights_seen.get(key)
-            if found is None:
-                found = self._weights_seen[key] = self._add(x, *cut(x, 0, 0, 0), {"name": weight}, storage)
-            return found
-        hashes, rows = cut(x, self._batch, self._tokens, self._past + self._tokens)
-        base = self._of_storage.get(storage)
-        based = base is not None and any(ref() is not None for ref in base.alive)
-        layout = _layout(x, rows)
-        if base is not None and based and base.layout and base.layout == layout:
-            found = base.tensor
+            return self._without_numbers(x)
+        if x.is_complex():
+            x = x.resolve_conj()
+        storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
+        address = storage._cdata
+        of = self._storages.get(address)
+        if of is None:
+            of = self._storages[address] = _Storage(storage)
+        key = at, shape, stride, dtype
+        seen = of.seen.get(key)
+        if seen is not None and seen[0] == version:
+            return seen[1]
+        if of.weight:
+            found = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), ("name", of.weight), address)
         else:
-            found = self._add(x, hashes, rows, {"of": base.tensor} if base is not None and based else {}, storage)
-            if not based:
-                self._of_storage[storage] = _Storage(found, [weakref.ref(x)], layout)
-        self._known[id(x)] = _Known(weakref.ref(x), version, epoch, found)
+            cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
+            plain = (at, dtype, x.numel(), self._batch, self._tokens) if cut.plain else None
+            if of.base < 0:
+                found = of.base = self._add(x, cut, ("", None), address)
+                of.plain, of.version = plain, version
+            elif plain is not None and of.plain == plain and of.version == version:
+                found = of.base
+            else:
+                found = self._add(x, cut, ("of", of.base), address)
+        of.seen[key] = version, found
+        self._held[id(x)] = x, version, found
         return found
 
-    def _made(self, x: Tensor) -> int:
-        """The number of a result of the operation that comes next in the file."""
+    def _without_numbers(self, x: Tensor) -> int:
+        self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, "", None))
+        return len(self._tensors) - 1
+
+    def _made(self, x: Tensor, by: int) -> int:
+        """The number of a result of an operation."""
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            return self._number(x)
-        storage = x.untyped_storage()._cdata
-        hashes, rows = cut(x, self._batch, self._tokens, self._past + self._tokens)
-        found, alive = self._add(x, hashes, rows, {"made": len(self._ops)}, storage), weakref.ref(x)
-        self._known[id(x)] = _Known(alive, 0 if x.is_inference() else x._version, self._epochs.get(storage, 0), found)
-        self._of_storage[storage] = _Storage(found, [alive], _layout(x, rows))
+            return self._without_numbers(x)
+        storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
+        version, address, tokens = 0 if x.is_inference() else x._version, storage._cdata, self._tokens
+        cut = cut_of(shape, stride, dtype, self._batch, tokens, self._past + tokens)
+        found = self._add(x, cut, ("made", by), address)
+        of = self._storages.get(address)
+        if of is None:
+            of = self._storages[address] = _Storage(storage)
+        of.base, of.version = found, version
+        of.plain = (at, dtype, x.numel(), self._batch, tokens) if cut.plain else None
+        of.seen[at, shape, stride, dtype] = version, found
+        self._held[id(x)] = x, version, found
         return found
 
-    def _add(self, x: Tensor, hashes: Tensor, rows: Optional[Rows], one: Dict[str, Any], storage: int) -> int:
-        """`hashes`: the tensor as its rows are hashed, later; who writes to `storage` has to see to that first."""
+    def _writes(self, x: Tensor) -> None:
+        """An operation is about to change a tensor."""
+        storage = x.untyped_storage()
+        if storage._cdata in self._waiting:
+            self._flush()
+        self._held.clear()
+        of = self._storages.get(storage._cdata)
+        if of is not None:
+            of.seen.clear()
+            of.plain = None
+
+    def _add(self, x: Tensor, cut: Cut, more: Tuple[str, Any], storage: int) -> int:
+        """The tensor's rows are hashed later; who writes to `storage` has to see to that first."""
         number = len(self._tensors)
-        one["shape"], one["dtype"] = list(x.shape), _dtype(x.dtype)
-        if not x.is_contiguous():
-            one["stride"] = list(x.stride())
-        self._tensors.append(one)
+        self._tensors.append((cut.said, *more))
         size = x.numel()
         if size:
-            if rows is not None:
-                one["batch"], one["tokens"] = rows.batch, rows.tokens
-                if rows.context:
-                    one["context"] = True
-            self._pending.append(Pending(hashes, rows, number))
+            self._pending.append((x, cut, number))
             self._waiting.add(storage)
-            self._bytes_pending += size * x.element_size()
+            if more[0] != "name":
+                self._bytes_pending += size * cut.dtype.itemsize
             if len(self._pending) >= _MOST_PENDING or self._bytes_pending >= _MOST_BYTES:
                 self._flush()
         return number
@@ -130,6 +134,8 @@ class Tensors:
                 self._results.extend(hashed(self._pending))
         self._pending, self._bytes_pending = [], 0
         self._waiting.clear()
+        self._held.clear()
+        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}
         if sum(rows.numel() for _, rows in self._results) > _MOST_ROWS:
             self._drain()
 
@@ -137,18 +143,34 @@ class Tensors:
         """Rows go to the file; a tensor without rows of tokens has one hash."""
         for pending, rows in self._results:
             raw, at, kept = rows.cpu().numpy(), 0, []
-            for one in pending:
-                of, count = raw[at:at + one.length], one.length
-                at += count
-                record = self._tensors[one.tensor]
-                if one.rows is None:
-                    record["hash"] = joined(of[:, 0], one.turned)
+            for cut, tensor in pending:
+                of = raw[at:at + cut.length]
+                at += cut.length
+                if cut.rows is None:
+                    whole = joined(of[:, 0], cut.turned)
+                    self._found.setdefault(tensor, {})["hash"] = whole
+                    if math.prod(cut.shape) == 1:
+                        self._found[tensor]["value"] = value_of(whole, cut.dtype)
                 else:
-                    record["at"] = self._rows
-                    self._rows += count
+                    self._found.setdefault(tensor, {})["at"] = self._rows
+                    self._rows += cut.length
                     kept.append(of)
             if kept:
                 part = np.ascontiguousarray(np.concatenate(kept))
                 self._file.add(f"rows.{self._parts}", "I64", list(part.shape), part.tobytes())
                 self._parts += 1
         self._results = []
+
+    def _turn(self, x: Tensor) -> None:
+        """Hashes a matrix as its transpose, too, so that a copy in the wrong order is known."""
+        number, turned = self._number(x), x.detach().t()
+        cut = cut_of(turned.shape, turned.stride(), turned.dtype, 0, 0, 0)
+        (_, rows), = hashed([(turned, cut, number)])
+        self._found.setdefault(number, {})["transposed"] = joined(rows.cpu().numpy()[:, 0], cut.turned)
+
+    def _described(self) -> List[Dict[str, Any]]:
+        """The tensors as the file has them."""
+        out = []
+        for number, (said, key, value) in enumerate(self._tensors):
+            out.append({**said, **({key: value} if key else {}), **self._found.get(number, {})})
+        return out
