@@ -103,6 +103,7 @@ void make_folder(const std::string& path);
 
 // A command, and those inside it.
 void add_attention(Command& app);
+void add_collective(Command& app);
 void add_audit(Command& app);
 void add_explain(Command& app);
 void add_layout(Command& explain);

@@ -1,0 +1,416 @@
+// mmaudit collective: the bits of sums over the ranks of a group.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "collective/run.hpp"
+#include "common.hpp"
+#include "gemm/compare.hpp"
+#include "gemm/decisions.hpp"
+#include "gemm_files.hpp"
+#include "mmaudit/collective.hpp"
+#include "mmaudit/corpus/operand.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
+#include "mmaudit/datapath_text.hpp"
+#include "mmaudit/fast_cast.hpp"
+#include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
+#include "mmaudit/raw_words.hpp"
+#include "outputs.hpp"
+
+namespace mmaudit::cli {
+namespace {
+
+struct CollectiveOptions {
+  std::vector<std::string> x;
+  std::string y, out, kind = "all-reduce", operation = "sum", library, algorithm, protocol, rings, log,
+                      type = "f32", backend = "gloo", python = "python3", a, b, like;
+  std::uint64_t channels = 1, threads = 0, buffer = 0, ranks = 4, count = 1000, seed = 1;
+  std::vector<std::uint64_t> split = {1, 2, 4};
+  Outputs outputs;
+};
+
+/// What is summed, and NCCL's choices or the row of gloo.
+struct Planned {
+  CollectiveProblem problem;
+  CollectiveChoice choice;
+  CollectivePlan plan;
+};
+Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count,
+                const std::string& log, const std::string& library) {
+  Planned out;
+  out.problem.type = type, out.problem.ranks = ranks, out.problem.count = count;
+  out.choice.channels = options.channels, out.choice.threads = options.threads,
+  out.choice.buffer = options.buffer;
+  const CollectiveWords words{options.kind,     options.operation, library, options.algorithm,
+                              options.protocol, options.rings,     log};
+  if (const std::string why = take_words(words, out.problem, out.choice); !why.empty())
+    throw InputError("--" + why);
+  out.plan = collective_plan(out.problem, out.choice);
+  return out;
+}
+Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count) {
+  return planned(options, type, ranks, count, options.log.empty() ? "" : text_of_file(options.log),
+                 options.library);
+}
+
+std::string words_of(const Planned& one) {
+  std::string out = "Plan: " + mmaudit::text_of(one.plan);
+  if (one.plan.library->first_version != 0)
+    out += fmt::format(". {} {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
+                       name_in(names::kCollectiveProtocol, one.choice.protocol));
+  return out + fmt::format(". Evidence: {}", name_of(one.plan.library->evidence));
+}
+
+Format type_of(const std::string& name) {
+  const auto found = read_format(name);
+  if (!found) refuse("--type: found {}, allowed: f32, f16, bf16", name);
+  return *found;
+}
+
+/// The input of every rank, one behind the other.
+struct Inputs {
+  Format type = Format::none;
+  std::uint64_t ranks = 0, count = 0;
+  corpus::Tensor first;
+  std::vector<std::byte> data;
+};
+Inputs load(const std::vector<std::string>& files) {
+  Inputs out;
+  const bool stacked = files.size() == 1;
+  for (const std::string& file : files) {
+    corpus::Tensor one = corpus::load_tensor(file);
+    const Format type = corpus::format_of(one.dtype);
+    if (out.ranks++ == 0)
+      out.type = type;
+    else if (one.shape != out.first.shape || type != out.type)
+      refuse("--x: {}: found {} of {}, allowed: as the first, {} of {}", file, corpus::to_string(one.shape),
+             name_of(type), corpus::to_string(out.first.shape), name_of(out.type));
+    out.data.insert(out.data.end(), one.data.begin(), one.data.end());
+    if (out.ranks == 1) out.first = std::move(one);
+  }
+  if (stacked && out.first.shape.empty()) refuse("--x: found no axes, allowed: the ranks as the first axis");
+  if (stacked) {
+    out.ranks = out.first.shape.front();
+    out.first.shape.erase(out.first.shape.begin());
+  }
+  out.count = corpus::element_count(out.first.shape).value_or(0);
+  return out;
+}
+
+std::vector<NamedFile> inputs_of(const CollectiveOptions& options) {
+  std::vector<NamedFile> out{
+      {"--log", options.log}, {"--y", options.y}, {"--a", options.a}, {"--b", options.b}};
+  for (const std::string& file : options.x) out.push_back({"--x", file});
+  return out;
+}
+
+std::vector<std::byte> result_of(const Planned& one, const std::vector<std::byte>& x) {
+  std::vector<std::byte> y(one.problem.count * spec_of(one.problem.type).storage_bytes());
+  run_collective(one.problem, one.plan, x.data(), y.data());
+  return y;
+}
+
+int predict(const CollectiveOptions& options, const Context& context) {
+  try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
+  Inputs inputs = load(options.x);
+  const Planned one = planned(options, inputs.type, inputs.ranks, inputs.count);
+  inputs.first.data = result_of(one, inputs.data);
+  corpus::save_tensor(options.out, inputs.first);
+  report::Report found{.title = "A sum over ranks by its plan"};
+  found.headline =
+      fmt::format("{} of {} ranks, {} {} each -> {}", name_in(names::kCollectiveKind, one.problem.kind),
+                  inputs.ranks, inputs.count, name_of(inputs.type), options.out);
+  found.lead = {words_of(one)};
+  if (one.problem.kind == CollectiveKind::reduce_scatter)
+    found.lead.emplace_back("The results of ranks 0, 1, ... stand one behind the other.");
+  return options.outputs.publish(std::move(found), context);
+}
+
+/// --library, else by the backend.
+std::string library_for(const CollectiveOptions& options) {
+  return options.library.empty() && options.backend == "gloo" ? "gloo" : options.library;
+}
+
+void judge(report::Report& found, const checks::CollectiveDifference& sum, const std::string& where) {
+  found.headline =
+      fmt::format("{} of {} elements have other bits than predicted, {}", sum.wrong, sum.compared, where);
+  found.tone = sum.wrong == 0 && sum.compared != 0 ? report::Tone::good : report::Tone::bad;
+  if (sum.wrong != 0) found.lead.push_back("The first: " + sum.first);
+}
+
+int compare(const CollectiveOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  if (options.x.empty() != options.y.empty())
+    refuse("--x, --y: found one of them, allowed: both, or neither to run torch.distributed");
+  report::Report found{.title = "A sum over ranks compared with its plan"};
+  checks::CollectiveDifference sum;
+  if (!options.y.empty()) {
+    const Inputs inputs = load(options.x);
+    const corpus::Tensor y = corpus::load_tensor(options.y);
+    const Planned one = planned(options, inputs.type, inputs.ranks, inputs.count);
+    if (y.data.size() != one.problem.count * spec_of(inputs.type).storage_bytes())
+      refuse("--y: found {} elements, allowed: {}", y.elements(), inputs.count);
+    compare_collective(one.problem, one.plan, result_of(one, inputs.data), y.data, sum);
+    found.lead = {words_of(one)};
+    judge(found, sum, printable(options.y, 200));
+    return options.outputs.publish(std::move(found), context);
+  }
+  // What torch is asked for; NCCL's choices are known behind the run.
+  const Planned gloo = planned(options, type_of(options.type), options.ranks, options.count, "",
+                               options.library.empty() ? "gloo" : options.library);
+  checks::CollectiveRun run{options.backend, options.python, gloo.problem};
+  const std::vector<std::byte> x = collective_inputs(run.problem, options.seed);
+  const checks::CollectiveAnswer answer = run_torch(run, x);
+  const Planned one = planned(options, run.problem.type, options.ranks, options.count,
+                              options.backend == "nccl" ? answer.log : "", library_for(options));
+  const std::vector<std::byte> expected = result_of(one, x);
+  std::vector<std::byte> scattered;
+  for (const std::vector<std::byte>& rank : answer.ranks) {
+    if (one.problem.kind == CollectiveKind::all_reduce)
+      compare_collective(one.problem, one.plan, expected, rank, sum);
+    else
+      scattered.insert(scattered.end(), rank.begin(), rank.end());
+  }
+  if (!scattered.empty()) compare_collective(one.problem, one.plan, expected, scattered, sum);
+  found.lead = {words_of(one)};
+  judge(found, sum,
+        fmt::format("{} of torch {}, {} ranks, {} {}", options.backend, answer.version, options.ranks,
+                    options.count, name_of(one.problem.type)));
+  return options.outputs.publish(std::move(found), context);
+}
+
+int reveal(const CollectiveOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {});
+  constexpr std::uint64_t kMost = 16;
+  if (options.ranks > kMost) refuse("--ranks: found {}, allowed: 2 to {}", options.ranks, kMost);
+  checks::CollectiveRun run{options.backend, options.python, {}};
+  const Planned gloo = planned(options, type_of(options.type), options.ranks, options.count, "", "gloo");
+  run.problem = gloo.problem;
+  run.calls = checks::pairs_of(options.ranks);
+  const checks::CollectiveAnswer answer = run_torch(run, mask_inputs(run.problem));
+  const bool scatters = run.problem.kind == CollectiveKind::reduce_scatter;
+  const std::uint64_t per_rank = options.count / (scatters ? options.ranks : 1);
+  const FastDecode decode(spec_of(run.problem.type));
+  report::Report found{.title = "The order of a sum over ranks, from masks"};
+  report::Table table{.title = "Orders", .columns = {{"from element", true}, {"elements", true}, "order"}};
+  std::uint64_t first = 0, unclear = 0;
+  std::string order;
+  for (std::uint64_t i = 0; i <= options.count; ++i) {
+    std::string now;
+    if (i < options.count) {
+      std::vector<std::uint64_t> left;
+      for (std::uint64_t call = 0; call < run.calls; ++call)
+        left.push_back(static_cast<std::uint64_t>(
+            decode.at(answer.ranks[scatters ? i / per_rank : 0].data(), call * per_rank + i % per_rank)));
+      now = checks::order_of_masks(options.ranks, left);
+      unclear += now.empty() ? 1 : 0;
+      if (now.empty()) now = "no order";
+    }
+    if (i != 0 && now != order) {
+      table.rows.push_back({std::to_string(first), std::to_string(i - first), order});
+      first = i;
+    }
+    order = now;
+  }
+  found.headline = fmt::format(
+      "{} ranges of {} elements with an order of their own, {} elements without one; {} of torch {}",
+      table.rows.size(), options.count, unclear, options.backend, answer.version);
+  found.tone = unclear == 0 ? report::Tone::good : report::Tone::bad;
+  found.sections.push_back(section_of(std::move(table)));
+  return options.outputs.publish(std::move(found), context);
+}
+
+/// D of one GPU's part of K, or of a plan of one GPU.
+std::vector<std::byte> product(const corpus::DecisionFile& file, const GemmProblem& problem,
+                               const GemmPlan& plan, const corpus::Operand& a, const corpus::Operand& b) {
+  return checks::predicted(*find_architecture(file.architecture), problem, plan,
+                           {a.data(), b.data(), nullptr, nullptr}, nullptr);
+}
+
+/// Columns [first, first + k) of A, or rows of B.
+corpus::Operand part_of(const corpus::Operand& whole, bool columns, std::uint64_t first, std::uint64_t k,
+                        std::size_t bytes) {
+  corpus::Operand out = whole;
+  const std::uint64_t rows = whole.tensor.shape[1], width = whole.tensor.shape[2];
+  out.tensor.shape[columns ? 2 : 1] = k;
+  out.tensor.data.clear();
+  for (std::uint64_t row = columns ? 0 : first; row < (columns ? rows : first + k); ++row) {
+    const std::byte* const at = whole.tensor.data.data() + (row * width + (columns ? first : 0)) * bytes;
+    out.tensor.data.insert(out.tensor.data.end(), at, at + (columns ? k : width) * bytes);
+  }
+  return out;
+}
+
+std::uint64_t unlike(const std::vector<std::byte>& a, const std::vector<std::byte>& b, std::size_t bytes) {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < a.size() / bytes; ++i)
+    out += load_word(a.data(), bytes, i) != load_word(b.data(), bytes, i) ? 1 : 0;
+  return out;
+}
+
+int layer(const CollectiveOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  const Format type = type_of(options.type);
+  const corpus::DecisionFile file = decisions_like(options.like);
+  const FormatSpec format = spec_of(type);
+  const std::size_t bytes = format.storage_bytes();
+  const corpus::Operand a = corpus::load_operand("--a", options.a, format, {1, 0, 0}, nullptr);
+  const corpus::Operand b =
+      corpus::load_operand("--b", options.b, format, {1, a.tensor.shape[2], 0}, nullptr);
+  GemmProblem whole;
+  whole.api = GemmApi::cublas, whole.type = type, whole.transposed_b = true;
+  whole.m = a.tensor.shape[1], whole.n = b.tensor.shape[2], whole.k = a.tensor.shape[2];
+  report::Report found{.title = "A row-parallel layer on several GPUs"};
+  struct Result {
+    std::string name;
+    std::vector<std::byte> d;
+  };
+  std::vector<Result> parallel, single;
+  std::optional<GemmPlan> plan;
+  for (const std::uint64_t ranks : options.split) {
+    if (ranks == 0 || whole.k % ranks != 0)
+      refuse("--tp: found {}, allowed: divisors of K = {}", ranks, whole.k);
+    GemmProblem part = whole;
+    part.k = whole.k / ranks;
+    const DecidedPlan decided = checks::plan_decided(file, part);
+    if (!decided.plan)
+      refuse("--tp: found {}, whose products have no known plan ({}), allowed: others", ranks, decided.why);
+    std::vector<std::byte> all;
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
+      const std::vector<std::byte> d =
+          product(file, part, *decided.plan, part_of(a, true, rank * part.k, part.k, bytes),
+                  part_of(b, false, rank * part.k, part.k, bytes));
+      all.insert(all.end(), d.begin(), d.end());
+    }
+    std::string how = fmt::format("TP {}: {}; {}", ranks, mmaudit::text_of(*decided.plan), decided.source);
+    if (ranks > 1) {
+      const Planned one = planned(options, type, ranks, whole.m * whole.n);
+      all = result_of(one, all);
+      how += ". " + words_of(one);
+    }
+    found.lead.push_back(how);
+    parallel.push_back({fmt::format("TP {}", ranks), std::move(all)});
+    if (!plan || ranks == 1) plan = decided.plan;
+  }
+  for (const std::uint64_t slices : {1, 2, 4, 8})
+    for (const bool in_type : {false, true}) {
+      if (slices == 1 && in_type) continue;
+      GemmPlan one = *plan;
+      one.slices = slices, one.slice_rule = SliceRule::even, one.slice_order = SliceOrder::ascending;
+      one.partial = one.total = in_type ? type : Format::f32;
+      single.push_back({fmt::format("{} slice{} in {}", slices, slices == 1 ? "" : "s", name_of(one.partial)),
+                        product(file, whole, one, a, b)});
+    }
+  report::Table table{.title = "Elements with other bits", .columns = {""}};
+  for (const Result& row : parallel) table.columns.emplace_back(row.name, true);
+  for (const auto* const rows : {&parallel, &single})
+    for (const Result& row : *rows) {
+      auto& cells = table.rows.emplace_back();
+      cells.emplace_back((rows == &single ? "one GPU, " : "") + row.name);
+      for (const Result& column : parallel) {
+        const std::uint64_t wrong = unlike(row.d, column.d, bytes);
+        cells.emplace_back(std::to_string(wrong), wrong == 0 ? report::Tone::good : report::Tone::plain);
+      }
+    }
+  found.headline = fmt::format("{} x {} x {}, {}, on {}: {} elements", whole.m, whole.n, whole.k,
+                               name_of(type), file.gpu, whole.m * whole.n);
+  found.sections.push_back(section_of(std::move(table)));
+  return options.outputs.publish(std::move(found), context);
+}
+
+void add_plan_options(Command& command, CollectiveOptions& options) {
+  command.section("How it is summed");
+  command.option("--kind NAME", options.kind, "all-reduce or reduce-scatter");
+  command.option("--operation NAME", options.operation, "sum or average");
+  command.option("--library NAME", options.library, "nccl-2.29 (2.29, 2.30), nccl-2.27 (2.27, 2.28) or gloo");
+  command.option("--log FILE", options.log,
+                 "NCCL's choices, from the lines of all ranks: NCCL_DEBUG=INFO, "
+                 "NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING");
+  command.option("--algorithm NAME", options.algorithm, "without a log: ring or tree");
+  command.option("--protocol NAME", options.protocol, "without a log: simple, ll or ll128");
+  command.option("--channels COUNT", options.channels, "without a log: of the communicator").range(1, 64);
+  command.option("--rings TEXT", options.rings,
+                 "without a log: '0 1 2 3; 0 3 2 1', a ring per channel, then again; of a tree chains, the "
+                 "root first");
+  command.option("--threads COUNT", options.threads, "NCCL_NTHREADS where it is set; 0: it is not")
+      .range(0, 1024);
+  command.option("--buffer BYTES", options.buffer,
+                 "NCCL_BUFFSIZE and the like where it is set; 0: it is not");
+}
+
+void add_run_options(Command& command, CollectiveOptions& options) {
+  command.section("What torch.distributed runs");
+  command.option("--backend NAME", options.backend, "gloo, on the CPU, or nccl, a GPU per rank")
+      .one_of({"gloo", "nccl"});
+  command.option("--ranks COUNT", options.ranks, "processes").range(2, 64);
+  command.option("--count COUNT", options.count, "elements of a rank's input").range(1, 1e9);
+  command.option("--type FORMAT", options.type, "f32, f16 or bf16");
+  command.option("--python PROGRAM", options.python, "a Python that has torch");
+}
+
+}  // namespace
+
+void add_collective(Command& app) {
+  Command group = app.command("collective", "Which bits sums over the ranks of a group have: NCCL, gloo",
+                              {"mmaudit collective predict --x x.npy --log nccl.log --out y.npy",
+                               "mmaudit collective compare --ranks 4 --count 1000000"});
+  group.requires_command();
+
+  const auto add = [&](const char* name, const char* text, std::initializer_list<std::string_view> examples,
+                       int (*run)(const CollectiveOptions&, const Context&),
+                       const std::function<void(Command&, CollectiveOptions&)>& define) {
+    auto options = std::make_shared<CollectiveOptions>();
+    Command command = group.command(name, text, examples);
+    define(command, *options);
+    command.section("Output");
+    options->outputs.add_to(command);
+    command.runs([options, run](const Context& context) { return run(*options, context); });
+  };
+  const auto add_x = [](Command& command, CollectiveOptions& options) {
+    return command.option("--x FILES", options.x, "a file per rank, or one whose first axis is the ranks")
+        .comma_separated();
+  };
+  add("predict", "The result from the inputs of all ranks, without a GPU",
+      {"mmaudit collective predict --x r0.npy,r1.npy,r2.npy,r3.npy --channels 16 --protocol ll128 --out "
+       "y.npy",
+       "mmaudit collective predict --x x.npy --log nccl.log --out y.npy"},
+      predict, [&](Command& command, CollectiveOptions& options) {
+        add_x(command, options).required();
+        command.option("--out FILE", options.out, "the result; of a reduce-scatter those of all ranks")
+            .required();
+        add_plan_options(command, options);
+      });
+  add("compare", "Run torch.distributed here, or take files of a run, and compare every bit",
+      {"mmaudit collective compare --ranks 4 --count 1000000 --type bf16",
+       "mmaudit collective compare --backend nccl --ranks 4 --count 1000000",
+       "mmaudit collective compare --x x.npy --y y.npy --log nccl.log"},
+      compare, [&](Command& command, CollectiveOptions& options) {
+        add_x(command, options);
+        command.option("--y FILE", options.y, "what the run with --x gave");
+        add_plan_options(command, options);
+        add_run_options(command, options);
+        command.option("--seed", options.seed, "of the inputs");
+      });
+  add("reveal", "Find the order of every element of torch.distributed's sum by masks",
+      {"mmaudit collective reveal --ranks 4 --count 24",
+       "mmaudit collective reveal --backend nccl --ranks 4"},
+      reveal, [&](Command& command, CollectiveOptions& options) {
+        command.option("--kind NAME", options.kind, "all-reduce or reduce-scatter");
+        add_run_options(command, options);
+      });
+  add("layer", "A layer whose K is split over GPUs: which of them have the bits of which plan of one GPU",
+      {"mmaudit collective layer --a x.npy --b w.npy --type bf16 --tp 1,2,4 --like h200-cublas-13.1"}, layer,
+      [&](Command& command, CollectiveOptions& options) {
+        command.option("--a FILE", options.a, "x, (M, K)").required();
+        command.option("--b FILE", options.b, "the transposed weight, (K, N)").required();
+        command.option("--type FORMAT", options.type, "f16 or bf16");
+        command.option("--tp COUNTS", options.split, "GPUs").comma_separated();
+        add_like(command, options.like);
+        add_plan_options(command, options);
+      });
+}
+
+}  // namespace mmaudit::cli
