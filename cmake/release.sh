@@ -14,21 +14,41 @@ build_by_zig() {
   build portable -D MMAUDIT_ZIG="$zig" -D MMAUDIT_ZIG_ROOT="$root" -- --target mmaudit_installed
 }
 
-# The wheel holds what is installed in $1, so nothing is compiled. Its name says the oldest glibc that its symbols need.
-make_wheel() {
-  local made=build/release-wheel wheel policy
-  rm -rf "$made"
-  MMAUDIT_PREFIX=$1 MMAUDIT_LIBRARY=$(find "$1" -name libmmaudit.so -print -quit) PATH=$PWD/$env/bin:$PATH \
-    "$env/bin/pip" wheel -q --no-deps --no-build-isolation --wheel-dir "$made" ./emulator/python || die 3 "pip could not make the wheel"
-  wheel=$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")
-  "$env/bin/auditwheel" show "$wheel" >"$scratch" 2>&1
+# The wheel $1 into dist/. Its name says the oldest glibc that its symbols need.
+publish_wheel() {
+  local policy
+  "$env/bin/auditwheel" show "$1" >"$scratch" 2>&1
   policy=$(grep -o 'manylinux_2_[0-9]*_[a-z0-9_]*' "$scratch" | head -n 1)
-  if [[ -z $policy ]] || grep -E 'lib(stdc\+\+|gcc_s|mpfr|gmp|fmt|zstd|xxhash|mpi)\.so' "$scratch"; then
+  if [[ -z $policy ]] || grep -E 'lib(stdc\+\+|gcc_s|mpfr|gmp|fmt|zstd|xxhash|mpi|cudart|cuda)\.so' "$scratch"; then
     cat "$scratch" >&2
     die 1 "the wheel needs more than libc"
   fi
-  "$env/bin/python" -m wheel tags --remove --platform-tag "$policy" "$wheel" >"$scratch"
-  mv "$made"/*.whl "$dist/"
+  "$env/bin/python" -m wheel tags --remove --platform-tag "$policy" "$1" >"$scratch"
+  mv "$(dirname "$1")"/*.whl "$dist/"
+}
+
+# The wheel holds what is installed in $1, so nothing is compiled.
+make_wheel() {
+  local made=build/release-wheel
+  rm -rf "$made"
+  MMAUDIT_PREFIX=$1 MMAUDIT_LIBRARY=$(find "$1" -name libmmaudit.so -print -quit) PATH=$PWD/$env/bin:$PATH \
+    "$env/bin/pip" wheel -q --no-deps --no-build-isolation --wheel-dir "$made" ./emulator/python || die 3 "pip could not make the wheel"
+  publish_wheel "$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")"
+}
+
+# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder. By this machine's compilers.
+make_cuda_wheel() {
+  local made=build/cuda-wheel version=${name#mmaudit-} info
+  grep -qF "\"mmaudit-cuda==$version\"" emulator/python/pyproject.toml || die 1 "pyproject.toml: found another version of mmaudit-cuda, allowed: $version"
+  build carry-all -D MMAUDIT_CUDA_ARCHITECTURES="${MMAUDIT_CUDA_ARCHITECTURES:-80-real;86-real;89-real;90a-real;100-real;120}" -- --target mmaudit_cuda || die 3 "the build for GPUs failed"
+  rm -rf "$made" && mkdir -p "$made/tree/mmaudit_cuda" "$made/tree/mmaudit_cuda-$version.dist-info"
+  strip -o "$made/tree/mmaudit_cuda/libmmaudit_cuda.so" build/carry-all/lib/libmmaudit_cuda.so
+  cp LICENSE "$made/tree/mmaudit_cuda/"
+  info=$made/tree/mmaudit_cuda-$version.dist-info
+  printf 'Metadata-Version: 2.1\nName: mmaudit-cuda\nVersion: %s\nSummary: The GPU part of mmaudit\nLicense: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: mmaudit (==%s)\n' "$version" "$version" >"$info/METADATA"
+  printf 'Wheel-Version: 1.0\nGenerator: mmaudit\nRoot-Is-Purelib: false\nTag: py3-none-linux_%s\n' "$(uname -m)" >"$info/WHEEL"
+  "$env/bin/python" -m wheel pack --dest-dir "$made" "$made/tree" >"$scratch" || die 3 "wheel pack failed"
+  publish_wheel "$(compgen -G "$made/mmaudit_cuda-*.whl")"
 }
 
 # pip builds the libraries from it: pyproject.toml has to stand at its root for that.
@@ -37,18 +57,19 @@ make_sources() {
   git archive --prefix="$name/" HEAD | tar -x -C build/sdist
   sed 's|"\.\./\.\."|"."|; s|"\.\./\.\./CMakeLists|"CMakeLists|; s|\["mmaudit"\]|["emulator/python/mmaudit"]|' \
     emulator/python/pyproject.toml >"build/sdist/$name/pyproject.toml"
-  unzip -p "$dist"/*.whl '*.dist-info/METADATA' >"build/sdist/$name/PKG-INFO"
+  unzip -p "$dist"/mmaudit-*.whl '*.dist-info/METADATA' >"build/sdist/$name/PKG-INFO"
   tar -c -C build/sdist --sort=name --owner=0 --group=0 --numeric-owner "$name" | gzip -9 >"$dist/$name.tar.gz"
 }
 
 run_release() {
-  local how=zig prefix=$PWD/build/portable-prefix env=build/release-env dist=$PWD/dist name folder=build/portable format
+  local how=zig prefix=$PWD/build/portable-prefix env=build/release-env dist=$PWD/dist name folder=build/portable format cuda=false
   name=mmaudit-$(sed -n 's/^project(mmaudit VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
   while (($#)); do
     case $1 in
       --system) how=system folder=build/release ;;
+      --cuda) cuda=true ;;
       --prefix) (($# > 1)) && [[ -x $2/bin/mmaudit ]] || die 2 "release --prefix: found '${2:-}', allowed: where ./run install --portable put it" && how=prefix prefix=$(realpath "$2") && shift ;;
-      *) die 2 "release: found '$1', allowed: --system, --prefix DIR" ;;
+      *) die 2 "release: found '$1', allowed: --system, --cuda, --prefix DIR" ;;
     esac
     shift
   done
@@ -69,8 +90,12 @@ run_release() {
   fi
   stage "wheel, sources, bill of materials"
   make_wheel "$prefix"
+  if $cuda; then make_cuda_wheel; fi
   make_sources
-  cmake/sbom.py "$name" $how >"$dist/$name.cdx.json"
+  local nvcc=
+  if $cuda; then nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' build/carry-all/CMakeCache.txt); fi
+  # shellcheck disable=SC2046 # without CUDA no word
+  cmake/sbom.py "$name" $how ${nvcc:+$("$nvcc" --version | grep -o 'V[0-9.]*$')} >"$dist/$name.cdx.json"
   (cd "$dist" && sha256sum -- * >"$scratch" && cat "$scratch" >SHA256SUMS && ls -l)
   end_stage
 }

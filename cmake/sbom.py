@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""sbom.py NAME-VERSION COMPILER: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's packages
-of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER)."""
+"""sbom.py NAME-VERSION COMPILER [CUDA]: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's packages
+of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER). CUDA: the
+version of the runtime in libmmaudit_cuda.so."""
 import json
 import re
 import subprocess
@@ -36,11 +37,13 @@ def component(package: str, licence: str, how: str) -> dict:
 def main() -> None:
     name, _, version = sys.argv[1].rpartition("-")
     runtime = ZIG if sys.argv[2] == "zig" else component(*RUNTIME)
+    cuda = [{"type": "library", "name": "cudart_static of CUDA", "version": version, "description": "linked statically",
+             "licenses": [{"license": {"name": "NVIDIA Software License Agreement"}}]} for version in sys.argv[3:]]
     print(json.dumps({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": name, "name": name, "version": version,
                                    "licenses": [{"license": {"id": "Apache-2.0"}}]}},
-        "components": [component(*row) for row in PACKAGES] + [runtime],
+        "components": [component(*row) for row in PACKAGES] + [runtime, *cuda],
     }, indent=2))
 
 

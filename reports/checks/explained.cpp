@@ -283,8 +283,7 @@ std::string address_of(const std::vector<Explained>& explained) {
   const Explained& one = explained.front();
   const DotSpec& spec = one.trace.spec;
   if (find_architecture(one.architecture->name) != one.architecture) return "";
-  std::string out =
-      fmt::format("explorer.html#gpu={}&inst={}", one.architecture->name, name_of(one.instruction));
+  std::string out = fmt::format("gpu={}&inst={}", one.architecture->name, name_of(one.instruction));
   const auto add = [&](std::string_view key, std::string_view text) {
     if (!text.empty()) out += fmt::format("&{}={}", key, text);
   };
@@ -358,7 +357,7 @@ report::Report report_of(const std::vector<Explained>& explained, bool all, cons
     }
   if (several || !first.trace.spec.integer) out.sections.push_back(section_of(result_table(explained)));
   if (const std::string address = address_of(explained); !address.empty())
-    out.sections.back().notes.push_back("To play with it: " + address);
+    out.sections.back().notes.push_back(to_play_with(address));
   out.json = [explained, recorded] {
     Json document_of = {{"schema", "mmaudit.explain/1"},
                         {"instruction", name_of(explained.front().instruction)},

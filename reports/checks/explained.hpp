@@ -31,4 +31,9 @@ Explained explain(const Architecture& architecture, const DatapathEntry& entry,
 /// products too. `recorded`: D of the recording that the dot product is from, hexadecimal; empty: of none.
 report::Report report_of(const std::vector<Explained>& explained, bool all, const std::string& recorded);
 
+/// The last line of what is explained: `state` is the explorer's, as docs/explorer.md has it.
+inline std::string to_play_with(const std::string& state) {
+  return "To play with it: explorer.html#" + state;
+}
+
 }  // namespace mmaudit::checks

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "explained.hpp"
 #include "mmaudit/comparison.hpp"
 #include "mmaudit/convert.hpp"
 #include "mmaudit/corpus/function_recording.hpp"
@@ -181,6 +182,9 @@ report::Report explain_function(const Function& function, const std::string& x, 
                {"ulps_from_exact", from_exact},
                {"unit", unit}};
   out.sections.push_back(section_of(std::move(table)));
+  std::string state = fmt::format("view=functions&fn={}&x=0x{}", function.name, hex(function, a));
+  if (function.operands == 2) state += "&y=0x" + hex(function, b);
+  out.sections.back().notes.push_back(to_play_with(state));
   out.json = [json] { return document(json); };
   return out;
 }

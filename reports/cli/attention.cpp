@@ -148,7 +148,8 @@ int explain_element(const AttentionOptions& options, const Context& context) {
   const auto [plan, architecture] = planned(options, given.problem);
   return options.outputs.publish(
       explain_attention(given.problem, plan, {given.q.data.data(), given.k.data.data(), given.v.data.data()},
-                        *architecture, at[0], at[1], at[2], options.threads),
+                        *architecture, at[0], at[1], at[2], options.threads,
+                        options.kernels.empty() ? options.like : std::string()),
       context);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common.hpp"
+#include "explained.hpp"
 #include "mmaudit/device/backends.hpp"
 #include "mmaudit/device/fragment_probe.hpp"
 #include "mmaudit/device/wmma_fragment.hpp"
@@ -244,7 +245,7 @@ Json json_of(const Instruction& instruction, const Layout& layout,
 }
 
 report::Report report_of(const Instruction& instruction, const Layout& layout,
-                         const std::optional<Discovered>& discovered) {
+                         const std::optional<Discovered>& discovered, const std::string& gpu) {
   report::Report out{.title = "Registers of " + name_of(instruction)};
   out.headline = registers_text(instruction, layout);
   if (discovered) {
@@ -267,6 +268,8 @@ report::Report report_of(const Instruction& instruction, const Layout& layout,
                           .shown = report::kOnPage,
                           .layout = report::Layout::wide});
   for (const report::FragmentPicture& picture : pictures) out.sections.push_back(section_of(picture));
+  out.sections.back().notes.push_back(checks::to_play_with("view=fragments&inst=" + name_of(instruction) +
+                                                           (gpu.empty() ? "" : "&gpu=" + gpu)));
   out.json = [instruction, layout, discovered] {
     return json_of(instruction, layout, discovered).dump() + "\n";
   };
@@ -299,8 +302,11 @@ int layout(const LayoutOptions& options, const Context& context) {
   const Layout found = layout_of(options, context, inst);
   // Of wmma there is nothing to compare with.
   const bool compares = options.discover && inst.op != Op::wmma;
+  const Architecture* gpu = find_architecture(options.architecture);
   return options.outputs.publish(
-      report_of(inst, found, compares ? std::optional(discover(inst)) : std::nullopt), context);
+      report_of(inst, found, compares ? std::optional(discover(inst)) : std::nullopt,
+                gpu == nullptr ? "" : std::string(gpu->name)),
+      context);
 }
 
 }  // namespace

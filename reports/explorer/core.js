@@ -1,5 +1,6 @@
 // The model in WebAssembly, and exact numbers. Every bit that the page shows was computed by the model.
-const FUNCTIONS = { catalog: 0, explain: 1, codes: 2, cast: 3, layout: 4, functions: 5, function: 6, binade: 7 };
+const FUNCTIONS = { catalog: 0, explain: 1, codes: 2, cast: 3, layout: 4, functions: 5, function: 6, binade: 7,
+  attentions: 8, attention: 9 };
 const ENOSYS = 52;
 const MOST_TEXT = 1 << 16;
 const decoder = new TextDecoder(), encoder = new TextEncoder();
@@ -54,7 +55,7 @@ function digits_of(x) {
   return { negative: x.s < 0n, text, high: x.e + all.length - 1, low: x.e + all.length - text.length };
 }
 
-const shortened = (value, digits) => value.toPrecision(digits).replace(/\.?0+(e|$)/, "$1");
+const shortened = (value, digits) => value.toPrecision(digits).replace(/(\.\d*?)0+(e|$)/, "$1$2").replace(/\.(e|$)/, "$1");
 
 /// An exact number as a decimal of at most `most` digits or as m*2^e; empty where neither is short.
 function exact_text(x, most) {

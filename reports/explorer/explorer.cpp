@@ -19,6 +19,7 @@
 #include "mmaudit/whole_number.hpp"
 #include "mmaudit/wmma_fragments.hpp"
 #include "request.hpp"
+#include "row_of_attention.hpp"
 #include "special_functions.hpp"
 #include "text/json/writer.hpp"
 
@@ -305,6 +306,10 @@ std::string answer_of(int function, const Request& request) {
       return function_text(request);
     case 7:
       return binade_text(request);
+    case 8:
+      return attentions_text();
+    case 9:
+      return attention_text(request);
     default:
       return error_text("function: found none");
   }

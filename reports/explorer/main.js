@@ -4,6 +4,7 @@ const VIEWS = {
   fragments: { start: start_layouts, update: update_layouts },
   formats: { start: start_formats, update: update_formats },
   functions: { start: start_functions, update: update_functions },
+  attention: { start: start_attention, update: update_attention },
 };
 
 function open_view(view) {
@@ -30,15 +31,16 @@ window.explorer.show = (change) => {
 
 // The model stands behind this script. Until it answers the fields show the question, and take another one.
 const FIELDS = { inst: "inst", vinst: "vinst", a: "a", b: "b", c: "c", sa: "sa", sb: "sb", meta: "meta",
-  number: "number", x: "fx", y: "fy" };
+  number: "number", x: "fx", y: "fy", keys: "row-keys", depth: "row-depth", s: "row-s", v: "row-v" };
+const CHOICES = ["gpu", "fn", "format", "from", "like"];
 read_address();
 open_view(state.view);
 for (const [key, id] of Object.entries(FIELDS)) by_id(id).value = state[key];
-for (const key of ["gpu", "fn", "format", "from"]) by_id(key).append(make("option", { textContent: state[key] }));
+for (const key of CHOICES) by_id(key).append(make("option", { textContent: state[key] }));
 const parsed = new Promise((done) => { addEventListener("DOMContentLoaded", done); });
 parsed.then(load_model).then(() => {
   for (const [key, id] of Object.entries(FIELDS)) state[key] = by_id(id).value;
-  for (const key of ["gpu", "fn", "format", "from"]) by_id(key).replaceChildren();
+  for (const key of CHOICES) by_id(key).replaceChildren();
   for (const [name, view] of Object.entries(VIEWS)) {
     view.start();
     by_id("tab-" + name).addEventListener("click", () => show_view(name));

@@ -11,7 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = ["core.js", "state.js", "presets.js", "picture.js", "dot.js", "formats.js", "layouts.js", "functions.js",
-           "main.js"]
+           "attention.js", "main.js"]
 MOST_BYTES = 2 << 20
 
 

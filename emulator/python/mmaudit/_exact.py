@@ -69,7 +69,7 @@ class ProductCheck:
         lines += [f"  {' x '.join(map(str, one.shape))}: {'; '.join(one.faults)}" for one in self.wrong[:5]]
         seen = first.detail["first"]
         lines.append(f"  first wrong element ({seen['row']}, {seen['column']}): found {seen['found']}, right: {seen['expected']}")
-        return "\n".join(lines + ([f"  when {self.condition}"] if self.condition else []))
+        return "\n".join(lines + ([f"  wrong: {self.condition}"] if self.condition else []))
 
 
 def _seconds(budget: Union[None, str, float]) -> float:

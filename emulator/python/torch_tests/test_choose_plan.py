@@ -1,4 +1,4 @@
-"""From a module to a page: choose_plan(), and the blocks of README.md and docs/torch.md as a user pastes them."""
+"""From a module to a page: choose_plan(), and the block of docs/torch.md as a user pastes it."""
 import json
 import os
 import re
@@ -54,19 +54,13 @@ def pasted(page):
     return block
 
 
-def test_readme_takes_six_lines():
-    assert len(pasted("README.md").splitlines()) == 6
-    code = [[re.sub(r" *#.*", "", line) for line in pasted(page).splitlines() if line] for page in ("README.md", "docs/torch.md")]
-    assert code[0] == code[1]
-
-
 @needs_tool
 @pytest.mark.parametrize("network", [gpt, encoder])
-def test_the_block_of_readme_runs_as_it_is_pasted(network, tmp_path, monkeypatch, capsys):
+def test_the_block_runs_as_it_is_pasted(network, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model, tokens = network()
     names = {"model": model, "tokens": tokens}
-    exec(compile(pasted("README.md"), "README.md", "exec"), names)
+    exec(compile(pasted("docs/torch.md"), "torch.md", "exec"), names)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["net.html", "plan.json"]
     plan, printed, page = mt.Plan.of("plan.json", model), capsys.readouterr().out, Path("net.html").read_text()
     printed = printed.replace("\n    ", " ")  # of one line each

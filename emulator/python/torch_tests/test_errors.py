@@ -80,7 +80,7 @@ def test_without_the_library_of_gpus(tmp_path, monkeypatch):
     other = tmp_path / "other.so"
     other.write_bytes(Path(os.environ["MMAUDIT_LIBRARY"]).read_bytes())
     (tmp_path / "text.so").write_text("no library")
-    allowed = ("), allowed: tensors on the CPU, or the library of a build with CUDA, beside libmmaudit.so or as "
+    allowed = ("), allowed: tensors on the CPU, mmaudit-cuda of the same version, or the library of a build with CUDA, beside libmmaudit.so or as "
                "$MMAUDIT_CUDA_LIBRARY")
     for name, reason in (("none.so", "cannot open shared object file"), ("text.so", "file too short|invalid ELF header"),
                          ("other.so", "undefined symbol: mmaudit_cuda_last_error")):
@@ -90,6 +90,15 @@ def test_without_the_library_of_gpus(tmp_path, monkeypatch):
             _cuda._lib()
         line = one_line(found, "a device: found cuda without libmmaudit_cuda.so (")
         assert re.search(reason, line) and line.endswith(allowed)
+
+
+def test_the_package_of_gpus_is_found(tmp_path, monkeypatch):
+    (tmp_path / "mmaudit_cuda").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("MMAUDIT_CUDA_LIBRARY", raising=False)
+    assert str(tmp_path / "mmaudit_cuda" / "libmmaudit_cuda.so") in _cuda._candidates()
+    monkeypatch.setenv("MMAUDIT_CUDA_LIBRARY", "mine.so")
+    assert _cuda._candidates() == ["mine.so"]
 
 
 class Failing:

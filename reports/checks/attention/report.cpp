@@ -1,10 +1,12 @@
 // Attention as reports: errors by cause, one element, ranges that keep their bits, families.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "attention/study.hpp"
+#include "explained.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/json.hpp"
@@ -138,7 +140,7 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
 report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
                                  const AttentionOperands& operands, const Architecture& architecture,
                                  std::uint64_t head, std::uint64_t row, std::uint64_t column,
-                                 unsigned threads) {
+                                 unsigned threads, const std::string& like) {
   const std::uint64_t keys = problem.keys, d = problem.depth,
                       all = problem.batch * problem.heads * problem.queries;
   if (head >= problem.batch * problem.heads || row >= problem.queries || column >= d)
@@ -211,6 +213,22 @@ report::Report explain_attention(const AttentionProblem& problem, const Attentio
         "The kernel has {} splits of the keys; the blocks below are taken without them.", plan.splits));
   out.records = table;
   out.sections.push_back(report::section_of(std::move(table)));
+  // The explorer has a row without a mask, of a launch whose keys are not split.
+  constexpr std::uint64_t kMostInAddress = 64;
+  AttentionProblem shown = problem;
+  shown.batch = 64, shown.heads = shown.kv_heads = 16, shown.queries = 4096, shown.keys = seen_last;
+  shown.causal = Causal::none;
+  const auto played = attention_plan_of(like, shown, nullptr);
+  whole.block_q = played ? played->block_q : 0, whole.combine_lanes = 1;
+  if (played != whole || problem.type != Format::f16 || problem.scale != 0 || problem.softcap != 0 ||
+      seen_first != 0 || seen_last > kMostInAddress)
+    return out;
+  std::vector<double> v;
+  for (std::uint64_t j = 0; j < seen_last; ++j)
+    v.push_back(value.at(operands.v, (kv * keys + j) * d + column));
+  out.sections.back().notes.push_back(to_play_with(fmt::format(
+      "view=attention&like={}&keys={}&depth={}&s={}&v={}", like, seen_last, d,
+      fmt::join(&scores[first_of_row], &scores[first_of_row + seen_last], ","), fmt::join(v, ","))));
   return out;
 }
 

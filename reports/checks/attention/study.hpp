@@ -48,11 +48,11 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
 /// "1 x 8 heads (2 of K), 512 queries, ...".
 std::string sizes_of(const AttentionProblem& problem);
 
-/// One element of O, block of keys by block.
+/// One element of O, block of keys by block. `like`: whose plan it is; empty: none of a name.
 report::Report explain_attention(const AttentionProblem& problem, const AttentionPlan& plan,
                                  const AttentionOperands& operands, const Architecture& architecture,
                                  std::uint64_t head, std::uint64_t row, std::uint64_t column,
-                                 unsigned threads);
+                                 unsigned threads, const std::string& like);
 
 /// Ranges of one size over which the plan, and so the bits of a row, stays.
 report::Report attention_invariance(std::string_view family, const AttentionProblem& problem,

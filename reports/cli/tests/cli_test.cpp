@@ -255,6 +255,13 @@ TEST(Explain, LinksToTheSameStateOfTheExplorer) {
       {{"--inst", "mma.sp.m16n8k16.f32.f16.f16.f32", "--a", "1", "--b", "1", "--metadata", "1,3"},
        "&a=0x3c00&b=0x3c00&meta=1,3,0,1,0,1,0,1\n"},
   };
+  // A special function and fragments have views of their own.
+  EXPECT_NE(run({"explain", "--inst", "divide", "--x", "1", "--y", "3"})
+                .out.find("explorer.html#view=functions&fn=divide&x=0x3f800000&y=0x40400000\n"),
+            std::string::npos);
+  EXPECT_NE(run({"explain", "layout", "--inst", "wmma.m16n16k16.f32.f16.f16.f32", "--arch", "sm_70"})
+                .out.find("explorer.html#view=fragments&inst=wmma.m16n16k16.f32.f16.f16.f32&gpu=volta\n"),
+            std::string::npos);
   for (const Case& one : cases) {
     std::vector<std::string> arguments = {"explain"};
     arguments.insert(arguments.end(), one.arguments.begin(), one.arguments.end());

@@ -5,7 +5,7 @@ const assert = require("node:assert").strict;
 const fs = require("node:fs"), path = require("node:path");
 
 const source = fs.readFileSync(path.join(__dirname, "..", "core.js"), "utf8");
-const core = new Function(source + "; return { decoded, digits_of, exact_text, next_code, number_of, plus, value_of };")();
+const core = new Function(source + "; return { decoded, digits_of, exact_text, next_code, number_of, plus, shortened, value_of };")();
 
 const float = (name, exponent_bits, fraction_bits, more = {}) => ({
   name, exponent_bits, fraction_bits, signed: true, integer: false, infinity: false, nan: true, nan_at_minus_zero: false,
@@ -79,6 +79,10 @@ const tests = {
     assert.equal(of(0n, 7), null);
     assert.equal(core.exact_text({ s: 12n, e: 97 }, 12), "3*2^99");
     assert.equal(core.exact_text({ s: 5n, e: -2 }, 12), "1.25");
+  },
+  few_digits_keep_the_zeros_of_whole_numbers() {
+    for (const [x, text] of [[1500, "1500"], [256, "256"], [0.5, "0.5"], [20000, "2e+4"], [0.1, "0.1"], [-1.25, "-1.25"], [100, "100"]])
+      assert.equal(core.shortened(x, 4), text);
   },
   sums_are_exact_whichever_exponent_is_smaller() {
     for (const [x, y] of [[{ s: 3n, e: 4 }, { s: 5n, e: -2 }], [{ s: 5n, e: -2 }, { s: 3n, e: 4 }]])

@@ -41,6 +41,8 @@ EXPLORER = {
     "number formats": {"view": "formats"},
     "special functions": {"view": "functions", "fn": "sqrt.approx.f32", "x": "1.3"},
     "no operand": {"view": "functions", "fn": "divide", "x": "nothing"},
+    "attention": {"view": "attention"},
+    "no scores": {"view": "attention", "s": "nothing"},
 }
 
 

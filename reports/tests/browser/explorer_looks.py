@@ -82,7 +82,7 @@ def before_the_model(browser, page_text, folder):
 def fits(browser, url):
     for title, width, dark in (("light", 1366, False), ("dark", 1366, True), ("phone", 420, False),
                                ("dark phone", 420, True)):
-        for view in ("dot", "fragments", "formats", "functions"):
+        for view in ("dot", "fragments", "formats", "functions", "attention"):
             page = browser.open(url, width=width, dark=dark)
             page.run(READY)
             inst = "wgmma.m64n64k32.f32.e4m3.e4m3" if view == "dot" else "mma.m16n8k16.f32.f16.f16.f32"
@@ -129,7 +129,7 @@ def measure(browser, url):
 
 SHOTS = {"dot": "#gpu=hopper&inst=wgmma.m64nNk32.f32.e4m3.e4m3&a=448,-12,0,0,0,0.140625&b=1,0.6875,0,0,0,0.375"
                 "&vs=hopper&vinst=mma.m16n8k32.f32.e4m3.e4m3.f32",
-         "functions": "#view=functions&fn=ex2.approx.f32&x=0.3",
+         "functions": "#view=functions&fn=ex2.approx.f32&x=0.3", "attention": "#view=attention",
          "formats": "#view=formats&code=2b", "fragments": "#view=fragments&inst=mma.m16n8k16.f32.f16.f16.f32"}
 
 

@@ -16,6 +16,7 @@ import types
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from chromium import FAILED, READY, Chromium, check  # noqa: E402
+from explorer_attention import attention_by_hand, same_rows  # noqa: E402
 from explorer_functions import functions_by_hand, same_functions  # noqa: E402
 from explorer_hostile import hostile, odd_addresses, policy  # noqa: E402
 from explorer_looks import before_the_model, fits, measure, opens, shots  # noqa: E402
@@ -317,6 +318,8 @@ def main():
         same_casts(page, library, formats)
         same_functions(page, library)
         functions_by_hand(page)
+        same_rows(page, library)
+        attention_by_hand(browser, page)
         typed_values(page)
         bad = page.run(DECODES)
         check("every code of every narrow format: the page's value is the library's", bad[:3], not bad)

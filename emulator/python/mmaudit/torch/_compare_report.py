@@ -115,8 +115,13 @@ def _layers(found: Mapping[str, Any]) -> Dict[str, Any]:
     plans: Dict[str, Any] = found["plans"]
     names = [_shown(layer, found["layers"]) for layer in found["layers"]]
     title = "Relative error of every layer's output"
-    figure = _report.curves(title, "layers, in the order in which they run", names, {
-        name: [row["layers"].get(layer) for layer in found["layers"]] for name, row in plans.items()})
+    lines = {name: [row["layers"].get(layer) for layer in found["layers"]] for name, row in plans.items()}
+    for row in plans.values():
+        if row.get("limit") is not None and not LIMITED[row.get("limit_field", "max_output_error")]:  # of the error of the output
+            lines[f"limit of the output, {row['limit']:.2g}"] = [row["limit"]] * len(names)
+    figure = _report.curves(title, "layers, in the order in which they run", names, lines)
+    for line in figure["curves"][len(plans):]:
+        line["hollow"] = True
     rows = [[name, *(_cell(row, layer) for row in plans.values())] for name, layer in zip(names, found["layers"])]
     numbers = [name for name, row in plans.items() if not _chosen(row)]
     return {"title": title, "layout": "wide", "figures": [figure], "tables": [_report.table(["Layer", *plans], rows, numbers)]}

@@ -3,6 +3,7 @@ import ctypes
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, List, Optional
 
@@ -16,6 +17,8 @@ def _candidates() -> List[str]:
     if given:
         return [given]
     here = [str(Path(__file__).parents[1] / "libmmaudit_cuda.so")]
+    package = find_spec("mmaudit_cuda")  # the wheel mmaudit-cuda: a folder with the library
+    here += [str(Path(folder) / "libmmaudit_cuda.so") for folder in (package and package.submodule_search_locations) or []]
     beside = os.environ.get("MMAUDIT_LIBRARY")
     return here + ([str(Path(beside).with_name("libmmaudit_cuda.so"))] if beside else []) + ["libmmaudit_cuda.so.0"]
 
@@ -42,8 +45,8 @@ def _lib() -> ctypes.CDLL:
         except (OSError, AttributeError) as error:  # no file, no library, or another library
             reasons.append(" ".join(str(error).split()))
     raise RuntimeError(
-        "a device: found cuda without libmmaudit_cuda.so (" + "; ".join(reasons) + "), allowed: tensors on the CPU, or "
-        "the library of a build with CUDA, beside libmmaudit.so or as $MMAUDIT_CUDA_LIBRARY")
+        "a device: found cuda without libmmaudit_cuda.so (" + "; ".join(reasons) + "), allowed: tensors on the CPU, "
+        "mmaudit-cuda of the same version, or the library of a build with CUDA, beside libmmaudit.so or as $MMAUDIT_CUDA_LIBRARY")
 
 
 def _check(status: int) -> None:
