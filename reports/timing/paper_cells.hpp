@@ -27,7 +27,7 @@ struct PaperCell {
   [[nodiscard]] bool rate_agrees() const;   ///< within 5%
 };
 
-/// Every cell of Sun III to VII, IX, X and Luo VIII to XI that the model can compute, or only those whose
+/// Every cell of Sun III to VII, IX, X and Luo VIII to XI and Raihan I that the model can compute, or only those whose
 /// machine, program and place `wanted` wants.
 std::vector<PaperCell> paper_cells(const std::function<bool(const PaperCell&)>& wanted = {});
 

@@ -5,7 +5,7 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/tensor_cores.hpp"
-#include "mmaudit/timing/wmma_steps.hpp"
+#include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -69,14 +69,12 @@ Program wgmma_program(const Instruction& inst, const MatrixCost& cost, bool a_fr
   return program;
 }
 
-/// What a paper measured of one wmma.
+/// How long one wmma takes by itself, where a paper measured what its clock adds.
 std::string alone(const Machine& machine, const Instruction& inst) {
-  const std::vector<double> sets = turing_set_clocks(inst);
-  if (machine.architecture().name != "turing" || sets.empty()) return {};
-  return std::to_string(static_cast<int>(sets.back())) +
-         " cycles until the result of the last set is there, with what comes before the first (fitted to "
-         "Raihan et "
-         "al. 2019, Table I, RTX 2080)";
+  std::string text;
+  for (const double clock : set_clocks(machine, inst))
+    text += (text.empty() ? "" : ", ") + std::to_string(static_cast<int>(clock));
+  return text.empty() ? text : text + " cycles to the end of each set, the clock's own with them";
 }
 
 }  // namespace
@@ -127,7 +125,7 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
   if (is_wgmma(inst.op)) return wgmma_program(inst, *cost, a_from_registers);
   Program program;
   program.name = name_of(inst);
-  program.alone = alone(machine, inst);
+  if (&timed_in != &kAlone) program.alone = alone(machine, inst);
   program.steps = loop.unroll;
   program.work = static_cast<double>(inst.m) * inst.n * inst.k * ilp * loop.unroll;
   TimedOp op;
@@ -151,6 +149,25 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
       add_with_stall(program, op, text, cycles);
   }
   return program;
+}
+
+std::vector<double> set_clocks(const Machine& machine, const Instruction& inst) {
+  const int clock = machine.cycles(Parameter::clock_cost);
+  if (inst.op != Op::wmma || clock == 0) return {};
+  const std::optional<Program> program = chain_program(machine, inst, 1, kAlone);
+  if (!program) return {};
+  Launch launch;
+  launch.trips = 1;
+  launch.recorded = static_cast<int>(program->ops.size());
+  std::vector<double> clocks;
+  for (const Event& event : simulate(machine, *program, launch).events) {
+    const TimedOp& op = program->ops[static_cast<std::size_t>(event.op)];
+    if (op.unit != Unit::tensor) continue;
+    const bool last = clocks.size() + 1 == static_cast<std::size_t>(launch.recorded);
+    clocks.push_back(static_cast<double>(clock) +
+                     static_cast<double>(last ? event.result : event.issue + op.stall));
+  }
+  return clocks;
 }
 
 std::optional<SharedAccess> shared_access(std::string_view name, int ways) {

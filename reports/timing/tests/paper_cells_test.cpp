@@ -34,6 +34,7 @@ const std::map<std::string, Least> kLeast = {
     {"Luo IX H800 PCIe", {24, 24, 12, 12}},
     {"Luo X H800 PCIe", {24, 24, 12, 12}},
     {"Luo XI H800 PCIe", {40, 40, 18, 20}},
+    {"Raihan I RTX2080", {24, 37, 0, 0}},
 };
 
 TEST(PaperCells, NoTableAgreesInFewerCellsThanItDid) {

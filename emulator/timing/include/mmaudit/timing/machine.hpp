@@ -61,6 +61,8 @@ namespace mmaudit::timing {
   X(step_latency_f32, "step.latency.f32", "cycles",                                                          \
     "from a step of Volta's wmma to its result, sums of 32 bits")                                            \
   X(step_latency_f16, "step.latency.f16", "cycles", "the same, sums of 16 bits")                             \
+  X(clock_cost, "clock.cost", "cycles",                                                                      \
+    "between two readings of the clock, beyond the instructions between them")                               \
   X(wgmma_rate, "wgmma.rate", "FMA/clk/sub-core", "multiply-adds of 16-bit operands by wgmma")               \
   X(wgmma_floor, "wgmma.floor", "cycles", "least time of a wgmma with A in registers")                       \
   X(wgmma_floor_sparse, "wgmma.floor_sparse", "cycles", "least time of a wgmma.sp with A in registers")      \
