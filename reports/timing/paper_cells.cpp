@@ -104,6 +104,8 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row,
   const Timing timing = simulate(*cell.machine, *program, launch);
   cell.cycles = timing.cycles_per_step;
   cell.rate = timing.work_per_cycle;
+  const double printed_work = cell.printed_cycles * cell.printed_rate, work = cell.cycles * cell.rate;
+  cell.contradicts = !whole_gpu && printed_work > 0 && std::fabs(printed_work / work - 1) > kShare;
   if (whole_gpu && cell.printed_rate > 0) {
     const double mhz = row.mhz.empty() ? (*cell.machine)[Parameter::clock_mhz] : number_of(row.mhz);
     cell.rate = rate_of_gpu(*cell.machine, *inst, registers, mhz);
@@ -143,6 +145,8 @@ std::vector<PaperScore> scores_of(const std::vector<PaperCell>& cells) {
       at->gpu = cell.row->gpu;
       at->loop = cell.loop->name;
     }
+    at->contradicting += cell.contradicts;
+    if (cell.contradicts) continue;
     const auto count = [&](bool printed, bool agrees, int& agreeing, int& all) {
       if (!printed) return;
       agreeing += agrees;

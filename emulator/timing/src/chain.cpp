@@ -1,6 +1,7 @@
 #include "mmaudit/timing/chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "mmaudit/error.hpp"
@@ -134,7 +135,12 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
   op.latency = static_cast<std::uint32_t>(cost->latency);
   const int chains = ilp * parts.side_by_side, total = chains * parts.in_a_row * loop.unroll;
   const int slack = std::max(0, cost->latency - chains * cost->gap);
+  // Half cycles that an instruction ends behind the first one's start: on average they are the interval.
+  const auto ends2 = [&](int count) {
+    return static_cast<std::uint32_t>(std::lround(2 * cost->interval * count));
+  };
   for (int i = 0; i < total; ++i) {
+    if (cost->interval > 0) op.interval2 = ends2(i + 1) - ends2(i);
     const int chain = i % chains, width = cost->d_registers;
     op.destination = {static_cast<std::int16_t>((kFirstChainRegister + chain * width) % 240),
                       static_cast<std::uint8_t>(width)};

@@ -189,6 +189,7 @@ const Machine* find_machine(std::string_view name);
 /// What one matrix instruction costs on a machine.
 struct MatrixCost {
   int interval2 = 0;                                      ///< half cycles between two in the unit
+  double interval = 0;                                    ///< the same in cycles, not rounded; 0: interval2
   int latency = 0;                                        ///< cycles to an instruction that adds to its D
   int gap = 0;                                            ///< cycles that the compiler leaves between two
   int a_registers = 0, b_registers = 0, d_registers = 0;  ///< of a lane
