@@ -203,18 +203,120 @@ TEST(Fragment, MatchesTheIsaForWgmmaAccumulators) {
 }
 
 TEST(Fragment, WmmaSinceTuringHoldsWhatItsMmaHolds) {
-  static_assert(bijective(hmma16::fragment_a(1)) && bijective(hmma16::fragment_b(1)) &&
-                bijective(hmma16::fragment_accumulator()));
-  static_assert(multiplicity(hmma16::fragment_a(2)) == 2 && multiplicity(hmma16::fragment_b(2)) == 2);
+  const Instruction wmma = find_instruction("wmma.m16n16k16.f32.f16.f16.f32").value();
+  EXPECT_EQ(multiplicity(hmma::fragment_a(wmma, 2)), 2);
+  EXPECT_EQ(multiplicity(hmma::fragment_b(wmma, 2)), 2);
   // Which lane holds an element of a quarter is what mma.m16n8k16 says.
   const Instruction mma = find_instruction("mma.m16n8k16.f32.f16.f16.f32").value();
   for (int lane = 0; lane < kWarpLanes; ++lane) {
     for (int value = 0; value < 8; ++value)
-      EXPECT_EQ(hmma16::fragment_a(2).at(lane, value), fragment_a(mma).at(lane, value));
+      EXPECT_EQ(hmma::fragment_a(wmma, 2).at(lane, value), fragment_a(mma).at(lane, value));
     for (int value = 0; value < 4; ++value) {
-      EXPECT_EQ(hmma16::fragment_b(2).at(lane, value), fragment_b(mma).at(lane, value));
-      EXPECT_EQ(hmma16::fragment_accumulator().at(lane, value), fragment_c(mma).at(lane, value));
+      EXPECT_EQ(hmma::fragment_b(wmma, 2).at(lane, value), fragment_b(mma).at(lane, value));
+      EXPECT_EQ(hmma::fragment_accumulator(wmma).at(lane, value), fragment_c(mma).at(lane, value));
     }
+  }
+}
+
+// Bytes from the matrix's start that lane 1 and lane 31 load into each register: read off the addresses in
+// the SASS that ptxas 13.0 makes of wmma.load for sm_75. A and C by rows, B by columns.
+struct Loaded {
+  const char* instruction;
+  char operand;
+  std::vector<int> lane1, lane31;
+};
+const Loaded kLoaded[] = {
+    {"wmma.m16n16k16.f32.f16.f16.f32", 'a', {4, 260, 20, 276}, {236, 492, 252, 508}},
+    {"wmma.m16n16k16.f32.f16.f16.f32", 'b', {4, 20, 260, 276}, {236, 252, 492, 508}},
+    {"wmma.m16n16k16.f16.f16.f16.f16", 'c', {4, 260, 20, 276}, {236, 492, 252, 508}},
+    {"wmma.m16n16k16.f32.f16.f16.f32",
+     'c',
+     {8, 12, 520, 524, 40, 44, 552, 556},
+     {472, 476, 984, 988, 504, 508, 1016, 1020}},
+    {"wmma.m32n8k16.f32.f16.f16.f32",
+     'a',
+     {4, 260, 20, 276, 516, 772, 532, 788},
+     {236, 492, 252, 508, 748, 1004, 764, 1020}},
+    {"wmma.m32n8k16.f32.f16.f16.f32", 'b', {4, 20}, {236, 252}},
+    {"wmma.m32n8k16.f16.f16.f16.f16", 'c', {4, 132, 260, 388}, {124, 252, 380, 508}},
+    {"wmma.m32n8k16.f32.f16.f16.f32",
+     'c',
+     {8, 12, 264, 268, 520, 524, 776, 780},
+     {248, 252, 504, 508, 760, 764, 1016, 1020}},
+    {"wmma.m8n32k16.f32.f16.f16.f32", 'a', {4, 20}, {236, 252}},
+    {"wmma.m8n32k16.f32.f16.f16.f32",
+     'b',
+     {4, 260, 20, 276, 516, 772, 532, 788},
+     {236, 492, 252, 508, 748, 1004, 764, 1020}},
+    {"wmma.m8n32k16.f32.f16.f16.f32",
+     'c',
+     {256, 384, 288, 416, 320, 448, 352, 480},
+     {796, 924, 828, 956, 860, 988, 892, 1020}},
+    {"wmma.m16n16k16.s32.s8.s8.s32", 'a', {4, 132}, {124, 252}},
+    {"wmma.m16n16k16.s32.s8.s8.s32", 'b', {4, 132}, {124, 252}},
+    {"wmma.m32n8k16.s32.s8.s8.s32", 'a', {4, 132, 260, 388}, {124, 252, 380, 508}},
+    {"wmma.m8n32k16.s32.s8.s8.s32", 'b', {4, 132, 260, 388}, {124, 252, 380, 508}},
+    {"wmma.m8n32k16.s32.s8.s8.s32",
+     'c',
+     {8, 12, 40, 44, 72, 76, 104, 108},
+     {920, 924, 952, 956, 984, 988, 1016, 1020}},
+    {"wmma.m8n8k32.s32.s4.s4.s32", 'a', {4}, {124}},
+    {"wmma.m8n8k32.s32.s4.s4.s32", 'b', {4}, {124}},
+    {"wmma.m8n8k32.s32.s4.s4.s32", 'c', {8, 12}, {248, 252}},
+};
+
+TEST(Fragment, WmmaOfTuringLiesAsItsLoadsSay) {
+  for (const Loaded& loaded : kLoaded) {
+    const Instruction wmma = find_instruction(loaded.instruction).value();
+    const WmmaFragments* known = find_wmma_fragments("turing", wmma);
+    ASSERT_NE(known, nullptr) << loaded.instruction;
+    const bool b = loaded.operand == 'b';
+    const Format format = loaded.operand == 'a' ? wmma.a : b ? wmma.b : wmma.d;
+    const FragmentMap map = loaded.operand == 'a' ? known->a(wmma, volta::Layout::row)
+                            : b                   ? known->b(wmma, volta::Layout::column)
+                                                  : known->accumulator(wmma, format);
+    EXPECT_TRUE(bijective(map)) << loaded.instruction;
+    const int each = elements_per_register(format);
+    for (const auto& [lane, bytes] : {std::pair{1, loaded.lane1}, std::pair{31, loaded.lane31}}) {
+      ASSERT_EQ(map.values, each * static_cast<int>(bytes.size())) << loaded.instruction;
+      for (int r = 0; r < static_cast<int>(bytes.size()); ++r) {
+        const Coord at = map.at(lane, r * each);
+        const int element = b ? at.col * map.rows + at.row : at.row * map.cols + at.col;
+        EXPECT_EQ(element * register_bits(format) / 8, bytes[static_cast<std::size_t>(r)])
+            << loaded.instruction << " " << loaded.operand << " lane " << lane << " register " << r;
+      }
+    }
+  }
+}
+
+// Raihan et al., section III-B and C: widths and strides of Volta's loads; of Turing's: the same SASS.
+TEST(Fragment, WmmaIsLoadedInThePapersWidths) {
+  for (const char operand : {'a', 'b'})
+    for (const bool columns : {false, true}) {
+      const volta::Layout layout = columns ? volta::Layout::column : volta::Layout::row;
+      const FragmentMap map = operand == 'a' ? volta::fragment_a(layout) : volta::fragment_b(layout);
+      const FragmentAccesses moved = accesses_of(map, 16, columns, false);
+      const bool wide = columns == (operand == 'b');
+      EXPECT_EQ(moved.count, wide ? 2 : 4);
+      EXPECT_EQ(moved.bits, wide ? 128 : 64);
+      // 512 bytes are 16 sectors; each of two wide loads touches half of every row's 32 bytes.
+      EXPECT_EQ(moved.sectors, wide ? 32 : 16);
+    }
+  struct Printed {
+    const char* instruction;
+    int count, bits;
+  };
+  constexpr Printed kStores[] = {{"wmma.m16n16k16.f32.f16.f16.f32", 4, 64},
+                                 {"wmma.m16n16k16.f16.f16.f16.f16", 4, 32},
+                                 {"wmma.m8n32k16.f32.f16.f16.f32", 8, 32},
+                                 {"wmma.m8n32k16.f16.f16.f16.f16", 4, 32},
+                                 {"wmma.m8n8k32.s32.s4.s4.s32", 1, 64}};
+  for (const Printed& store : kStores) {
+    const Instruction wmma = find_instruction(store.instruction).value();
+    const FragmentAccesses moved =
+        accesses_of(hmma::fragment_accumulator(wmma), register_bits(wmma.d), false, true);
+    EXPECT_EQ(moved.count, store.count) << store.instruction;
+    EXPECT_EQ(moved.bits, store.bits) << store.instruction;
   }
 }
 

@@ -34,8 +34,9 @@ struct LayoutOperand {
 /// How the operands of an instruction lie in registers, and how that is known.
 struct Layout {
   std::vector<LayoutOperand> operands;
-  std::string known;     ///< one line; empty: the PTX ISA says it
-  std::string evidence;  ///< "literature", "seen"
+  std::string known;                    ///< one line; empty: the PTX ISA says it
+  std::string evidence;                 ///< "literature", "seen"
+  std::vector<std::string> moved = {};  ///< wmma: how each operand is loaded or stored
 };
 
 /// The declared meetings of slots beside those that the GPU of this machine shows.
@@ -46,11 +47,12 @@ struct Discovered {
   device::FragmentMeetings declared;
 };
 
-/// "volta, turing, hopper (m16n16k16 of f16), or --discover on a GPU"
-std::string allowed_text() {
-  std::vector<std::string> names;
-  for (const WmmaFragments& one : published_wmma_fragments()) names.emplace_back(one.architecture);
-  return with_commas(names) + " (m16n16k16 of f16), or --discover on a GPU";
+/// "--arch volta, turing, or --discover on a GPU": the GPUs whose fragments of it are known.
+std::string allowed_text(const Instruction& instruction) {
+  std::string names;
+  for (const WmmaFragments& one : published_wmma_fragments())
+    if (one.holds(instruction)) names += (names.empty() ? "--arch " : ", ") + std::string(one.architecture);
+  return names + (names.empty() ? "" : ", or ") + "--discover on a GPU";
 }
 
 struct Chosen {
@@ -105,11 +107,12 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
   const std::string name = name_of(instruction);
   constexpr std::string_view kOpen = "whose fragments the PTX ISA leaves open";
   if (architecture == nullptr)
-    refuse("--inst: found {}, {}, allowed: with --arch {}", name, kOpen, allowed_text());
+    refuse("--inst: found {}, {}, allowed: {}", name, kOpen, allowed_text(instruction));
   require_datapath(*architecture, instruction);
   const WmmaFragments* published = find_wmma_fragments(architecture->name, instruction);
   if (published == nullptr)
-    refuse("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen, allowed_text());
+    refuse("--arch: found {} with {}, {}, allowed: {}", architecture->name, name, kOpen,
+           allowed_text(instruction));
   if (!published->any_layout && (choice.a == "col" || choice.b == "row" || choice.c == "col"))
     refuse(
         "--arch: found {} with another layout, allowed: A by rows, B by columns, C and D by rows (what is "
@@ -122,10 +125,14 @@ Layout published_wmma_layout(const Instruction& instruction, const Architecture*
                 evidence};
   for (const Chosen& one : chosen_of(instruction, choice)) {
     const volta::Layout order = one.columns ? volta::Layout::column : volta::Layout::row;
-    const FragmentMap map = one.name == 'A'   ? published->a(order)
-                            : one.name == 'B' ? published->b(order)
-                                              : published->accumulator(one.format);
+    const FragmentMap map = one.name == 'A'   ? published->a(instruction, order)
+                            : one.name == 'B' ? published->b(instruction, order)
+                                              : published->accumulator(instruction, one.format);
     layout.operands.push_back({one.in_memory(), one.format, slots_of(map)});
+    const FragmentAccesses moved =
+        accesses_of(map, register_bits(one.format), one.columns, published->transposes);
+    layout.moved.push_back(fmt::format("{}: {} of {} bits per lane, {} sectors of 32 bytes", one.in_memory(),
+                                       moved.count, moved.bits, moved.sectors));
   }
   return layout;
 }
@@ -238,6 +245,7 @@ Json json_of(const Instruction& instruction, const Layout& layout,
     out["evidence"] = layout.evidence;
     out["known"] = layout.known;
   }
+  if (!layout.moved.empty()) out["moved"] = layout.moved;
   if (discovered)
     out["discovered"] = {
         {"device", discovered->device}, {"agrees", discovered->agrees}, {"differing", discovered->differing}};
@@ -261,6 +269,7 @@ report::Report report_of(const Instruction& instruction, const Layout& layout,
   }
   out.lead.emplace_back("T: lane, r: 32-bit register of the operand (pairs of them for 64-bit elements)");
   if (!layout.known.empty()) out.lead.push_back("known: " + layout.known);
+  for (const std::string& line : layout.moved) out.lead.push_back("load or store of " + line);
   std::vector<report::FragmentPicture> pictures;
   for (const LayoutOperand& operand : layout.operands) pictures.push_back(picture_of(instruction, operand));
   out.sections.push_back({.title = "Picture",

@@ -266,9 +266,9 @@ std::string wmma_layout_text(const Instruction& inst, const std::string& gpu) {
   }
   out.field("architecture", known->architecture).field("evidence", name_of(known->evidence));
   out.field("known", known->source).key("operands").begin_array();
-  write_map(out, "A", inst, inst.a, known->a(volta::Layout::row));
-  write_map(out, "B", inst, inst.b, known->b(volta::Layout::column));
-  write_map(out, "D", inst, inst.d, known->accumulator(inst.d));
+  write_map(out, "A", inst, inst.a, known->a(inst, volta::Layout::row));
+  write_map(out, "B", inst, inst.b, known->b(inst, volta::Layout::column));
+  write_map(out, "D", inst, inst.d, known->accumulator(inst, inst.d));
   return out.end_array().end_object().text();
 }
 

@@ -52,7 +52,9 @@ double rate_of_gpu(const Machine& machine, const Instruction& inst, bool registe
 
 /// The source of a fitted number names the cell as tables do: "Sun III, m8n8k16 INT8 (8,2)".
 bool is_fitted(const Machine& machine, const sweeps::PublishedRow& row, int warps, int ilp) {
-  const std::string place = "(" + std::to_string(warps) + "," + std::to_string(ilp) + ")";
+  const std::string_view set = axis_of(row, "set");
+  const std::string place =
+      set.empty() ? "(" + std::to_string(warps) + "," + std::to_string(ilp) + ")" : "set " + std::string(set);
   const std::string_view subject = row.subjects.front();
   const std::size_t at = subject.find(".m") + 1;
   const std::string_view shape = subject.substr(at, subject.find('.', at) - at);
@@ -91,17 +93,23 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row,
   if (!program) return std::nullopt;
   cell.program = program->name;
   if (wanted && !wanted(cell)) return std::nullopt;
+  cell.fitted = is_fitted(*cell.machine, row, cell.warps, cell.ilp);
+  if (const int set = axis_of(row, "set", 0); set > 0) {
+    cell.cycles = set_clocks(*cell.machine, *inst).at(static_cast<std::size_t>(set - 1));
+    return cell;
+  }
   Launch launch;
   launch.warps = cell.warps;
   launch.trips = trips_of(*program);
   const Timing timing = simulate(*cell.machine, *program, launch);
   cell.cycles = timing.cycles_per_step;
   cell.rate = timing.work_per_cycle;
+  const double printed_work = cell.printed_cycles * cell.printed_rate, work = cell.cycles * cell.rate;
+  cell.contradicts = !whole_gpu && printed_work > 0 && std::fabs(printed_work / work - 1) > kShare;
   if (whole_gpu && cell.printed_rate > 0) {
     const double mhz = row.mhz.empty() ? (*cell.machine)[Parameter::clock_mhz] : number_of(row.mhz);
     cell.rate = rate_of_gpu(*cell.machine, *inst, registers, mhz);
   }
-  cell.fitted = is_fitted(*cell.machine, row, cell.warps, cell.ilp);
   return cell;
 }
 
@@ -110,11 +118,13 @@ std::optional<PaperCell> cell_of(const sweeps::PublishedRow& row,
 bool PaperCell::cycles_agree() const { return std::fabs(cycles - printed_cycles) <= kCycle; }
 bool PaperCell::rate_agrees() const { return std::fabs(rate / printed_rate - 1) <= kShare; }
 
-const Loop& loop_of(std::string_view table) { return table.starts_with("Luo") ? kStraight : kPaperLoop; }
+const Loop& loop_of(std::string_view table) {
+  return table.starts_with("Raihan") ? kAlone : table.starts_with("Luo") ? kStraight : kPaperLoop;
+}
 
 std::vector<PaperCell> paper_cells(const std::function<bool(const PaperCell&)>& wanted) {
   constexpr std::string_view kTables[] = {"Sun III", "Sun IV",   "Sun V",  "Sun VI", "Sun VII", "Sun IX",
-                                          "Sun X",   "Luo VIII", "Luo IX", "Luo X",  "Luo XI"};
+                                          "Sun X",   "Luo VIII", "Luo IX", "Luo X",  "Luo XI",  "Raihan I"};
   std::vector<PaperCell> cells;
   for (const sweeps::PublishedRow& row : sweeps::published_rows()) {
     if (std::find(std::begin(kTables), std::end(kTables), row.table) == std::end(kTables)) continue;
@@ -135,6 +145,8 @@ std::vector<PaperScore> scores_of(const std::vector<PaperCell>& cells) {
       at->gpu = cell.row->gpu;
       at->loop = cell.loop->name;
     }
+    at->contradicting += cell.contradicts;
+    if (cell.contradicts) continue;
     const auto count = [&](bool printed, bool agrees, int& agreeing, int& all) {
       if (!printed) return;
       agreeing += agrees;

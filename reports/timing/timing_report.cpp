@@ -166,6 +166,7 @@ Report report_of(const std::vector<PaperCell>& cells) {
   for (Row one : scores) {
     all.cycles += one.cycles, all.of_cycles += one.of_cycles;
     all.rates += one.rates, all.of_rates += one.of_rates;
+    all.contradicting += one.contradicting;
   }
   Table table = table_of<PaperScore>(
       "By table and GPU", scores,
@@ -178,6 +179,9 @@ Report report_of(const std::vector<PaperCell>& cells) {
   Report out = listed("Printed tables beside the timing model", std::move(table),
                       fmt::format("Of the printed numbers {} cycles agree within one, {} rates within 5%",
                                   share(all.cycles, all.of_cycles), share(all.rates, all.of_rates)));
+  if (all.contradicting > 0)
+    out.lead.push_back(fmt::format(
+        "Not counted: {} cells whose printed rate is not the work over their cycles", all.contradicting));
   std::vector<PaperCell> off = cells;
   std::erase_if(off, [](const PaperCell& one) {
     return (one.printed_cycles == 0 || one.cycles_agree()) && (one.printed_rate == 0 || one.rate_agrees());

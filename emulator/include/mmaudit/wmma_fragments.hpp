@@ -1,7 +1,7 @@
 #pragma once
-// Fragments of wmma, which the PTX ISA leaves open: what is known of them, GPU by GPU. hmma16: m16n16k16 of
-// binary16 since Turing. Its HMMA instructions are the ones that mma.m16n8k8 and mma.m16n8k16 run: a lane
-// holds of each quarter of a matrix what it holds of one of theirs. Volta's: volta.hpp.
+// Fragments of wmma, which the PTX ISA leaves open: what is known of them, GPU by GPU. hmma: since Turing a
+// wmma is a few HMMA or IMMA, and a lane holds of each 8 rows of an operand what it holds of one of theirs.
+// Volta's: volta.hpp.
 #include <span>
 #include <string_view>
 
@@ -9,33 +9,39 @@
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/volta.hpp"
 
-namespace mmaudit::hmma16 {
+namespace mmaudit::hmma {
 
-namespace detail {
-
-/// Quarters of 8 x 8: a register of two neighbours along `along_rows` or along columns, then the one below,
-/// then the one to the right; `copies` of all of it.
-constexpr FragmentMap quarters(bool along_rows, int copies) {
-  constexpr int kSide = 16, kQuarter = 8;
-  FragmentMap map{
-      .rows = kSide, .cols = kSide, .lanes = kWarpLanes, .values = 8 * copies, .lane = {}, .value = {}};
-  map.lane[0] = along_rows ? Mode{4, 2, 0} : Mode{4, 0, 2};
-  map.lane[1] = along_rows ? Mode{8, 0, 1} : Mode{8, 1, 0};
-  map.value[0] = along_rows ? Mode{2, 1, 0} : Mode{2, 0, 1};
-  map.value[1] = {2, kQuarter, 0};
-  map.value[2] = {2, 0, kQuarter};
-  map.value[3] = {copies, 0, 0};
+/// What: a lane of each group of four holds `packed` neighbours of a column (`down`) or of a row, the groups
+/// lie side by side across. Parts of 8 across: `pairs` puts two of them before the next part along (the 16
+/// rows that an HMMA takes), else the parts along come first. `copies`: registers that repeat all of it.
+constexpr FragmentMap fragment(int rows, int cols, bool down, int packed, bool pairs, int copies = 1) {
+  constexpr int kGroup = 4, kPart = 8;
+  const int along = down ? rows : cols, across = down ? cols : rows;
+  const auto mode = [&](int extent, int step_along, int step_across) {
+    return down ? Mode{extent, step_along, step_across} : Mode{extent, step_across, step_along};
+  };
+  const int first = pairs && across > kPart ? 2 : 1;
+  FragmentMap map{.rows = rows,
+                  .cols = cols,
+                  .lanes = kWarpLanes,
+                  .values = rows * cols * copies / kWarpLanes,
+                  .lane = {mode(kGroup, packed, 0), mode(kPart, 0, 1)},
+                  .value = {}};
+  map.value[0] = mode(packed, 1, 0);
+  map.value[1] = mode(first, 0, kPart);
+  map.value[2] = mode(along / (kGroup * packed), kGroup * packed, 0);
+  map.value[3] = mode(across / kPart / first, 0, first * kPart);
+  map.value[4] = {copies, 0, 0};
   return map;
 }
 
-}  // namespace detail
+/// A, B, and C or D of a wmma of integers or 16-bit numbers. Of m8n32k16 of binary16 the HMMA multiply B by
+/// A. Source: SASS of wmma.load for sm_75 by ptxas 13.0.
+FragmentMap fragment_a(const Instruction& wmma, int copies = 1);
+FragmentMap fragment_b(const Instruction& wmma, int copies = 1);
+FragmentMap fragment_accumulator(const Instruction& wmma);
 
-/// A, and `copies` of it in the lane's values: wmma.load writes 16 values of which mma reads 8.
-constexpr FragmentMap fragment_a(int copies) { return detail::quarters(false, copies); }
-constexpr FragmentMap fragment_b(int copies) { return detail::quarters(true, copies); }
-constexpr FragmentMap fragment_accumulator() { return detail::quarters(false, 1); }
-
-}  // namespace mmaudit::hmma16
+}  // namespace mmaudit::hmma
 
 namespace mmaudit {
 
@@ -44,10 +50,11 @@ struct WmmaFragments {
   std::string_view architecture, instructions;  ///< names; a space after each instruction
   Evidence evidence;
   std::string_view source;
+  bool transposes;  ///< 8 x 8 parts of 16-bit numbers in registers (MOVM)
   bool any_layout;  ///< else the maps are of A by rows, B by columns and accumulators by rows
-  FragmentMap (*a)(volta::Layout);
-  FragmentMap (*b)(volta::Layout);
-  FragmentMap (*accumulator)(Format);
+  FragmentMap (*a)(const Instruction&, volta::Layout);
+  FragmentMap (*b)(const Instruction&, volta::Layout);
+  FragmentMap (*accumulator)(const Instruction&, Format);
 
   [[nodiscard]] bool holds(const Instruction& instruction) const;
 };
@@ -57,5 +64,16 @@ std::span<const WmmaFragments> published_wmma_fragments();
 
 /// What is known of `instruction` on an architecture, by its name; null: nothing.
 const WmmaFragments* find_wmma_fragments(std::string_view architecture, const Instruction& instruction);
+
+/// How a warp fetches or stores a fragment: accesses of a lane, bits of each, sectors of 32 bytes that the
+/// warp touches, each access counted by itself.
+struct FragmentAccesses {
+  int count = 0, bits = 0, sectors = 0;
+};
+/// What: the accesses of wmma.load or wmma.store. Shapes: a matrix that lies alone in memory, its rows
+/// (columns where `by_columns`) one behind another. `transposes`: 16-bit numbers that lie the other way are
+/// moved as 8 x 8 parts and transposed in registers. Source: Raihan et al., section III-C; ptxas 13.0 for
+/// sm_75.
+FragmentAccesses accesses_of(const FragmentMap& map, int element_bits, bool by_columns, bool transposes);
 
 }  // namespace mmaudit

@@ -1,11 +1,12 @@
 #include "mmaudit/timing/chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/tensor_cores.hpp"
-#include "mmaudit/timing/wmma_steps.hpp"
+#include "mmaudit/timing/simulate.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -69,14 +70,12 @@ Program wgmma_program(const Instruction& inst, const MatrixCost& cost, bool a_fr
   return program;
 }
 
-/// What a paper measured of one wmma.
+/// How long one wmma takes by itself, where a paper measured what its clock adds.
 std::string alone(const Machine& machine, const Instruction& inst) {
-  const std::vector<double> sets = turing_set_clocks(inst);
-  if (machine.architecture().name != "turing" || sets.empty()) return {};
-  return std::to_string(static_cast<int>(sets.back())) +
-         " cycles until the result of the last set is there, with what comes before the first (fitted to "
-         "Raihan et "
-         "al. 2019, Table I, RTX 2080)";
+  std::string text;
+  for (const double clock : set_clocks(machine, inst))
+    text += (text.empty() ? "" : ", ") + std::to_string(static_cast<int>(clock));
+  return text.empty() ? text : text + " cycles to the end of each set, the clock's own with them";
 }
 
 }  // namespace
@@ -127,7 +126,7 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
   if (is_wgmma(inst.op)) return wgmma_program(inst, *cost, a_from_registers);
   Program program;
   program.name = name_of(inst);
-  program.alone = alone(machine, inst);
+  if (&timed_in != &kAlone) program.alone = alone(machine, inst);
   program.steps = loop.unroll;
   program.work = static_cast<double>(inst.m) * inst.n * inst.k * ilp * loop.unroll;
   TimedOp op;
@@ -136,7 +135,12 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
   op.latency = static_cast<std::uint32_t>(cost->latency);
   const int chains = ilp * parts.side_by_side, total = chains * parts.in_a_row * loop.unroll;
   const int slack = std::max(0, cost->latency - chains * cost->gap);
+  // Half cycles that an instruction ends behind the first one's start: on average they are the interval.
+  const auto ends2 = [&](int count) {
+    return static_cast<std::uint32_t>(std::lround(2 * cost->interval * count));
+  };
   for (int i = 0; i < total; ++i) {
+    if (cost->interval > 0) op.interval2 = ends2(i + 1) - ends2(i);
     const int chain = i % chains, width = cost->d_registers;
     op.destination = {static_cast<std::int16_t>((kFirstChainRegister + chain * width) % 240),
                       static_cast<std::uint8_t>(width)};
@@ -151,6 +155,25 @@ std::optional<Program> chain_program(const Machine& machine, const Instruction& 
       add_with_stall(program, op, text, cycles);
   }
   return program;
+}
+
+std::vector<double> set_clocks(const Machine& machine, const Instruction& inst) {
+  const int clock = machine.cycles(Parameter::clock_cost);
+  if (inst.op != Op::wmma || clock == 0) return {};
+  const std::optional<Program> program = chain_program(machine, inst, 1, kAlone);
+  if (!program) return {};
+  Launch launch;
+  launch.trips = 1;
+  launch.recorded = static_cast<int>(program->ops.size());
+  std::vector<double> clocks;
+  for (const Event& event : simulate(machine, *program, launch).events) {
+    const TimedOp& op = program->ops[static_cast<std::size_t>(event.op)];
+    if (op.unit != Unit::tensor) continue;
+    const bool last = clocks.size() + 1 == static_cast<std::size_t>(launch.recorded);
+    clocks.push_back(static_cast<double>(clock) +
+                     static_cast<double>(last ? event.result : event.issue + op.stall));
+  }
+  return clocks;
 }
 
 std::optional<SharedAccess> shared_access(std::string_view name, int ways) {

@@ -115,7 +115,8 @@ std::optional<MatrixCost> cost_of(const Machine& machine, const Instruction& ins
     least = machine[wide ? interval_sparse_wide : interval_sparse_narrow];
   else
     least = machine[wide ? interval_wide : interval_narrow];
-  cost.interval2 = whole_half_cycles(std::max(multiply, least));
+  cost.interval = std::max(multiply, least);
+  cost.interval2 = whole_half_cycles(cost.interval);
   cost.latency = machine.cycles(tiny ? latency_tiny : wide ? latency_wide : latency_narrow);
   cost.gap = machine.cycles(tiny ? gap_tiny : wide ? gap_wide : gap_narrow);
   if (sparse) cost.gap = std::max(cost.gap, machine.cycles(wide ? gap_sparse_wide : gap_sparse_narrow));

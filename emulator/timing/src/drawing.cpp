@@ -59,15 +59,19 @@ const std::string& text_of(const Program& program, const Event& event) {
 }  // namespace
 
 std::string drawing_text(const Program& program, const Timing& timing, int columns) {
-  constexpr std::size_t kTextWidth = 34, kWaitWidth = 19;
-  constexpr int kBefore = 4 + 6 + kWaitWidth + 1 + kTextWidth + 1, kLeast = 20;
+  constexpr std::size_t kLeastText = 34, kMostText = 68, kWaitWidth = 19;
+  constexpr int kLeast = 20;
+  std::size_t text_width = kLeastText;
+  for (const Event& event : timing.events)
+    text_width = std::max(text_width, std::min(kMostText, text_of(program, event).size() + 1));
+  const int before = static_cast<int>(4 + 6 + kWaitWidth + 1 + text_width + 1);
   const Extent extent = extent_of(timing);
-  const auto width = static_cast<std::uint64_t>(std::max(columns - kBefore, kLeast));
+  const auto width = static_cast<std::uint64_t>(std::max(columns - before, kLeast));
   const std::uint64_t scale = (extent.last - extent.first + width) / width;
   const auto column = [&](std::uint64_t time) {
     return (std::max(time, extent.first) - extent.first) / scale;
   };
-  std::string out = "warp issue waited             instruction                        " +
+  std::string out = "warp issue waited             " + padded("instruction", text_width) + " " +
                     std::string(scale == 1 ? "one column is a cycle"
                                            : "one column is " + std::to_string(scale) + " cycles") +
                     "\n";
@@ -86,7 +90,7 @@ std::string drawing_text(const Program& program, const Timing& timing, int colum
     std::snprintf(head.data(), head.size(), "%4d %5llu ", event.warp,
                   static_cast<unsigned long long>(event.issue));
     out += head.data() + padded(wait_of(event), kWaitWidth - 1) + " " +
-           padded(text_of(program, event), kTextWidth) + " " + bar + "\n";
+           padded(text_of(program, event), text_width) + " " + bar + "\n";
   }
   return out;
 }

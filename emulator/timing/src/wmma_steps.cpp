@@ -2,28 +2,28 @@
 
 #include <algorithm>
 
+#include "mmaudit/timing/simulate.hpp"
+
 namespace mmaudit::timing {
 namespace {
 
+/// Registers of the first pairs. The paper's own listing names R8 the pair of R8 and R7.
+constexpr int kFirstSum = 7, kFirstA = 23, kFirstB = 31;
+
 bool is_wide(Format sum) { return sum == Format::f32; }
 
-/// Half cycles between two sets, from the second on; the first set's end; what the last one adds.
-struct SetClocks {
-  Format a, d;
-  int m;
-  double first, second, later, drain;
-};
-// Raihan et al., table I. Intervals of f16 and s8 are the unit's (Sun V: 8 and 4 cycles); everything else is
-// fitted to these 37 cells. What precedes the first result differs by tile, and the paper does not say why.
-constexpr SetClocks kTuring[] = {
-    {Format::f16, Format::f32, 16, 42, 14, 21.5, 0}, {Format::f16, Format::f32, 32, 48, 14, 21.5, 0},
-    {Format::f16, Format::f32, 8, 42, 14, 21.5, 0},  {Format::f16, Format::f16, 16, 44, 8, 8, 6},
-    {Format::f16, Format::f16, 32, 44, 8, 8, 6},     {Format::f16, Format::f16, 8, 42, 8, 8, 6},
-    {Format::s8, Format::s32, 16, 40, 4, 4, 7},      {Format::s8, Format::s32, 32, 52, 4, 4, 7},
-    {Format::s8, Format::s32, 8, 38, 4, 4, 7},
-};
-constexpr double kSingleOfFourBits = 230;
-constexpr int kTuringSets = 4;
+/// "HMMA.884.F32.F32.STEP0 R8, R24.reuse, R32.reuse, R8": a pair goes by its higher register; A and B are
+/// kept for the next step of the set. Source: section III-C.
+std::string text_of(const volta::Hmma& one, Format sum, Registers d, Registers a, Registers b,
+                    bool last_of_set) {
+  const auto pair = [](Registers registers, bool kept) {
+    return "R" + std::to_string(registers.first + registers.count - 1) + (kept ? ".reuse" : "");
+  };
+  const std::string name = is_wide(sum) ? "HMMA.884.F32.F32.STEP" : "HMMA.884.F16.F16.STEP";
+  return name + std::to_string(one.step) + " " + pair(d, false) + ", " + pair(a, !last_of_set) + ", " +
+         pair(b, !last_of_set) + ", " + pair(d, false) + "  set " + std::to_string(one.set + 1) + " step " +
+         std::to_string(one.step);
+}
 
 }  // namespace
 
@@ -42,33 +42,23 @@ Program volta_program(const Machine& machine, Format sum) {
     op.stall = static_cast<std::uint8_t>(std::min(interval, 15));  // the unit holds the rest up
     // The sums stay in the tensor cores' buffers from set to set; only what the last set writes is waited
     // for.
-    const auto block = static_cast<std::int16_t>(64 + 2 * one.step);
-    op.sources = {Registers{static_cast<std::int16_t>(8 * one.set), 2},
-                  Registers{static_cast<std::int16_t>(8 * one.set + 4), 2},
-                  {}};
-    if (one.set == volta::kSets - 1) op.destination = {block, 2};
-    program.add(op, "HMMA.884 set " + std::to_string(one.set + 1) + " step " + std::to_string(one.step));
+    const auto first = static_cast<std::int16_t>(kFirstSum + 2 * one.step);
+    const Registers a{static_cast<std::int16_t>(kFirstA + 2 * one.set), 2},
+        b{static_cast<std::int16_t>(kFirstB + 2 * one.set), 2}, d{first, 2};
+    op.sources = {a, b, {}};
+    const bool last_of_set = &one == &all.back() || (&one)[1].set != one.set;
+    if (one.set == volta::kSets - 1) op.destination = d;
+    program.add(op, text_of(one, sum, d, a, b, last_of_set));
   }
   program.work = 16.0 * 16 * 16;
-  const int steps = static_cast<int>(program.ops.size());
-  program.alone = std::to_string((steps - 1) * interval + static_cast<int>(program.ops.back().latency)) +
+  Launch once;
+  once.trips = 1;
+  once.recorded = static_cast<int>(program.ops.size());
+  once.dependences = Dependences::scoreboard;
+  program.alone = std::to_string(simulate(machine, program, once).events.back().result) +
                   " cycles until the last result (fitted to Raihan et al. 2019, " +
                   (is_wide(sum) ? "figure 9a)" : "section III-C1)");
   return program;
-}
-
-std::vector<double> turing_set_clocks(const Instruction& wmma) {
-  if (wmma.op != Op::wmma) return {};
-  if (wmma.a == Format::s4 && wmma.m == 8) return {kSingleOfFourBits};
-  for (const SetClocks& sets : kTuring) {
-    if (sets.a != wmma.a || sets.d != wmma.d || sets.m != wmma.m || wmma.k != 16) continue;
-    std::vector<double> clocks{sets.first};
-    for (int set = 1; set < kTuringSets; ++set)
-      clocks.push_back(clocks.back() + (set == 1 ? sets.second : sets.later));
-    clocks.back() += sets.drain;
-    return clocks;
-  }
-  return {};
 }
 
 }  // namespace mmaudit::timing

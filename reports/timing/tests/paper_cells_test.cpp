@@ -24,16 +24,17 @@ const std::map<std::string, Least> kLeast = {
     {"Sun III A100", {29, 39, 21, 26}},
     {"Sun IV RTX3070Ti", {35, 39, 24, 26}},
     {"Sun V RTX2080Ti", {9, 9, 6, 6}},
-    {"Sun VI A100", {20, 24, 14, 16}},
-    {"Sun VII RTX3070Ti", {23, 24, 16, 16}},
+    {"Sun VI A100", {20, 23, 15, 15}},
+    {"Sun VII RTX3070Ti", {23, 23, 15, 15}},
     {"Sun IX A100", {8, 9, 5, 6}},
     {"Sun X A100", {7, 7, 0, 0}},
-    {"Luo VIII A100", {8, 16, 15, 16}},
+    {"Luo VIII A100", {8, 16, 16, 16}},
     {"Luo VIII RTX4090", {14, 16, 16, 16}},
     {"Luo VIII H800", {16, 16, 16, 16}},
     {"Luo IX H800 PCIe", {24, 24, 12, 12}},
     {"Luo X H800 PCIe", {24, 24, 12, 12}},
     {"Luo XI H800 PCIe", {40, 40, 18, 20}},
+    {"Raihan I RTX2080", {24, 37, 0, 0}},
 };
 
 TEST(PaperCells, NoTableAgreesInFewerCellsThanItDid) {
@@ -50,6 +51,15 @@ TEST(PaperCells, NoTableAgreesInFewerCellsThanItDid) {
     EXPECT_GE(score.rates, least->second.rates) << least->first;
     EXPECT_EQ(score.of_rates, least->second.of_rates) << least->first;
   }
+}
+
+// Sun VI prints 1024.5 for 4 warps x 3 chains of 2048 in 20.4 cycles (1204.7), Sun VII 64.2 cycles for 32.1.
+TEST(PaperCells, TwoCellsContradictThemselves) {
+  std::vector<std::string> found;
+  for (const PaperCell& cell : cells())
+    if (cell.contradicts) found.push_back(std::string(cell.row->table) + " " + cell.program);
+  EXPECT_EQ(found, (std::vector<std::string>{"Sun VI mma.sp.m16n8k16.f32.f16.f16.f32",
+                                             "Sun VII mma.sp.m16n8k64.s32.s8.s8.s32"}));
 }
 
 TEST(PaperCells, MoreCellsAreHeldOutThanFitted) {

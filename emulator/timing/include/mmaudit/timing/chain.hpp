@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mmaudit/timing/machine.hpp"
 #include "mmaudit/timing/program.hpp"
@@ -38,7 +39,9 @@ inline constexpr Loop kSweepLoop = {
 /// 1024 instructions in a row (Luo et al., section 6.2).
 inline constexpr Loop kStraight = {
     "straight", "64 steps in a row, no end of a trip", {64, 0}, {64, 0}, {64, 0}};
-/// All of them.
+/// Once: what one instruction takes by itself.
+inline constexpr Loop kAlone = {"alone", "one step", {1, 0}, {1, 0}, {1, 0}};
+/// Those that `--loop` takes.
 std::span<const Loop> loops();
 /// The one that `mmaudit time` takes for a machine unless told: its row "loop".
 const Loop& default_loop(const Machine& machine);
@@ -60,6 +63,10 @@ MmaParts parts_of(const Architecture& architecture, const Instruction& instructi
 /// InputError where it has one and no number says how long it takes.
 std::optional<Program> chain_program(const Machine& machine, const Instruction& instruction, int ilp,
                                      const Loop& loop, bool a_from_registers = false);
+
+/// What: cycles from a reading of the clock to one behind each HMMA or IMMA of a wmma.mma; the last waits
+/// for its result. Errors: empty where the machine has no clock.cost. Source: Raihan et al., Table I.
+std::vector<double> set_clocks(const Machine& machine, const Instruction& wmma);
 
 /// An access to shared memory as the papers time it.
 struct SharedAccess {

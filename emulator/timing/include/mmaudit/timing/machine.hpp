@@ -61,6 +61,8 @@ namespace mmaudit::timing {
   X(step_latency_f32, "step.latency.f32", "cycles",                                                          \
     "from a step of Volta's wmma to its result, sums of 32 bits")                                            \
   X(step_latency_f16, "step.latency.f16", "cycles", "the same, sums of 16 bits")                             \
+  X(clock_cost, "clock.cost", "cycles",                                                                      \
+    "between two readings of the clock, beyond the instructions between them")                               \
   X(wgmma_rate, "wgmma.rate", "FMA/clk/sub-core", "multiply-adds of 16-bit operands by wgmma")               \
   X(wgmma_floor, "wgmma.floor", "cycles", "least time of a wgmma with A in registers")                       \
   X(wgmma_floor_sparse, "wgmma.floor_sparse", "cycles", "least time of a wgmma.sp with A in registers")      \
@@ -187,6 +189,7 @@ const Machine* find_machine(std::string_view name);
 /// What one matrix instruction costs on a machine.
 struct MatrixCost {
   int interval2 = 0;                                      ///< half cycles between two in the unit
+  double interval = 0;                                    ///< the same in cycles, not rounded; 0: interval2
   int latency = 0;                                        ///< cycles to an instruction that adds to its D
   int gap = 0;                                            ///< cycles that the compiler leaves between two
   int a_registers = 0, b_registers = 0, d_registers = 0;  ///< of a lane
