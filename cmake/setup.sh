@@ -21,7 +21,7 @@ site_packages=(python3:python3 mkdocs-material:mkdocs-material)
 release_packages=(python3-venv:python3-venv python3-pip:pip3 dpkg-dev:dpkg-shlibdeps file:file unzip:unzip)
 browser_packages=(chromium:chromium "${explorer_packages[@]}" "${site_packages[@]}")
 format_packages=(clang-format-14:clang-format-14)
-tidy_packages=(clang-tidy-14:clang-tidy-14)
+tidy_packages=(clang-tidy-14:clang-tidy-14 python3:python3)
 fuzz_packages=(clang-14:clang++-14 libclang-rt-14-dev:libclang-rt-14-dev)
 bench_packages=(libbenchmark-dev:benchmark/benchmark.h)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # style.sh format [--check]              reformats the C++ and CUDA sources, or only names those that need it
-# style.sh tidy FOLDER JOBS [FILE...]    runs clang-tidy over the host sources that FOLDER/compile_commands.json compiles,
-#                                        newest first; with MMAUDIT_TIDY_SECONDS none starts after so many seconds
+# style.sh tidy FOLDER JOBS [FILE...]    runs clang-tidy over the host sources that FOLDER/compile_commands.json compiles
+#                                        (cmake/tidy.py)
 # style.sh find TOOL                     prints the command that runs our release of clang-format or clang-tidy
 # Exit codes: 0 all good, 1 something is off, 2 usage, 77 the tool is missing. ./run calls both.
 set -euo pipefail
@@ -49,41 +49,10 @@ run_format() {
   echo "    ${#files[@]} files"
 }
 
-# A file is read again when the file itself, its command, any header of ours, the configuration or the tool has changed.
 run_tidy() {
-  local tool folder=$1 jobs=$2 commands=$1/compile_commands.json cache=$1/read units shared unit entry key todo=() count=0 left=0 i
-  shift 2
+  local tool
   tool=$(run_find clang-tidy)
-  if (($#)); then
-    units=("${@/#/"$PWD/"}")
-  else
-    # Newest first: those that a commit changed last, then the others.
-    mapfile -t units < <({
-      git log --format= --name-only -n 300 -- '*.cpp' 2>/dev/null | sed "s|^|$PWD/|"
-      sed -n 's/^ *"file": "\(.*\.cpp\)".*/\1/p' "$commands" | sort -u
-    } | awk '!seen[$0]++')
-  fi
-  mkdir -p "$cache"
-  shared=$({ "$tool" --version && cat .clang-tidy && sources '*.hpp' | xargs -d '\n' cat; } | sha256sum)
-  for unit in "${units[@]}"; do
-    # Without CUDA some files of device/ are not compiled.
-    entry=$(grep -F -B1 "\"file\": \"$unit\"" "$commands") || continue
-    count=$((count + 1))
-    key=$(printf '%s\n' "$shared" "$entry" | cat - "$unit" | sha256sum | cut -c1-64)
-    [[ -e $cache/$key ]] || todo+=("$cache/$key" "$unit")
-  done
-  ((count)) || die 2 "tidy: no sources that are compiled here"
-  echo "    $count files, $((${#todo[@]} / 2)) of them new or changed"
-  ((${#todo[@]})) || return 0
-  # $0: the tool, $1: its folder, $2: when no further file starts, $3: the stamp, $4: the file
-  # shellcheck disable=SC2016
-  printf '%s\0' "${todo[@]}" | xargs -0 -n2 -P"$jobs" bash -c '
-    (($(date +%s) < $2)) || exit 0
-    "$0" --quiet -p "$1" --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-error "$4" \
-      2> >(grep -vE "^[0-9]+ warnings?( and [0-9]+ errors?)? (generated|treated)" >&2) && : >"$3"
-  ' "$tool" "$folder" "$(($(date +%s) + ${MMAUDIT_TIDY_SECONDS:-86400}))" || return 1
-  for ((i = 0; i < ${#todo[@]}; i += 2)); do [[ -e ${todo[i]} ]] || left=$((left + 1)); done
-  ((left == 0)) || echo "    $left of them were not read: ${MMAUDIT_TIDY_SECONDS} seconds had passed"
+  python3 cmake/tidy.py "$tool" "$@"
 }
 
 case ${1:-} in
