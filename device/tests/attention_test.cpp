@@ -97,6 +97,8 @@ TEST_F(AttentionOnDevice, GivesTheBitsOfTheHost) {
     x.bias = random() % 4 == 0;
     if (random() % 6 == 0) x.left = random() % 200;
     if (random() % 6 == 0) x.right = random() % 60;
+    if (random() % 2 == 0) x.softcap = family.takes.find("softcap") == std::string_view::npos ? 0 : 20;
+    x.sinks = random() % 2 == 0 && family.takes.find("sinks") != std::string_view::npos;
     std::optional<AttentionPlan> plan = attention_plan_of(family.name, x, nullptr);
     if (!plan) continue;
     if (random() % 2 == 0) for_each_field(*plan, Vary{random});
@@ -111,21 +113,24 @@ TEST_F(AttentionOnDevice, GivesTheBitsOfTheHost) {
     std::vector<float> scales(x.batch * x.kv_heads);
     for (float& scale : scales) scale = std::exp2(static_cast<float>(random() % 5) / 2 - 1);
     const bool descaled = random() % 3 == 0;
+    std::vector<float> sinks(x.sinks ? x.heads : 0);
+    for (float& sink : sinks) sink = static_cast<float>(random() % 64) / 8 - 4;
     std::vector<std::byte> o(rows * x.depth * output.storage_bytes()), lse(rows * sizeof(float)),
         found_o(o.size()), found_lse(lse.size());
     const auto given = [](const auto& array) { return array.empty() ? nullptr : array.data(); };
     const float* const factors = descaled ? scales.data() : nullptr;
-    attention(x, *plan, {q.data(), k.data(), v.data(), given(bias), 1, 1, factors, factors, factors},
+    attention(x, *plan,
+              {q.data(), k.data(), v.data(), given(bias), 1, 1, factors, factors, factors, given(sinks)},
               {o.data(), reinterpret_cast<float*>(lse.data())}, 0, architecture);
 
     const Buffer dq = on_device(q), dk = on_device(k), dv = on_device(v), dbias = on_device(bias),
-                 dscales = on_device(scales), d_o(o.size()), dlse(lse.size());
+                 dscales = on_device(scales), dsinks = on_device(sinks), d_o(o.size()), dlse(lse.size());
     poison(d_o.data(), o.size()), poison(dlse.data(), lse.size());
     const DeviceAttention model(x, *plan, architecture);
     const Buffer space(model.workspace());
     const auto* const dfactors = descaled ? dscales.data<float>() : nullptr;
     model.launch({dq.data(), dk.data(), dv.data(), x.bias ? dbias.data() : nullptr, 1, 1, dfactors, dfactors,
-                  dfactors},
+                  dfactors, x.sinks ? dsinks.data<float>() : nullptr},
                  {d_o.data(), dlse.data<float>()}, space.data(), nullptr);
     copy_out(found_o.data(), d_o.data(), o.size());
     copy_out(found_lse.data(), dlse.data(), lse.size());

@@ -10,8 +10,9 @@ from ._refuse import refused
 
 _FIELDS: Dict[str, List[Any]] = {
     "block_k": [64, 128, 32, 256, 16, 48, 80, 96, 112, 144, 160, 176, 192, 224],
-    "order": ["ascending", "descending"], "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"],
-    "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths"], "output_sum": ["chain", "blocks", "two_level"],
+    "order": ["ascending", "descending", "partial_first"],
+    "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"],
+    "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "warp_lanes", "quads"], "output_sum": ["chain", "blocks", "two_level"],
     "join": ["crossed", "neighbours"], "division": ["reciprocal", "approximate", "quotient"],
     "log2e": ["binary64", "binary32"], "exponential": ["exp2f", "ex2.approx.ftz.f32"], "threshold": [0, 8],
     "products": ["mma.m16n8k16.f32.{0}.{0}.f32", "mma.m16n8k8.f32.{0}.{0}.f32"], "splits": [1, 2, 3, 4, 5, 6, 7, 8],
@@ -61,33 +62,34 @@ def reveal_attention(
         _arrays.require_shape("O", o, shapes[0], "1, heads, queries, depth")
         asked.append((bits, o))
     compared = sum(o.size for _, o in asked)
+    fields = _FIELDS if causal else {**_FIELDS, "order": _FIELDS["order"][:2]}  # without a mask no block is partly seen
     known: Dict[str, int] = {}
 
-    def same(fields: Dict[str, Any]) -> int:
-        key = str(fields)
+    def same(tried: Dict[str, Any]) -> int:
+        key = str(tried)
         if key not in known:
             try:
-                how: Any = {"plan": _plan(fields, kind), "type": kind, "causal": causal}
+                how: Any = {"plan": _plan(tried, kind), "type": kind, "causal": causal}
                 known[key] = sum(int((np.asarray(attention(*bits, **how)).view(np.uint16) == o).sum()) for bits, o in asked)
             except ValueError:  # a block that no instruction's k divides
                 known[key] = -1
         return known[key]
 
-    first = {name: values[0] for name, values in _FIELDS.items()}
+    first = {name: values[0] for name, values in fields.items()}
     coarse = ("block_k", "order", "score", "threshold", "products")  # what changes many bits
-    best = max(({**first, **dict(zip(coarse, some))} for some in itertools.product(*(_FIELDS[name][:6] for name in coarse))), key=same)
+    best = max(({**first, **dict(zip(coarse, some))} for some in itertools.product(*(fields[name][:6] for name in coarse))), key=same)
     for width in (1, 2):
         improved = True
         while improved and same(best) < compared:
-            tried = [best]
-            for name, values in _FIELDS.items():
+            some = [best]
+            for name, values in fields.items():
                 one = [{**best, name: value} for value in values]
-                tried += one if width == 1 else [{**x, other: value} for x in one for other in _FIELDS if other > name
-                                                 for value in _FIELDS[other]]
-            found = max(tried, key=same)
+                some += one if width == 1 else [{**x, other: value} for x in one for other in fields if other > name
+                                                 for value in fields[other]]
+            found = max(some, key=same)
             improved, best = same(found) > same(best), found
     if same(best) == 0:
         raise refused("callable", "an O that shares no bit with any plan", "an attention without mask, scale 1 / sqrt(depth)")
     others = {name: [value for value in values if value != best[name] and same({**best, name: value}) == same(best)]
-              for name, values in _FIELDS.items()}
+              for name, values in fields.items()}
     return RevealedAttention(_plan(best, kind), {name: values for name, values in others.items() if values}, same(best), compared)

@@ -84,7 +84,7 @@ def recorded(path: Path = RECORDING) -> List[Dict[str, Any]]:
 
 def plan_of(text: str) -> Dict[str, Any]:
     """Words of a plan as the fields that plan= takes."""
-    names = ("qk", "pv", "block_q", "block_k", "order", "score", "log2e", "exponential", "p", "offset", "threshold",
+    names = ("qk", "pv", "block_q", "block_k", "order", "score", "log2e", "exponential", "p", "p_block", "offset", "threshold",
              "row_sum", "join", "output_sum", "division", "splits", "combine_lanes", "lse", "output")
     found: Dict[str, Any] = {}
     for part in text.split(", "):
@@ -111,9 +111,9 @@ class Attention(unittest.TestCase):
         self.assertGreater(min(count.values()), 20)
 
     def test_an_error_in_any_field_changes_bits(self) -> None:
-        others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending"], "p": ["f16", "bf16"],
+        others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending", "partial_first"], "p": ["f16", "bf16"],
                   "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"], "log2e": ["binary32", "binary64"],
-                  "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths"], "join": ["crossed", "neighbours"],
+                  "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "quads"], "join": ["crossed", "neighbours"],
                   "output_sum": ["chain", "blocks", "two_level"], "division": ["reciprocal", "approximate", "quotient"],
                   "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum"],
                   "offset": ["1"], "threshold": ["4"]}
@@ -152,7 +152,8 @@ class Attention(unittest.TestCase):
         base = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64}
         for made in ({"like": "torch-flash"}, {"like": "torch-efficient"}, {"like": "torch-cudnn"},
                      {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}},
-                     {"plan": {**base, "score": "scaled_after", "row_sum": "joined", "division": "approximate"}, "causal": "bottom_right"}):
+                     {"plan": {**base, "score": "scaled_after", "row_sum": "joined", "division": "approximate", "order": "partial_first"},
+                      "causal": "bottom_right"}):
             corner = made.get("causal")
             found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288, causal=corner)
             self.assertEqual(found.same, found.compared, (made, found))
@@ -245,8 +246,8 @@ class Attention(unittest.TestCase):
                 mmaudit.attention(x, x, x, **field)
         with self.assertRaisesRegex(ValueError, "leaves rows of tiles without a key unwritten"):
             mmaudit.attention(np.zeros((1, 2, 80, 64), np.float16), x, x, like="torch-efficient", causal="bottom_right")
-        with self.assertRaisesRegex(ValueError, "one query takes kernels without a plan"):
-            mmaudit.attention(x[:, :, :1], x, x, like="torch-cudnn")
+        with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 512 with one query"):
+            mmaudit.attention(x[:, :, :1], *(np.zeros((1, 2, 600, 64), np.float16) for _ in "kv"), like="torch-cudnn")
 
 
 if __name__ == "__main__":
