@@ -62,6 +62,7 @@ Json json_of(const TraceDiff& diff) {
           {"further", further},
           {"growth", growth},
           {"machine", diff.machine},
+          {"gpus", diff.gpus},
           {"unseen", diff.unseen}};
 }
 
@@ -106,6 +107,7 @@ Report report_of(const TraceDiff& diff) {
   Report out{.title = "Where two runs part", .headline = headline_of(diff)};
   out.tone = diff.same() ? Tone::good : Tone::bad;
   out.meta = {fmt::format("A: {}", diff.a->file), fmt::format("B: {}", diff.b->file)};
+  if (!diff.gpus.empty()) out.lead.push_back(diff.gpus);
   out.suite = "mmaudit trace diff";
   out.json = [&diff] { return ordered_document(json_of(diff)); };
   report::Table table{.title = "Operations with equal inputs and other results"};
@@ -120,8 +122,7 @@ Report report_of(const TraceDiff& diff) {
   if (diff.findings.empty())
     out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
   if (!diff.findings.empty()) out.sections.push_back(report::section_of(std::move(table)));
-  if (std::string again = again_text(diff); !again.empty())
-    out.sections.push_back({.notes = {std::move(again)}});
+  if (std::string again = again_text(diff); !again.empty()) out.sections.back().remark = std::move(again);
   if (!diff.further.empty())
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(
         "Operations that differ in how they compute, too; their inputs differ already", diff.further,
