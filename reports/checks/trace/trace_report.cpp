@@ -76,11 +76,14 @@ std::string headline_of(const TraceDiff& diff) {
                      first.cause.text, kTraceProof[static_cast<int>(first.cause.proof)]);
 }
 
-/// How a run of both sides again proves what is only suspected; empty: nothing is.
+/// How a run of both sides again proves a cause that is only suspected; empty: none is.
 std::string again_text(const TraceDiff& diff) {
   for (const TraceFinding& each : diff.findings)
     if (const TraceOperation& a = diff.a->operations[each.a];
-        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module") {
+        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module" &&
+        std::none_of(diff.findings.begin(), diff.findings.end(), [&](const TraceFinding& other) {
+          return other.cause.proof == TraceProof::proven && other.cause.text == each.cause.text;
+        })) {
       const TraceOperation& b = diff.b->operations[each.b];
       std::string keep = fmt::format("\"{}:{}\"", a.module, a.name);
       if (a.module != b.module || a.name != b.name) keep += fmt::format(", \"{}:{}\"", b.module, b.name);
@@ -144,11 +147,12 @@ Report report_of(const TraceDiff& diff) {
         "Relative Frobenius difference of what a module gives, estimated from one sketch per row.";
     report::Curves curves;
     curves.id = "growth";
-    curves.title = "Relative difference by module";
-    curves.x_title = "module";
+    curves.title = "Relative difference of what each layer gives";
+    curves.x_title = "layer";
     curves.curves.emplace_back().name = "B against A";
     for (const TraceGrowth& each : layers) {
-      curves.labels.push_back(each.module.empty() ? "output" : each.module);
+      curves.labels.push_back(each.module.empty() ? "output"
+                                                  : each.module.substr(each.module.rfind('.') + 1));
       curves.curves[0].values.push_back(each.relative && *each.relative > 0 ? each.relative : std::nullopt);
     }
     growth.plots.emplace_back(std::move(curves));
