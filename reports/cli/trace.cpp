@@ -1,7 +1,9 @@
 // mmaudit trace: what two runs of a network differ in.
+#include <list>
 #include <memory>
 
 #include "common.hpp"
+#include "gemm_files.hpp"
 #include "outputs.hpp"
 #include "trace/trace.hpp"
 
@@ -16,7 +18,13 @@ struct Options {
 
 int diff(const Options& options, const Context& context) {
   try_outputs(options.outputs.files(), {{"A", options.a}, {"B", options.b}});
-  const Trace a = read_trace(options.a), b = read_trace(options.b);
+  Trace a = read_trace(options.a), b = read_trace(options.b);
+  std::list<corpus::DecisionFile> known;
+  if (needs_decisions(a) || needs_decisions(b))
+    for (const auto& [name, path] : recorded_decisions()) known.push_back(decisions_like(path.string()));
+  for (const corpus::DecisionFile& file : known)
+    for (Trace* trace : {&a, &b})
+      if (decides(file, *trace)) trace->decisions = &file;
   const TraceDiff found = diff_traces(a, b, options.how);
   return options.outputs.publish(report_of(found), context);
 }

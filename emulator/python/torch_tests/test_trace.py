@@ -232,6 +232,36 @@ def test_a_planted_cause_is_found_and_nothing_else_blamed(plant, module, operato
     assert 0 < blocks["blocks.1"]["relative"] < 1 and blocks["blocks.0"]["relative"] == 0
 
 
+class _Other(TorchDispatchMode):
+    """Below a trace: products have other bits."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out * 1.01 if func.name() == "aten::mm" else out
+
+
+@needs_tool
+def test_two_gpus_are_said_first_and_decisions_that_are_recorded(tmp_path, monkeypatch):
+    """down_proj of Llama-3.2-1B: an H200 cuts K of 64 tokens in three slices, of 512 tokens in one (docs/results/trace.md)."""
+    from mmaudit.torch import _trace
+    real, layer = _trace.machine, nn.Linear(8192, 2048, bias=False).to(torch.bfloat16)
+    x = torch.randn(8, 64, 8192, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+
+    def traced(name, gpu, x):
+        monkeypatch.setattr(_trace, "machine", lambda: {**real(), "gpu": gpu, "capability": "90", "cublas": "13.1.0"})
+        mt.trace(layer, x, tmp_path / name)
+        return tmp_path / name
+    a = traced("a", "NVIDIA H200", x[:1])
+    with _Other():
+        b, other = traced("b", "NVIDIA H200", x), traced("c", "NVIDIA H100 80GB HBM3", x)
+    first = only(mt.trace_diff(a, b))
+    assert (first["cause"], first["text"], first["proof"]) == ("gemm plan", "tile k 64 -> none; slices 3 -> 1", "suspected")
+    found = mt.trace_diff(a, other)
+    assert found["gpus"].startswith("Two GPUs: A ran on NVIDIA H200, B on NVIDIA H100 80GB HBM3. What cuBLAS decides on NVIDIA H100")
+    said = " ".join(found.text().split())
+    assert said.index("Two GPUs") < said.index("Operations with equal inputs") and only(found)["cause"] != "gemm plan"
+
+
 class _OfTheGpu(TorchDispatchMode):
     """Below a trace: rows are reduced as torch does it on an H200."""
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mmaudit/corpus/decision_file.hpp"
 #include "mmaudit/corpus/tensor.hpp"
 #include "mmaudit/gemm_problem.hpp"
 #include "mmaudit/json.hpp"
@@ -70,7 +71,13 @@ struct Trace {
   std::vector<TraceOperation> operations;
   std::vector<TraceRow> rows;
   std::map<std::string, corpus::Tensor> values;  ///< "12.a": of operation 12
+  /// What cuBLAS decides on the GPU of the trace; null: not recorded.
+  const corpus::DecisionFile* decisions = nullptr;
 };
+/// Whether a trace has products whose kernels it does not name, on a GPU.
+bool needs_decisions(const Trace& trace);
+/// Whether a file of decisions is of the GPU and the cuBLAS of a trace.
+bool decides(const corpus::DecisionFile& file, const Trace& trace);
 /// Errors: InputError "<file>: ...: found X, allowed: Y".
 Trace read_trace(const std::string& file);
 
@@ -128,6 +135,7 @@ struct TraceDiff {
   std::vector<TraceFurther> further;
   std::vector<TraceGrowth> growth;
   std::vector<std::string> machine;  ///< "driver: 570.1 -> 580.2"
+  std::string gpus;                  ///< that both have not one kind of GPU; empty: they have
   std::string unseen;  ///< the first operation with other results where no finding says why; empty: none
   [[nodiscard]] bool same() const { return findings.empty() && unseen.empty(); }
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "gemm/compare.hpp"
+#include "gemm/decisions.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/whole_number.hpp"
@@ -60,6 +61,10 @@ LibraryCall call_of(const Side& side) {
 
 std::optional<GemmPlan> plan_of(const Side& side) {
   if (side.of.gemm->plan) return side.of.gemm->plan;
+  if (side.of.kernels.empty() && side.trace.decisions != nullptr) {
+    const DecidedPlan decided = plan_decided(*side.trace.decisions, side.of.gemm->problem);
+    return decided.source == "recorded" ? decided.plan : std::nullopt;
+  }
   return mmaudit::plan_of(side.of.gemm->problem, call_of(side), nullptr, architecture_of(side));
 }
 
@@ -222,6 +227,20 @@ std::string flags_changed(const Side& a, const Side& b) {
 }
 
 }  // namespace
+
+bool needs_decisions(const Trace& trace) {
+  return trace.machine.count("gpu") != 0 &&
+         std::any_of(trace.operations.begin(), trace.operations.end(),
+                     [](const TraceOperation& each) { return each.gemm && each.kernels.empty(); });
+}
+
+bool decides(const corpus::DecisionFile& file, const Trace& trace) {
+  const auto gpu = trace.machine.find("gpu"), cublas = trace.machine.find("cublas");
+  unsigned major = 0, minor = 0, patch = 0;  // 13.1.0 is 130100 in cuBLAS's own count
+  return gpu != trace.machine.end() && gpu->second == file.gpu && cublas != trace.machine.end() &&
+         std::sscanf(cublas->second.c_str(), "%u.%u.%u", &major, &minor, &patch) == 3 &&
+         file.library == std::to_string(major * 10000 + minor * 100 + patch);
+}
 
 std::vector<std::string> machine_changes(const Trace& a, const Trace& b) {
   std::vector<std::string> out;

@@ -38,6 +38,7 @@ class Differ {
     out_.b = &b_;
     out_.tokens = all_.size();
     out_.machine = machine_changes(a_, b_);
+    out_.gpus = gpus_text();
     std::vector<CallPair> calls;
     for (const TokenPair& pair : all_) {
       const std::size_t of_a = call_of(a_, pair.a), of_b = call_of(b_, pair.b);
@@ -65,6 +66,21 @@ class Differ {
     TraceGrowth row;
     double difference = 0, size = 0;
   };
+
+  [[nodiscard]] std::string gpus_text() const {
+    const auto gpu = [](const Trace& trace) {
+      const auto found = trace.machine.find("gpu");
+      return found == trace.machine.end() ? std::string("no GPU") : found->second;
+    };
+    if (gpu(a_) == gpu(b_)) return {};
+    std::string out = fmt::format("Two GPUs: A ran on {}, B on {}.", gpu(a_), gpu(b_));
+    for (const Trace* trace : {&a_, &b_})
+      if (trace->decisions == nullptr && trace->machine.count("gpu") != 0)
+        out += fmt::format(
+            " What cuBLAS decides on {} is not recorded: a plan is known where the trace names kernels.",
+            gpu(*trace));
+    return out;
+  }
 
   [[nodiscard]] std::string renamed(const std::string& module) const {
     for (const std::string& map : options_.maps) {

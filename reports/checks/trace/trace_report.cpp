@@ -62,6 +62,7 @@ Json json_of(const TraceDiff& diff) {
           {"further", further},
           {"growth", growth},
           {"machine", diff.machine},
+          {"gpus", diff.gpus},
           {"unseen", diff.unseen}};
 }
 
@@ -75,11 +76,14 @@ std::string headline_of(const TraceDiff& diff) {
                      first.cause.text, kTraceProof[static_cast<int>(first.cause.proof)]);
 }
 
-/// How a run of both sides again proves what is only suspected; empty: nothing is.
+/// How a run of both sides again proves a cause that is only suspected; empty: none is.
 std::string again_text(const TraceDiff& diff) {
   for (const TraceFinding& each : diff.findings)
     if (const TraceOperation& a = diff.a->operations[each.a];
-        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module") {
+        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module" &&
+        std::none_of(diff.findings.begin(), diff.findings.end(), [&](const TraceFinding& other) {
+          return other.cause.proof == TraceProof::proven && other.cause.text == each.cause.text;
+        })) {
       const TraceOperation& b = diff.b->operations[each.b];
       std::string keep = fmt::format("\"{}:{}\"", a.module, a.name);
       if (a.module != b.module || a.name != b.name) keep += fmt::format(", \"{}:{}\"", b.module, b.name);
@@ -106,6 +110,7 @@ Report report_of(const TraceDiff& diff) {
   Report out{.title = "Where two runs part", .headline = headline_of(diff)};
   out.tone = diff.same() ? Tone::good : Tone::bad;
   out.meta = {fmt::format("A: {}", diff.a->file), fmt::format("B: {}", diff.b->file)};
+  if (!diff.gpus.empty()) out.lead.push_back(diff.gpus);
   out.suite = "mmaudit trace diff";
   out.json = [&diff] { return ordered_document(json_of(diff)); };
   report::Table table{.title = "Operations with equal inputs and other results"};
@@ -120,8 +125,7 @@ Report report_of(const TraceDiff& diff) {
   if (diff.findings.empty())
     out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
   if (!diff.findings.empty()) out.sections.push_back(report::section_of(std::move(table)));
-  if (std::string again = again_text(diff); !again.empty())
-    out.sections.push_back({.notes = {std::move(again)}});
+  if (std::string again = again_text(diff); !again.empty()) out.sections.back().remark = std::move(again);
   if (!diff.further.empty())
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(
         "Operations that differ in how they compute, too; their inputs differ already", diff.further,
@@ -143,11 +147,12 @@ Report report_of(const TraceDiff& diff) {
         "Relative Frobenius difference of what a module gives, estimated from one sketch per row.";
     report::Curves curves;
     curves.id = "growth";
-    curves.title = "Relative difference by module";
-    curves.x_title = "module";
+    curves.title = "Relative difference of what each layer gives";
+    curves.x_title = "layer";
     curves.curves.emplace_back().name = "B against A";
     for (const TraceGrowth& each : layers) {
-      curves.labels.push_back(each.module.empty() ? "output" : each.module);
+      curves.labels.push_back(each.module.empty() ? "output"
+                                                  : each.module.substr(each.module.rfind('.') + 1));
       curves.curves[0].values.push_back(each.relative && *each.relative > 0 ? each.relative : std::nullopt);
     }
     growth.plots.emplace_back(std::move(curves));
