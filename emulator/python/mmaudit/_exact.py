@@ -231,14 +231,15 @@ def _check_one(
     if dtype == "e2m1" and (k % 2 or layout != "nt"):
         raise refused("layout", f"{layout} with K {k}", "nt and an even K, of e2m1")
 
-    def ask(a: Any, b: Any, c: Any, bias: Any, scale_a: Any, scale_b: Any, padding: int) -> Tuple[np.ndarray, bool]:
+    def ask(given: Dict[str, np.ndarray], padding: int) -> Tuple[np.ndarray, bool]:
         """D, and whether memory outside of it is written."""
         pad = float("nan") if nan else 6.0 if dtype == "e2m1" else 99.0
-        a = make.padded(a, dtype, pad if padding & 1 else 0.0, layout[0] == "t", guard)[1]
-        b = make.padded(b, dtype, pad if padding & 2 else 0.0, layout[1] == "t", guard)[1]
+        a = make.padded(given["a"], dtype, pad if padding & 1 else 0.0, layout[0] == "t", guard)[1]
+        b = make.padded(given["b"], dtype, pad if padding & 2 else 0.0, layout[1] == "t", guard)[1]
         more: Dict[str, Any] = {"alpha": work.alpha, "beta": work.beta, "relu": True}
-        for name, value, kind in (("c", c, output), ("bias", bias, output), ("scale_a", scale_a, how.format), ("scale_b", scale_b, how.format)):
-            more[name] = make.of(value, kind) if name in names else None
+        for name, kind in (("c", output), ("bias", output), ("scale_a", how.format), ("scale_b", how.format)):
+            if name in names:
+                more[name] = make.of(given[name], kind)
         whole = None
         if "out" in names:
             whole, more["out"] = make.padded(np.full((*lead, m, n), _UNTOUCHED, np.float32), output, _UNTOUCHED, False, guard)
@@ -259,9 +260,9 @@ def _check_one(
     def run(_user: Any, operands: Any, d: Any) -> int:
         at = operands.contents
         try:
-            given = [np.array(np.ctypeslib.as_array(getattr(at, name), extents)) if name in ("a", "b", *names) else None
-                     for name, extents in sizes.items()]
-            found, outside = ask(*given, at.padding)
+            given = {name: np.array(np.ctypeslib.as_array(getattr(at, name), extents))
+                     for name, extents in sizes.items() if name in ("a", "b", *names)}
+            found, outside = ask(given, at.padding)
             np.ctypeslib.as_array(d, found.shape)[...] = found
             return int(outside)
         except BaseException as error:  # pylint: disable=broad-except  # it must not go through C
@@ -290,13 +291,10 @@ def _check_one(
 def _hidden_nan(ask: Callable[..., Tuple[np.ndarray, bool]], sizes: Dict[str, Shape], rng: np.random.Generator) -> List[str]:
     """Whether a NaN in one row of A and in one column of B becomes this row and column of D, and no more."""
     given = {name: np.ones(extents, np.float32) for name, extents in sizes.items()}
-    at = {name: tuple(int(rng.integers(size)) for size in sizes[name]) for name in ("a", "b")}
-    for name, place in at.items():
-        given[name][place] = np.nan
-    should = np.zeros(sizes["c"], bool)
-    should[(*at["a"][:-1], slice(None))] = True
-    should[(*at["b"][:-2], slice(None), at["b"][-1])] = True
-    found = np.isnan(ask(*given.values(), 0)[0])
+    for name in ("a", "b"):
+        given[name][tuple(int(rng.integers(size)) for size in sizes[name])] = np.nan
+    should = np.isnan(given["a"] @ given["b"])
+    found = np.isnan(ask(given, 0)[0])
     lost, more = int((should & ~found).sum()), int((found & ~should).sum())
-    return ([f"a NaN in A or B is hidden: {lost} of {int(should.sum())} elements of D that it is summed in are numbers"] if lost else []) + (
-        [f"a NaN in A or B reaches {more} elements of D that it is not summed in"] if more else [])
+    faults = [f"a NaN in A or B is hidden: {lost} of {int(should.sum())} elements of D that it is summed in are numbers"] if lost else []
+    return faults + ([f"a NaN in A or B reaches {more} elements of D that it is not summed in"] if more else [])

@@ -185,18 +185,21 @@ class Faulty(unittest.TestCase):
         self.named(lambda a, b: f32(product(a, b).T), "D is transposed", shapes=[(48, 48, 136)])
         self.named(lambda a, b: f32(product(np.append(a[1:], a[-1:], 0), b)), "each 1 away", shapes=[(48, 40, 136)])
         self.named(takes_the_tile_before_of_a, "row 16 of D is made of row 0 of A; 16 rows in all, each -16 away", shapes=[(48, 40, 136)])
-        self.named(drops_a_slice_in_one_product, "elements 32 to 47 of K are in no sum (product 1)", shapes=[(3, 24, 20, 64), (4, 40, 33, 100)])
+        self.named(drops_a_slice_in_one_product, "elements 32 to 47 of K are in no sum (product 1)",
+                   shapes=[(3, 24, 20, 64), (4, 40, 33, 100)])
         self.named(lambda a, b: f32(product(a[:, 8:], b[8:])), "elements 0 to 7 of K are in no sum")
 
     def test_c(self):
         self.named(adds_another_tiles_c, "C is taken -16 columns away (columns 16 to 31)", shapes=[(48, 40, 136), (33, 64, 512)])
         self.named(Stale(), "C is that of an earlier call")
         self.named(adds_what_out_held, "each by 77, which is what `out` held before")
-        self.named(lambda a, b, scale_a, scale_b: f32(product(a, b) * scale_a * scale_b * scale_b), "scale_b is applied twice", scales="row")
+        self.named(lambda a, b, scale_a, scale_b: f32(product(a, b) * scale_a * scale_b * scale_b), "scale_b is applied twice",
+                   scales="row")
 
     def test_numbers(self):
         deep = [(48, 40, 8200), (33, 17, 5000)]
-        self.named(keeps_sums_in_f16, "sums of more than 2048 ones are rounded: they are kept in 11 bits, as f16 does", deep, "f16", d="f32")
+        self.named(keeps_sums_in_f16, "sums of more than 2048 ones are rounded: they are kept in 11 bits, as f16 does", deep, "f16",
+                   d="f32")
         self.named(lambda a, b: f32(np.clip(product(a, b), -448, 448)), "D saturates: it is never beyond 448", deep)
         self.named(lambda a, b: np.float16(product(a, b)), "D is float16, not float32", shapes=[(48, 40, 136)])
         self.named(lambda a, b: f32(product(np.nan_to_num(a, nan=0), b)), "a NaN in A or B is hidden")

@@ -79,8 +79,7 @@ class Launches {
   const ExactRunner& run_;
   GemmCheck& totals_;
   std::uint64_t number_, turn_ = 0;
-  std::uint64_t runs_[std::size(device::names::kLaunchKind)] = {},
-                wrong_[std::size(device::names::kLaunchKind)] = {};
+  std::array<std::uint64_t, kLaunches> runs_ = {}, wrong_ = {};
   device::LaunchKind failing_ = device::LaunchKind::plain;
   std::optional<device::LaunchKind> only_;
   LibraryCall call_;
@@ -143,7 +142,7 @@ struct Shared {
   Clock::time_point start = Clock::now();
   std::mutex mutex = {};
   std::uint64_t taken = how.before.taken;
-  std::set<std::string> explored = {};  ///< types and kinds
+  std::set<std::string> explored = {};  ///< types, kinds and calls
   std::exception_ptr failed = nullptr;
 
   /// The next product and its seed.
@@ -156,7 +155,10 @@ struct Shared {
   }
   bool first_of_kind(const GemmFault& fault) {
     const std::scoped_lock lock(mutex);
-    return explored.insert(type_of(fault.problem) + kind_of(fault)).second;
+    return explored
+        .insert(type_of(fault.problem) + kind_of(fault) +
+                std::string(names::kGemmApi[static_cast<std::size_t>(fault.problem.api)]))
+        .second;
   }
 };
 

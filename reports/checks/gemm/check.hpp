@@ -1,5 +1,6 @@
 #pragma once
 // Does a library compute what it is asked for? Products whose every element is known, by every algorithm.
+#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -47,12 +48,14 @@ struct GemmTypeCount {
   double seconds = 0, product_seconds = 0;             ///< of making, running and judging; of the runs alone
 };
 
+inline constexpr std::size_t kLaunches = std::size(device::names::kLaunchKind);
+
 struct GemmCheck {
   std::vector<GemmFault> faults = {};
   std::map<std::string, GemmTypeCount> types = {};
-  std::uint64_t launches[std::size(device::names::kLaunchKind)] = {};  ///< products that were judged, by how
+  std::array<std::uint64_t, kLaunches> launches = {};  ///< products that were judged, by how
   /// Those that could not be started so, and ran alone: how many, and why the first one couldn't.
-  std::pair<std::uint64_t, std::string> not_started[std::size(device::names::kLaunchKind)] = {};
+  std::array<std::pair<std::uint64_t, std::string>, kLaunches> not_started = {};
   double product_seconds = 0;  ///< of these products alone
   std::uint64_t repeat = 2, seed = 1;
   std::string library = {}, gpu = {}, why_refused = {};
@@ -114,7 +117,7 @@ struct GemmCheckDiff {
 /// What another library changed: `unseen` is a fault of OLD of which NEW made too few calls to miss it. Where
 /// both had the same products, none is.
 GemmCheckDiff diff_gemm_checks(const GemmCheck& before, const GemmCheck& after);
-/// Bad where a fault is new or gone. The report keeps `diff`.
+/// Bad where a fault is new or gone.
 report::Report report_of(const GemmCheckDiff& diff);
 
 }  // namespace mmaudit::checks

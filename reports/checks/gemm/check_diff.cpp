@@ -44,7 +44,7 @@ GemmCheckDiff diff_gemm_checks(const GemmCheck& before, const GemmCheck& after) 
        {std::tuple{"GPU", before.gpu, after.gpu}, {"cuBLASLt", before.library, after.library}})
     if (was != is) out.provenance.push_back(fmt::format("{}: {}, was {}", field, is, was));
   const bool same_products = before.asked == after.asked && before.taken == after.taken;
-  if (!same_products) out.provenance.push_back("products: others, or another number of them");
+  if (!same_products) out.provenance.emplace_back("products: others, or another number of them");
   const std::map<Key, std::uint64_t> old_wrong = wrong_calls_of(before), new_wrong = wrong_calls_of(after);
   std::set<Key> keys;
   for (const auto* const each : {&old_wrong, &new_wrong})
@@ -76,7 +76,6 @@ report::Report report_of(const GemmCheckDiff& diff) {
   report::Table table{.title = "Faults",
                       .columns = {"type", "call", "what is wrong", {"OLD", true}, {"NEW", true}, "change"}};
   std::uint64_t counts[std::size(kWords)] = {};
-  Json rows = Json::array();
   for (const GemmCheckChange& x : diff.changes) {
     const auto at = static_cast<std::size_t>(x.kind);
     ++counts[at];
@@ -86,14 +85,6 @@ report::Report report_of(const GemmCheckDiff& diff) {
         {x.type, x.place, x.fault, fmt::format("{} of {} calls", x.old_wrong, x.old_calls),
          fmt::format("{} of {} calls", x.new_wrong, x.new_calls),
          report::Cell(change, x.kind == Kind::added ? report::Tone::bad : report::Tone::plain)});
-    rows.push_back({{"type", x.type},
-                    {"call", x.place},
-                    {"fault", x.fault},
-                    {"old_wrong", x.old_wrong},
-                    {"old_calls", x.old_calls},
-                    {"new_wrong", x.new_wrong},
-                    {"new_calls", x.new_calls},
-                    {"change", kWords[at]}});
   }
   const std::uint64_t changed = counts[static_cast<int>(Kind::added)] + counts[static_cast<int>(Kind::gone)];
   out.tone = changed == 0 && diff.calls != 0 ? report::Tone::good : report::Tone::bad;
@@ -104,13 +95,6 @@ report::Report report_of(const GemmCheckDiff& diff) {
                            "calls; NEW: {} calls",
                            counts[1], diff.changes.size(), counts[2], counts[0], counts[3], diff.calls);
   out.headline_last = true;
-  out.json = [rows, diff, changed] {
-    return ordered_document({{"schema", "mmaudit.gemm.check.diff/1"},
-                             {"same", changed == 0},
-                             {"calls", diff.calls},
-                             {"provenance", diff.provenance},
-                             {"faults", rows}});
-  };
   out.sections = {{.title = "What differs between OLD and NEW", .lines = diff.provenance},
                   section_of(std::move(table))};
   return out;

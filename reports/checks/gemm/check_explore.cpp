@@ -28,7 +28,7 @@ std::vector<GemmProblem> neighbours_of(const GemmProblem& x) {
       if (const auto changed = static_cast<std::int64_t>(x.*size) + i * static_cast<std::int64_t>(unit);
           i != 0 && changed > 0)
         add(static_cast<std::uint64_t>(changed));
-    for (const std::uint64_t part : {1, 2, 3, 5, 6}) add(x.*size * part / 4);
+    for (const std::uint64_t part : {1U, 2U, 3U, 5U, 6U}) add(x.*size * part / 4);
   }
   return out;
 }
@@ -64,6 +64,7 @@ void find_plain(const GemmCheckRun& how, const ExactRunner& run, const std::vect
   const auto plain = [](GemmProblem x) {
     x.alpha = 1, x.beta = 0, x.scale_a = x.scale_b = 1, x.bias = false, x.activation = GemmActivation::none;
     x.offset_a = x.offset_b = x.offset_d = 0;
+    if (is_fp8(output_of(x))) x.d = Format::none;
     return x;
   };
   GemmProblem x = plain(fault.problem);
