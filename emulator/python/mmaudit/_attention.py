@@ -185,8 +185,9 @@ def attention(
     if like is None and plan is None and kernels is None:
         like = "torch-flash"
     if like == "torch-math":
-        of_fused = {"window": window if window != (None, None) else None, "mask": mask, "plan": plan, "softcap": softcap or None, "sinks": sinks,
-                    "cu_seqlens_q": cu_seqlens_q, "descale_q": descale_q, "details": details or None, "lse": lse or None}
+        of_fused = {"window": None if window == (None, None) else window, "mask": mask, "plan": plan, "softcap": softcap or None,
+                    "sinks": sinks, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "descale_q": descale_q,
+                    "descale_k": descale_k, "descale_v": descale_v, "details": details or None, "lse": lse or None}
         for name in (name for name, one in of_fused.items() if one is not None):
             raise refused(name, "it", "none with torch-math")
         if causal not in (None, False, True, "top_left"):

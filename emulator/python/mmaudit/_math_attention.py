@@ -41,7 +41,7 @@ def math_attention(q: Any, k: Any, v: Any, kernels: Sequence[str], causal: bool 
     flat: Tuple[np.ndarray, ...] = tuple(x.reshape(-1, *x.shape[2:]) for x in (wide[0] * root, wide[1] * root, wide[2]))
     score = _product(flat[0], np.ascontiguousarray(flat[1].swapaxes(1, 2)), products[0], "Q K^T")
     if causal:
-        score = np.where(np.tri(*score.shape[1:], dtype=bool), score, np.float32(-np.inf))
+        score = np.where(np.tri(*score.shape[1:]) != 0, score, np.float32(-np.inf))
     p, _ = reduce_rows("softmax", score)
     o = _product(np.asarray(p), flat[2], products[-1], "P V").reshape(wide[0].shape)
     return o if kind == "f32" else _arrays.cast(o, "f32", kind, _arrays.Casting("rn"), _arrays.raw_dtype(kind))[0]

@@ -190,7 +190,8 @@ def test_sequences_of_different_lengths():
                 *parts, kernels=["flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>"], window=window)
             bits = torch.from_numpy(np.ascontiguousarray(want).view(np.int16))[0]
             assert torch.equal(o[of_q[i]:of_q[i + 1]].transpose(0, 1).view(torch.int16), bits)
-    for name, how, said in (("torch-cudnn", {}, "torch-cudnn: cu_seqlens: found it"), ("torch-flash", {"seqused_k": ends[0][1:]}, "seqused_k: found it")):
+    for name, how, said in (("torch-cudnn", {}, "torch-cudnn: cu_seqlens: found it"),
+                            ("torch-flash", {"seqused_k": ends[0][1:]}, "seqused_k: found it")):
         with pytest.raises(ValueError, match=said), torch.no_grad(), mt.emulate(net, "keep", attention=name):
             net(q, k, v, *ends, **how)
 

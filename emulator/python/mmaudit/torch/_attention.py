@@ -194,6 +194,7 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, cu_seq_q: Tensor, cu_seq_
 def packed(owner: Any, site: Any, names: str, key: Optional[str], func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
     """varlen_attn() by the first name with a plan, on the host."""
     q, k, v, of_q, of_k, causal, scale, window, others = _varlen(*args, **kwargs)
+    left, right = (None if side < 0 else side for side in window)
     ends, lacks = [x.tolist() for x in (of_q, of_k)], [f"{name}: found it" for name, one in others.items() if one is not None]
     why = list(lacks)
     for name in names_in("attention", names):
@@ -203,7 +204,7 @@ def packed(owner: Any, site: Any, names: str, key: Optional[str], func: Any, arg
             continue
         try:
             o, lse = attention(q, k, v, like=name, cu_seqlens_q=ends[0], cu_seqlens_k=ends[1], causal=causal, scale=scale,
-                               window=tuple(None if side < 0 else side for side in window), lse=True)
+                               window=(left, right), lse=True)
         except ValueError as error:
             why.append(f"{name}: {error}")
             continue
