@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _arrays, _library
 from ._library import lib
+from ._math_attention import math_attention
 from ._products import threads_of
 from ._refuse import refused
 
@@ -161,7 +162,8 @@ def attention(
 
     Args:
         q: (batch, heads, queries, depth), f16 or bf16; with a plan also e4m3, e5m2. k, v: (batch, key heads, keys, depth).
-        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn", or a recipe ("fa3-head"), which converts; or plan:
+        like: "torch-flash" (the default), "torch-efficient", "torch-cudnn", or a recipe ("fa3-head"), which converts, or
+            "torch-math" with the names of its kernels; or plan:
             fields of docs/attention.md, {"qk": "wgmma...", ...}; or kernels: names of the library's kernels, as torch's
             profiler prints them.
         causal: "top_left" (also True) or "bottom_right", as causal_lower_right() and the aten operators have it.
@@ -182,6 +184,15 @@ def attention(
         raise refused(name, "it", "nothing of " + ", ".join(_NOT_MODELLED) if name in _NOT_MODELLED else "arguments of attention()")
     if like is None and plan is None and kernels is None:
         like = "torch-flash"
+    if like == "torch-math":
+        of_fused = {"window": None if window == (None, None) else window, "mask": mask, "plan": plan, "softcap": softcap or None,
+                    "sinks": sinks, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "descale_q": descale_q,
+                    "descale_k": descale_k, "descale_v": descale_v, "details": details or None, "lse": lse or None}
+        for name in (name for name, one in of_fused.items() if one is not None):
+            raise refused(name, "it", "none with torch-math")
+        if causal not in (None, False, True, "top_left"):
+            raise refused("causal", causal, "top_left with torch-math")
+        return math_attention(q, k, v, kernels or (), bool(causal), scale)
     whose = {"arch": arch, "like": like, "plan": None if plan is None else _words(plan),
              "kernels": None if kernels is None else "\n".join(kernels)}
     packed = cu_seqlens_q is not None or cu_seqlens_k is not None

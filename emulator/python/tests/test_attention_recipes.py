@@ -6,6 +6,8 @@ import numpy as np
 
 import mmaudit
 
+from .test_attention import RECORDING, hash_of, operand, recorded
+
 LOG2E = np.float32(1.4426950408889634)
 f32 = np.float32
 
@@ -231,8 +233,8 @@ class OneQuery(unittest.TestCase):
         self.assertEqual(said[0], ["block q 64", "block k 64", "score scaled", "row sum block lanes", "output f16"])
         self.assertIn("block k 32", said[1])
         self.assertEqual(said[2], ["block q 64", "block k 128", "score scaled", "row sum warp lanes", "output sum two level", "output f16"])
-        for kernels in ([name.format("35_16x96x64_1x4x1")], [name.format("35_16x128x64_1x4x1"), "cudnn::fusion::lean_reduction_kernel<false>"],
-                        ["x_sdpa_sm80_flash_fprop_wmma_"]):
+        split = [name.format("35_16x128x64_1x4x1"), "cudnn::fusion::lean_reduction_kernel<false>"]
+        for kernels in ([name.format("35_16x96x64_1x4x1")], split, ["x_sdpa_sm80_flash_fprop_wmma_"]):
             with self.assertRaisesRegex(ValueError, "kernels: found"):
                 mmaudit.attention(q, k, v, kernels=kernels)
 
@@ -261,6 +263,25 @@ class OneQuery(unittest.TestCase):
         np.testing.assert_array_equal(found.details["sums"][0, :, 0], total)
         ln2 = f32(0.69314718246459961)
         np.testing.assert_array_equal(found.lse[0, :, 0], fused(mmaudit.function("lg2.approx.f32", total), ln2, old * ln2))
+
+
+class Math(unittest.TestCase):
+    """An H200's tensors by torch's math backend, by hash."""
+
+    def test_whole_tensors_of_an_h200(self) -> None:
+        rows = recorded(RECORDING.with_name("h200-torch-2.11-math.jsonl"))
+        for p in rows:
+            q, k, v = (operand(p, i) for i in range(3))
+            how = {"like": "torch-math", "kernels": p["kernels"], "causal": p["causal"], "scale": p.get("scale")}
+            self.assertEqual(hash_of(np.asarray(mmaudit.attention(q, k, v, **how))), p["o"], p)
+        self.assertEqual(len(rows), 7)
+        with self.assertRaisesRegex(ValueError, "kernels: Q K.T: found gemvx::kernel"):
+            mmaudit.attention(q, k, v, like="torch-math", kernels=["gemvx::kernel<float>", p["kernels"][-1]])
+        for kernels in ((), ["ampere_sgemm_32x32_nn", "cublasLt::splitKreduce_kernel<gemm>"]):
+            with self.assertRaisesRegex(ValueError, "kernels: found"):
+                mmaudit.attention(q, k, v, like="torch-math", kernels=kernels)
+        with self.assertRaisesRegex(ValueError, "sinks: found it, allowed: none with torch-math"):
+            mmaudit.attention(q, k, v, like="torch-math", kernels=p["kernels"], sinks=[1.0])
 
 
 if __name__ == "__main__":

@@ -167,6 +167,35 @@ def test_other_refusals():
         net(q.detach(), k, v)
 
 
+def test_sequences_of_different_lengths():
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
+
+    class Packed(nn.Module):
+        def forward(self, q, k, v, of_q, of_k, **how):
+            return varlen.varlen_attn(q, k, v, of_q, of_k, 9, 40, **how)
+
+    gen = torch.Generator().manual_seed(2)
+    q, k, v = (torch.randn(n, 2, 64, generator=gen).bfloat16() for n in (12, 52, 52))
+    of_q, of_k = [0, 5, 12], [0, 40, 52]
+    net, ends = Packed(), [torch.tensor(x, dtype=torch.int32) for x in (of_q, of_k)]
+    for name, how in (("torch-flash", {}), ("torch-efficient,fa3", {}), ("fa3-head", {}), ("torch-flash", {"window_size": (20, 0)})):
+        with torch.no_grad(), mt.emulate(net, "keep", attention=name) as e:
+            o = net(q, k, v, *ends, **how)
+        taken = name.split(",")[-1]
+        assert [(row.operator, row.multiply_adds) for row in e.coverage.rows] == [(f"attention {taken}", 2 * 2 * 64 * (5 * 40 + 7 * 12))]
+        for i in range(2):  # each sequence is an attention of its own
+            parts = [x[a[i]:a[i + 1]].transpose(0, 1)[None].contiguous() for x, a in ((q, of_q), (k, of_k), (v, of_k))]
+            window = how.get("window_size", (None, None))
+            want = mmaudit.attention(*parts, like=taken, window=window, plan=None) if taken != "torch-flash" else mmaudit.attention(
+                *parts, kernels=["flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>"], window=window)
+            bits = torch.from_numpy(np.ascontiguousarray(want).view(np.int16))[0]
+            assert torch.equal(o[of_q[i]:of_q[i + 1]].transpose(0, 1).view(torch.int16), bits)
+    for name, how, said in (("torch-cudnn", {}, "torch-cudnn: cu_seqlens: found it"),
+                            ("torch-flash", {"seqused_k": ends[0][1:]}, "seqused_k: found it")):
+        with pytest.raises(ValueError, match=said), torch.no_grad(), mt.emulate(net, "keep", attention=name):
+            net(q, k, v, *ends, **how)
+
+
 def test_flex_attention_has_no_plan():
     from torch.nn.attention.flex_attention import flex_attention
 

@@ -95,12 +95,13 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
                                                                             : limit == 0 ? Tone::plain
                                                                                          : Tone::good);
                     }});
+  fields.push_back({{"largest cause"}, largest_text});
+  number("worst head", [](Audit one) { return fmt::format("{} ({})", shown(one.worst), one.worst_head); });
   for (std::size_t i = 0; i < std::size(kAttentionCauses); ++i)
     number(kAttentionCauses[i].data(), [i](Audit one) { return shown(one.causes[i].size); });
-  number("worst head", [](Audit one) { return fmt::format("{} ({})", shown(one.worst), one.worst_head); });
-  number("P saturated", [](Audit one) { return percent(one.saturated); });
-  number("P to 0", [](Audit one) { return percent(one.flushed); });
-  fields.push_back({{"largest cause"}, largest_text});
+  number("P saturated, to 0", [](Audit one) {
+    return fmt::format("{}, {}", percent(one.saturated), percent(one.flushed));
+  });
   Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
   table.remark =
       "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it what each "

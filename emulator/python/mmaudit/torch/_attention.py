@@ -5,17 +5,21 @@ from ctypes import byref
 from functools import cache, lru_cache
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from .. import _library
+from .._attention import attention
 from .._library import lib
 from .._refuse import refused, with_nearest
 from . import _cuda, _sharded
 from ._tensors import NUMBERS, dtype_of, require_place, taken, written
 
+SDPA = F.scaled_dot_product_attention
+VARLEN = "torch_attn._varlen_attn"  #: the operator of torch.nn.attention.varlen
 PRODUCTS = "products"  #: two products and a softmax, by the recipe of the layer
 
 
@@ -180,9 +184,44 @@ def attended(call: Call, like: str) -> Tensor:
     return found
 
 
+def _varlen(query: Tensor, key: Tensor, value: Tensor, cu_seq_q: Tensor, cu_seq_k: Optional[Tensor], max_q: int, max_k: int,
+            is_causal: bool = False, scale: Optional[float] = None, window_size: Any = None, enable_gqa: bool = False,
+            seqused_k: Any = None, block_table: Any = None, num_splits: Any = None) -> Tuple[Any, ...]:
+    others = {"seqused_k": seqused_k, "block_table": block_table, "num_splits": None if num_splits == 1 else num_splits}
+    return query, key, value, cu_seq_q, cu_seq_q if cu_seq_k is None else cu_seq_k, is_causal, scale, window_size or (-1, -1), others
+
+
+def packed(owner: Any, site: Any, names: str, key: Optional[str], func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    """varlen_attn() by the first name with a plan, on the host."""
+    q, k, v, of_q, of_k, causal, scale, window, others = _varlen(*args, **kwargs)
+    left, right = (None if side < 0 else side for side in window)
+    ends, lacks = [x.tolist() for x in (of_q, of_k)], [f"{name}: found it" for name, one in others.items() if one is not None]
+    why = list(lacks)
+    for name in names_in("attention", names):
+        if name == PRODUCTS:
+            return func(*args, **kwargs)
+        if lacks:
+            continue
+        try:
+            o, lse = attention(q, k, v, like=name, cu_seqlens_q=ends[0], cu_seqlens_k=ends[1], causal=causal, scale=scale,
+                               window=(left, right), lse=True)
+        except ValueError as error:
+            why.append(f"{name}: {error}")
+            continue
+        pairs = sum((b - a) * (d - c) for a, b, c, d in zip(ends[0], ends[0][1:], ends[1], ends[1][1:]))
+        owner.attended(name, site, key, 2 * pairs * q.shape[1] * q.shape[2])
+        kind = known()[name]["dtype"] and torch.bfloat16 or q.dtype
+        bits = torch.from_numpy(np.ascontiguousarray(o).view(np.int16)).view(kind)
+        return bits.to(q.device, q.dtype), torch.from_numpy(lse).to(q.device), torch.zeros(2, dtype=torch.uint64, device=q.device)
+    raise refused(f"varlen_attn in layer {site.layer!r}", "; ".join(why), f'names that take it, or "{PRODUCTS}"')
+
+
 def recorder(layer: Callable[[], str], see: Callable[[str, Optional[Call], str], None]) -> "Calls":
     """Calls, which run as they are: `see` gets the layer and the call, or why no plan takes it."""
     def attend(func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        if func is not SDPA:
+            see(layer(), None, f"{VARLEN}: found sequences of different lengths, allowed: scaled_dot_product_attention")
+            return func(*args, **kwargs)
         try:
             call = call_of(layer(), args, kwargs)
             if call is not None:
@@ -202,6 +241,6 @@ class Calls(TorchFunctionMode):
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        if func is F.scaled_dot_product_attention:
+        if func is SDPA or (isinstance(func, torch._ops.OpOverloadPacket) and str(func) == VARLEN):
             return self.attend(func, args, kwargs or {})
         return func(*args, **(kwargs or {}))

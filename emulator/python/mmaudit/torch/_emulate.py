@@ -8,11 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.nn.parameter import is_lazy
-from torch.utils._python_dispatch import (
-    _disable_current_modes,
-    _get_current_dispatch_mode,
-    _get_current_dispatch_mode_stack,
-)
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import set_checkpoint_early_stop
 
@@ -272,21 +268,27 @@ class Emulation:
             raise refused(f"attention in layer {site.layer!r}", f"{what} with {names}",
                           f"scaled_dot_product_attention, or with {_attention.PRODUCTS} as its last name")
 
+    def attended(self, like: str, site: Site, key: Optional[str], multiply_adds: int) -> None:
+        """Counts an attention that the model has computed."""
+        self._ran = True
+        self._keys.update([] if key is None else [key])
+        self.counted(f"attention {like}", site, EMULATED, multiply_adds)
+
     def attend(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         """scaled_dot_product_attention by the plan of the layer's attention, else as the two products that it is."""
         site = self.here()
         names, key = self._attention_of(site)
+        if func is not _attention.SDPA:
+            return func(*args, **kwargs) if names is None else _attention.packed(self, site, names, key, func, args, kwargs)
         call = None if names is None else _attention.call_of(site.layer, args, kwargs, _attention.may_be_products(names))
         like = None if call is None or names is None else _attention.chosen(site.layer, names, call)
         if call is None or like is None:
             return func(*args, **kwargs)
         if self.hardware.switch == "always":
             raise refused("hardware", f"always with attention {like}", "auto, never: the model runs it")
-        self._ran = True
-        self._keys.update([] if key is None else [key])
         with self.hardware.computing(site.layer):
             o = _attention.attended(call, like)
-        self.counted(f"attention {like}", site, EMULATED, call.multiply_adds)
+        self.attended(like, site, key, call.multiply_adds)
         if self._watch is not None:
             with _disable_current_modes(), torch.no_grad():  # O is P V, of the exact P
                 p, v = call.weights()
