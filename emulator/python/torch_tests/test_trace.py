@@ -326,6 +326,47 @@ def test_products_of_a_batch_are_proven(net, tokens, tmp_path):
         assert (first["operator"], first["text"], first["proof"]) == ("aten.bmm", "promote none -> 64", proof), keep.text()
 
 
+class _Grouped(TorchDispatchMode):
+    """Below a trace: each group of a product by one chain of an instruction."""
+
+    def __init__(self, instruction):
+        super().__init__()
+        self.instruction = instruction
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        if "_grouped_mm" not in func.name():
+            return out
+        begin = 0
+        for group, end in enumerate(args[2].tolist()):
+            a, b = (one.contiguous().view(torch.uint16).numpy() for one in (args[0][begin:end], args[1][group]))
+            if end > begin:
+                d = mmaudit.gemm(a, b, like="cublas", problem={"type": "bf16", "d": "bf16"}, plan={"instruction": self.instruction})
+                out[begin:end] = torch.from_numpy(d.view(np.int16)).view(torch.bfloat16)
+            begin = end
+        return out
+
+
+@needs_tool
+@pytest.mark.skipif(not hasattr(torch, "_grouped_mm"), reason="this torch has no _grouped_mm")
+def test_a_group_is_a_product_and_its_plan_is_found_by_values(tmp_path):
+    class Experts(nn.Module):
+        def forward(self, x, weights):
+            return torch._grouped_mm(x, weights, torch.tensor([0, 24, 40], dtype=torch.int32))
+    draw = torch.Generator().manual_seed(0)
+    x, weights = (torch.randn(*shape, generator=draw).to(torch.bfloat16) for shape in ((40, 2048), (3, 2048, 64)))
+    x[:, 1024:], weights[:, 1024:] = -x[:, :1024], weights[:, :1024] * (1 + 2**-7)  # sums that vanish show what was cut off
+    keep = None
+    for proof in ("suspected", "proven"):
+        for name, instruction in (("a", "wgmma.m64n64k16.f32.bf16.bf16"), ("b", "mma.m16n8k8.f32.bf16.bf16.f32")):
+            with _Grouped(instruction):
+                mt.trace(Experts(), (x, weights), tmp_path / name, keep)
+        keep = mt.trace_diff(tmp_path / "a", tmp_path / "b")
+        first = only(keep)
+        assert (first["operator"], first["proof"]) == ("aten._grouped_mm", proof), keep.text()
+    assert first["cause"] == "gemm plan" and "wgmma.m64n64k16.f32.bf16.bf16 -> mma.m16n8k8.f32.bf16.bf16.f32" in first["text"]
+
+
 @needs_tool
 def test_a_sum_without_an_order(net, tokens, tmp_path):
     net.blocks[1].order = True

@@ -14,7 +14,7 @@
 namespace mmaudit::checks {
 namespace {
 
-constexpr std::uint64_t kMostSlices = 64, kMostDropped = 256;  ///< that are tried where values are there
+constexpr std::uint64_t kMostDropped = 256;  ///< elements of K that are tried where values are there
 
 const Architecture& architecture_of(const Side& side) {
   const Architecture* found = side.of.gemm && !side.of.gemm->architecture.empty()
@@ -117,6 +117,27 @@ bool gives(const Side& side, const std::optional<Kept>& kept, const std::optiona
   return d && *d == kept->d->data;
 }
 
+/// The plan of a kernel whose name says none, found by the values that a trace kept: one chain per element.
+/// Triton's tl.dot is wgmma or mma.m16n8k16, whatever its tiles and stages (MMAv3 and MMAv2 of its
+/// AccelerateMatmul.cpp); torch's grouped products are CUTLASS's wgmma.
+std::optional<GemmPlan> plan_by_values(const Side& side, const std::optional<Kept>& kept) {
+  static constexpr std::pair<Format, std::string_view> kChains[] = {
+      {Format::bf16, "wgmma.m64n64k16.f32.bf16.bf16"}, {Format::bf16, "mma.m16n8k16.f32.bf16.bf16.f32"},
+      {Format::bf16, "mma.m16n8k8.f32.bf16.bf16.f32"}, {Format::f16, "wgmma.m64n64k16.f32.f16.f16"},
+      {Format::f16, "mma.m16n8k16.f32.f16.f16.f32"},   {Format::f16, "mma.m16n8k8.f32.f16.f16.f32"},
+      {Format::tf32, "wgmma.m64n64k8.f32.tf32.tf32"},  {Format::tf32, "mma.m16n8k8.f32.tf32.tf32.f32"}};
+  if (!kept) return std::nullopt;
+  for (const auto& [type, name] : kChains) {
+    const auto instruction = type == side.of.gemm->problem.type ? find_instruction(name) : std::nullopt;
+    if (!instruction || find_datapath(architecture_of(side), *instruction) == nullptr) continue;
+    GemmPlan plan;
+    plan.instruction = *instruction;
+    plan.output = output_of(side.of.gemm->problem);
+    if (gives(side, kept, plan)) return plan;
+  }
+  return std::nullopt;
+}
+
 std::string kernels_text(const Side& side) {
   std::string out;
   for (const KernelLaunch& each : side.of.kernels) {
@@ -153,8 +174,10 @@ std::optional<TraceCause> wrong_library(const char* name, const Side& side, cons
 std::optional<TraceCause> gemm_cause(const Side& a, const Side& b, bool values) {
   if (!a.of.gemm || !b.of.gemm) return std::nullopt;
   const GemmProblem &x = a.of.gemm->problem, &y = b.of.gemm->problem;
-  const std::optional<GemmPlan> of_a = plan_of(a), of_b = plan_of(b);
+  std::optional<GemmPlan> of_a = plan_of(a), of_b = plan_of(b);
   const auto kept_a = values ? kept_of(a) : std::nullopt, kept_b = values ? kept_of(b) : std::nullopt;
+  if (!of_a) of_a = plan_by_values(a, kept_a);
+  if (!of_b) of_b = plan_by_values(b, kept_b);
   const bool right_a = gives(a, kept_a, of_a), right_b = gives(b, kept_b, of_b);
   const auto proof = [&] {
     if (!right_a || !right_b) return TraceProof::suspected;

@@ -18,6 +18,7 @@ class Gemm(NamedTuple):
     b: Tensor
     c: Optional[Tensor] = None
     bias: Optional[Tensor] = None
+    ends: Optional[Tensor] = None  #: of groups of rows of A, each by a B of its own
 
 
 def _stored(x: Tensor) -> "tuple[str, int]":
@@ -36,6 +37,9 @@ PRODUCTS: Dict[Any, "tuple[str, str, str]"] = {
     aten.mm.out: ("self", "mat2", ""), aten.addmm.out: ("mat1", "mat2", "self"), aten.bmm.out: ("self", "mat2", ""),
     aten._scaled_mm.default: ("self", "mat2", "bias"), aten.linear.default: ("input", "weight", "bias"),
 }
+_GROUPED = getattr(aten, "_grouped_mm", None)
+if _GROUPED is not None:
+    PRODUCTS[_GROUPED.default] = ("self", "mat2", "bias")
 
 
 def format_name(dtype: torch.dtype) -> Optional[str]:
@@ -52,6 +56,9 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
     a, b, extra = by[names[0]], by[names[1]], by.get(names[2])
     if func is aten.linear.default:
         a, b = (a if a.dim() == 2 else a.flatten(0, -2)) if a.dim() > 1 else a.unsqueeze(0), b.t()
+    ends = by.get("offs")
+    if ends is not None and (a.dim(), b.dim()) != (2, 3):
+        return None
     kind, output = format_name(a.dtype), format_name(d.dtype)
     if kind is None or output is None or a.dim() < 2:
         return None
@@ -68,13 +75,13 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
     for name, value, usual in (("lda", lda, 0), ("ldb", ldb, 0), ("alpha", alpha, 1.0), ("beta", 0.0 if c is None else beta, 0.0)):
         if value != usual:
             problem[name] = value
-    if a.dim() == 3:
-        problem["batch"] = a.shape[0]
+    if b.dim() == 3:
+        problem["batch"] = b.shape[0]
     if bias is not None:
         problem["bias"] = True
     if by.get("use_fast_accum"):
         problem["fast_accum"] = True
-    return Gemm(problem, a, b, c, bias)
+    return Gemm(problem, a, b, c, bias, ends)
 
 
 def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any, kwargs: Dict[str, Any], d: Any,
@@ -103,11 +110,15 @@ ROWS, COLUMNS = 32, 64
 
 
 def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Dict[str, Any]:
-    """Gives `keep` some rows of A with columns of B, all of K, and their D; of a batch of products the first one."""
+    """Gives `keep` some rows of A with columns of B, all of K, and their D; of several products the first one."""
     m, n = gemm.problem["m"], gemm.problem["n"]
     a, b, c = (one[0] if one is not None and one.dim() == 3 else one for one in (gemm.a, gemm.b, gemm.c))
     d = d[0] if gemm.a.dim() == 3 else d.reshape(m, n)
     rows, columns = spread(m, ROWS), spread(n, COLUMNS)
+    if gemm.ends is not None:
+        ends = [0, *gemm.ends.tolist()]
+        group = next((one for one in range(len(ends) - 1) if ends[one + 1] > ends[one]), 0)
+        b, rows = gemm.b[group], [ends[group] + one for one in spread(ends[group + 1] - ends[group], ROWS)]
     at_rows, at_columns = (torch.tensor(one, device=d.device) for one in (rows, columns))
     keep("a", a.index_select(0, at_rows))
     keep("b", b.index_select(1, at_columns))
