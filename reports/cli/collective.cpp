@@ -18,17 +18,17 @@
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
 #include "mmaudit/raw_words.hpp"
+#include "mmaudit/whole_number.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct CollectiveOptions {
-  std::vector<std::string> x;
+  std::vector<std::string> x, split = {"1", "2", "4"};
   std::string y, out, kind = "all-reduce", operation = "sum", library, algorithm, protocol, rings, log,
                       type = "f32", backend = "gloo", python = "python3", a, b, like;
   std::uint64_t channels = 1, threads = 0, buffer = 0, ranks = 4, count = 1000, seed = 1;
-  std::vector<std::uint64_t> split = {1, 2, 4};
   Outputs outputs;
 };
 
@@ -215,10 +215,12 @@ int reveal(const CollectiveOptions& options, const Context& context) {
     }
     order = now;
   }
-  found.headline = fmt::format(
-      "{} ranges of {} elements with an order of their own, {} elements without one; {} of torch {}",
-      table.rows.size(), options.count, unclear, options.backend, answer.version);
+  found.headline =
+      fmt::format("{} ranges of elements with an order of their own; {} of {} elements without one",
+                  table.rows.size(), unclear, options.count);
   found.tone = unclear == 0 ? report::Tone::good : report::Tone::bad;
+  found.lead = {fmt::format("{} of torch {}. Which of two comes first does not show.", options.backend,
+                            answer.version)};
   found.sections.push_back(section_of(std::move(table)));
   return options.outputs.publish(std::move(found), context);
 }
@@ -270,9 +272,10 @@ int layer(const CollectiveOptions& options, const Context& context) {
   };
   std::vector<Result> parallel, single;
   std::optional<GemmPlan> plan;
-  for (const std::uint64_t ranks : options.split) {
+  for (const std::string& gpus : options.split) {
+    const std::uint64_t ranks = whole_number<std::uint64_t>(gpus).value_or(0);
     if (ranks == 0 || whole.k % ranks != 0)
-      refuse("--tp: found {}, allowed: divisors of K = {}", ranks, whole.k);
+      refuse("--tp: found {}, allowed: divisors of K = {}", gpus, whole.k);
     GemmProblem part = whole;
     part.k = whole.k / ranks;
     const DecidedPlan decided = checks::plan_decided(file, part);

@@ -9,6 +9,7 @@ from ._arrays import load
 from ._attention import attention
 from ._audit import audit
 from ._callable import probe, reveal
+from ._collective import collective
 from ._elements import rope, swiglu
 from ._exact import ProductCheck, WrongProduct, check_gemm
 from ._exact_attention import AttentionCheck, WrongAttention, check_attention
@@ -27,7 +28,7 @@ __version__ = _lib.mmaudit_version().decode()
 __all__ = [
     "AttentionCheck", "Audit", "Batch", "Check", "Closeness", "Failure", "Law", "Model", "ProductCheck", "Result",
     "Tolerance", "Trace", "WrongAttention", "WrongProduct", "architectures", "assert_gemm_close", "attention",
-    "audit", "check_attention", "check_gemm", "close", "convert", "cos", "cvt", "emulate", "ex2", "explain",
+    "audit", "check_attention", "check_gemm", "close", "collective", "convert", "cos", "cvt", "emulate", "ex2", "explain",
     "function", "gemm", "instructions", "law", "lg2", "list", "load", "matmul", "model", "probe", "rcp",
     "reduce_rows", "reveal", "reveal_attention", "rope", "rsqrt", "sin", "sqrt", "swiglu", "tanh", "tolerance",
     "within",

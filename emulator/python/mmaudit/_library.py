@@ -144,6 +144,14 @@ class Rows(_Sized):
     ]
 
 
+class Collective(_Sized):
+    _fields_ = [
+        ("size", c_size_t), ("kind", c_char_p), ("operation", c_char_p), ("library", c_char_p), ("type", c_char_p),
+        ("ranks", c_uint64), ("count", c_uint64), ("algorithm", c_char_p), ("protocol", c_char_p), ("rings", c_char_p),
+        ("log", c_char_p), ("channels", c_uint64), ("threads", c_uint64), ("buffer", c_uint64), ("x", In), ("y", Out),
+    ]
+
+
 class Attention(_Sized):
     _fields_ = [
         ("size", c_size_t), ("like", c_char_p), ("plan", c_char_p), ("kernels", c_char_p), ("arch", c_char_p),
@@ -266,6 +274,7 @@ for _name, _arguments in {  # these return a status, which check() takes
     "shrink": [POINTER(Dot), FirstFailing, c_void_p, POINTER(Shrunk)],
     "convert": [POINTER(Cast)],
     "reduce_rows": [POINTER(Rows), POINTER(c_void_p)],
+    "collective": [POINTER(Collective), POINTER(c_void_p)],
     "attention_predict": [POINTER(Attention), c_void_p],
     "render_report": [c_char_p, c_char_p, POINTER(c_void_p)],
     "function": [c_char_p, c_void_p, c_void_p, c_size_t, c_void_p],

@@ -17,7 +17,8 @@ std::optional<std::string_view> behind(std::string_view line, std::string_view w
 /// The number at the front, after blanks, and the text without it.
 std::optional<int> next_number(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  const std::size_t end = std::min(text.find_first_not_of("-0123456789"), text.size());
+  const std::size_t end =
+      std::min(text.find_first_not_of("0123456789", text.starts_with('-') ? 1 : 0), text.size());
   const auto number = whole_number<int>(text.substr(0, end));
   if (number) text.remove_prefix(end);
   return number;

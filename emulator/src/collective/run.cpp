@@ -25,7 +25,8 @@ class Adder {
   }
   [[nodiscard]] std::uint32_t quotient(std::uint32_t a, double by) const {
     const double value = decode_(a) / by;
-    return value == value ? bits(value) : nan(a, a);
+    if (value == value) return bits(value);
+    return format_.id == Format::bf16 ? 0xFFFF : nan(a, a);  // torch's vector code
   }
   [[nodiscard]] std::uint32_t bits(double value) const {
     if (format_.id == Format::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));

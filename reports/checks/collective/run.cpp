@@ -190,7 +190,7 @@ std::string order_of_masks(std::uint64_t ranks, const std::vector<std::uint64_t>
         if (!joined) continue;
         const bool first = groups[a].size() >= groups[b].size();
         const auto part = [&](std::size_t one) {
-          return groups[one].size() == 1 || groups.size() == 0 ? said[one] : "(" + said[one] + ")";
+          return groups[one].size() == 1 ? said[one] : "(" + said[one] + ")";
         };
         said[a] = first ? part(a) + " + " + part(b) : part(b) + " + " + part(a);
         groups[a].insert(groups[a].end(), groups[b].begin(), groups[b].end());

@@ -38,7 +38,8 @@ void compare_collective(const CollectiveProblem& problem, const CollectivePlan& 
 /// What is left says how many ranks join behind both.
 std::vector<std::byte> mask_inputs(const CollectiveProblem& problem);
 inline std::uint64_t pairs_of(std::uint64_t ranks) { return ranks * (ranks - 1) / 2; }
-/// The order of an element, from the results of its masks; "" where no order gives them.
+/// The order of an element, from the results of its masks; "" where no order gives them. Which of two comes
+/// first does not show.
 std::string order_of_masks(std::uint64_t ranks, const std::vector<std::uint64_t>& left);
 
 }  // namespace mmaudit::checks
