@@ -44,6 +44,7 @@ make_cuda_wheel() {
   rm -rf "$made" && mkdir -p "$made/tree/mmaudit_cuda" "$made/tree/mmaudit_cuda-$version.dist-info"
   strip -o "$made/tree/mmaudit_cuda/libmmaudit_cuda.so" build/carry-all/lib/libmmaudit_cuda.so
   cp LICENSE "$made/tree/mmaudit_cuda/"
+  .ci/device_code.py "$made/tree/mmaudit_cuda/libmmaudit_cuda.so" || die 1 "libmmaudit_cuda.so has no device code"
   info=$made/tree/mmaudit_cuda-$version.dist-info
   printf 'Metadata-Version: 2.1\nName: mmaudit-cuda\nVersion: %s\nSummary: The GPU part of mmaudit\nLicense: Apache-2.0\nRequires-Python: >=3.9\nRequires-Dist: mmaudit (==%s)\n' "$version" "$version" >"$info/METADATA"
   printf 'Wheel-Version: 1.0\nGenerator: mmaudit\nRoot-Is-Purelib: false\nTag: py3-none-linux_%s\n' "$(uname -m)" >"$info/WHEEL"
