@@ -1,5 +1,4 @@
 // Recipes of attention: how numbers become a kernel's operands.
-#include <algorithm>
 #include <cmath>
 
 #include "mmaudit/attention.hpp"

@@ -9,7 +9,6 @@
 #include "mmaudit/error.hpp"
 #include "mmaudit/functions/row_reduction.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/whole_number.hpp"
 #include "trace/trace_side.hpp"
 
 namespace mmaudit::checks {
