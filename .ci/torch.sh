@@ -33,7 +33,7 @@ library=$(find "$prefix" -name libmmaudit.so -print -quit)
 cd emulator/python
 export MMAUDIT_LIBRARY=$library MMAUDIT_TOOL=$prefix/bin/mmaudit PYTHONPATH=$PWD PYTHONDONTWRITEBYTECODE=1 MMAUDIT_TESTS_PACKAGES=1
 status=0
-"$scratch/env/bin/ruff" check --no-cache . || status=1
+"$scratch/env/bin/ruff" check --no-cache --config pyproject.toml . ../../docs/experiments/networks || status=1
 tests/asked.sh "$scratch/env/bin/python" || status=1
 tests/pip.sh "$scratch/env/bin/python" || status=1
 "$scratch/env/bin/python" -m pytest -q -p no:cacheprovider --junit-xml "$scratch/junit.xml" torch_tests || status=1

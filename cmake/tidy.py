@@ -3,8 +3,9 @@
 FOLDER/compile_commands.json compiles, newest first; with MMAUDIT_TIDY_SECONDS none starts after so many seconds.
 
 Most of clang-tidy's time goes to headers, so sources of like commands are read as one: a file that includes them. Two
-sources that define the same name are kept apart. Where such a group is not clean, its halves are read, down to single
-sources: a finding, and an error that only a group has, is judged by the source alone. Exit codes: 0 all good, 1 findings.
+sources that define the same name are kept apart. Where such a group is not clean, the sources that it complains of are
+read apart from the others, or its halves, down to single sources: a finding, and an error that only a group has, is
+judged by the source alone. Exit codes: 0 all good, 1 findings.
 """
 import concurrent.futures
 import hashlib
@@ -117,16 +118,19 @@ def tidy(files, command, stamps):
         pathlib.Path(source).write_text("".join(f'#include "{file}"  // NOLINT\n' for file in files))
         entry = {"directory": str(build), "file": source, "arguments": [*command, "-c", source]}
         (database / "compile_commands.json").write_text(json.dumps([entry]))
-    options = ["--quiet", "-p", str(database), "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
-    run = subprocess.run([tool, *options, source], capture_output=True, text=True, check=False)
+    options = ["--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error"]
+    where = [f"--config-file={root}/.clang-tidy", "-p", str(database)]  # a group lies outside the sources
+    run = subprocess.run([tool, *options, *where, source], capture_output=True, text=True, check=False)
     if run.returncode == 0:
         for file in files:
             stamps[file].touch()
         return "", 0
     if len(files) == 1:
         return run.stdout + re.sub(r"(?m)^\d+ (warning|error)s? .*(generated|treated).*\n", "", run.stderr), 0
+    named = [file for file in files if f"{file}:" in run.stdout]
+    rest = [file for file in files if file not in named]
     half = len(files) // 2
-    parts = [tidy(part, command, stamps) for part in (files[:half], files[half:])]
+    parts = [tidy(part, command, stamps) for part in ((rest, named) if rest and named else (files[:half], files[half:]))]
     return "".join(text for text, _ in parts), sum(left for _, left in parts)
 
 

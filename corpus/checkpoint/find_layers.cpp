@@ -1,8 +1,6 @@
 #include "find_layers.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <set>
 
 #include "gguf.hpp"

@@ -1,8 +1,6 @@
 // Codes and scales of some rows of a layer, and the numbers that they stand for.
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "find_layers.hpp"

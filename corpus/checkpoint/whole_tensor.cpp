@@ -1,7 +1,5 @@
 // Whole tensors: what no sample sees.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
 
 #include "find_layers.hpp"

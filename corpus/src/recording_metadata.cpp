@@ -1,7 +1,5 @@
 #include "recording_metadata.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "mmaudit/json.hpp"

@@ -9,7 +9,6 @@
 #include "input_file.hpp"
 #include "mmaudit/corpus/atomic_file.hpp"
 #include "mmaudit/json.hpp"
-#include "mmaudit/names.hpp"
 #include "refuse.hpp"
 #include "safetensors_header.hpp"
 

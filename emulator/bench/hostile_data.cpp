@@ -14,7 +14,6 @@
 #include "mmaudit/arithmetic/sparse.hpp"
 #include "mmaudit/matmul.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/raw_words.hpp"
 
 namespace mmaudit {
 namespace {

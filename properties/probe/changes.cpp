@@ -1,8 +1,6 @@
 #include "changes.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <iterator>
 #include <utility>
 
 #include "mmaudit/arithmetic/format.hpp"

@@ -1,6 +1,5 @@
 // The audit of a network as JSON, and the layer recipes that follow from it.
 #include <algorithm>
-#include <cmath>
 
 #include "gemm/audit_tables.hpp"
 #include "mmaudit/error.hpp"

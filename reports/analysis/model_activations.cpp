@@ -13,7 +13,6 @@
 #include "mmaudit/splitmix64.hpp"
 #include "mmaudit/whole_number.hpp"
 #include "normal_draws.hpp"
-#include "tables.hpp"
 
 namespace mmaudit::report {
 

@@ -4,9 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "gemm/stages.hpp"

@@ -1,11 +1,7 @@
 #include "model_weights.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <functional>
 
 #include "gemm/stages.hpp"
 #include "mmaudit/detail/quantize_loop.hpp"

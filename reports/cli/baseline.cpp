@@ -1,5 +1,4 @@
 // mmaudit baseline record, mmaudit baseline diff.
-#include <fmt/format.h>
 
 #include <memory>
 

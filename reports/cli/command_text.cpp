@@ -1,8 +1,6 @@
 // The definitions of CLI11 as text.
 #include "command_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <sstream>
 

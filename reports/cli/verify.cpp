@@ -1,5 +1,4 @@
 // mmaudit verify: the model against recordings, or against the GPU of this machine.
-#include <fmt/format.h>
 
 #include <memory>
 #include <random>

@@ -1,7 +1,6 @@
 // The screens of several ranks as one.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <sstream>
 

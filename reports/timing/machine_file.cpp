@@ -1,7 +1,5 @@
 #include "timing/machine_file.hpp"
 
-#include <fmt/format.h>
-
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/json_fields.hpp"

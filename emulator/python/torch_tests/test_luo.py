@@ -1,4 +1,4 @@
-"""examples/luo.py: its dry run, and that its checks can fail."""
+"""docs/experiments/networks/luo.py: its dry run, and that its checks can fail."""
 import importlib
 import json
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "experiments" / "networks"
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 #include "mmaudit/attention.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <memory>

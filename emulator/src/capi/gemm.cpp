@@ -1,12 +1,10 @@
 // The C interface: a library's product by its plan.
 #include <algorithm>
-#include <vector>
 
 #include "field_reader.hpp"
 #include "guard.hpp"
 #include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/library_log.hpp"
-#include "mmaudit/names.hpp"
 #include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::capi {

@@ -2,7 +2,6 @@
 // factors.
 #include "quantize.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "mmaudit/attention.hpp"

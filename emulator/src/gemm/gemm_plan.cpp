@@ -1,6 +1,5 @@
 #include "mmaudit/gemm_plan.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <tuple>

@@ -1,7 +1,6 @@
 #include "mmaudit/matmul.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <mutex>

@@ -1,7 +1,5 @@
 #include "mmaudit/slices.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <iterator>
 
 #include "mmaudit/gemm_combination.hpp"

@@ -1,6 +1,5 @@
 #include "mmaudit/volta.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "mmaudit/refusal.hpp"

@@ -1,7 +1,6 @@
 #include "mmaudit/error_bound.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "mmaudit/convert.hpp"

@@ -1,5 +1,4 @@
 // Registers of a program and of the hardware: their places, what reads and writes them.
-#include <iterator>
 
 #include "mmaudit/name_in.hpp"
 #include "mmaudit/printable.hpp"

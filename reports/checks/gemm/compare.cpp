@@ -1,9 +1,7 @@
 #include "gemm/compare.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "choice.hpp"

@@ -1,7 +1,6 @@
 // Ranges of M as a report.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "gemm/invariant.hpp"

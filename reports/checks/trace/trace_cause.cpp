@@ -8,7 +8,6 @@
 #include "gemm/decisions.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/model/architecture.hpp"
-#include "mmaudit/whole_number.hpp"
 #include "trace/trace_side.hpp"
 
 namespace mmaudit::checks {

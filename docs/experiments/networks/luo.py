@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Tuple
 
+sys.path.append(str(Path(__file__).resolve().parents[3] / "emulator" / "python" / "examples"))  # llama.py
 try:
     import torch
     from llama import SHAPES, Layer, Model

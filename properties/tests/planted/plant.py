@@ -28,7 +28,7 @@ WANTED = 0.95
 NOT_RUN = '^(gpu|slow|install|browser|mpi|planted)$'
 KEYS = ('bug', 'file', 'in', 'why', 'tests', 'required', 'equivalent')
 HEADER = '''#pragma once
-// Which planted bug is switched on: see properties/mutants/planted/plant.py.
+// Which planted bug is switched on: see properties/tests/planted/plant.py.
 #include <cstdlib>
 #include <type_traits>
 

@@ -3,11 +3,15 @@
   python llama_time.py [--tokens 2048] [--shape 7b]      on a GPU
 """
 import argparse
+import sys
+from pathlib import Path
 
 import torch
+from torch import nn
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "emulator" / "python" / "examples"))
 from llama import SHAPES, Layer
 from luo_fp8 import clocked
-from torch import nn
 
 import mmaudit.torch as mt
 
