@@ -112,7 +112,7 @@ std::string row_text(const RowCase& row, const std::vector<std::string>& notes) 
   std::vector<float> weights((keys + plan.block_k - 1) / plan.block_k * plan.block_k), rescales(blocks.count),
       bases(blocks.count), rounded;
   const attention_rows::RowEnd end = attention_rows::RowSoftmax(rule).run(
-      {row.scores.data(), nullptr, 0, keys, weights.data(), rescales.data(), bases.data()}, blocks);
+      {row.scores.data(), nullptr, nullptr, 0, keys, weights.data(), rescales.data(), bases.data()}, blocks);
   const FastCast to_p(p_spec, {CastRounding::nearest_even, true});
   std::vector<std::uint64_t> p;
   for (std::uint64_t i = 0; i < keys; ++i) {
