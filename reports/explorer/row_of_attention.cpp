@@ -36,6 +36,11 @@ Planned planned(const std::string& like, std::uint64_t keys, std::uint64_t depth
     if (out.family != nullptr) out.evidence = out.family->evidence, out.source = out.family->source;
     out.plan = attention_plan_of(like, out.problem, &why);
   }
+  // Scales of scores and of P's blocks come from Q, K and the whole of P, which a row of scores doesn't have.
+  if (out.plan && (out.plan->score == ScoreRule::dequantized || out.plan->p_block != 0)) {
+    why = refusal("plan: found {}, whose scales need Q and K, allowed: one of the list", in_quotes(like));
+    out.plan.reset();
+  }
   return out;
 }
 
@@ -164,6 +169,7 @@ std::string attentions_text() {
   json::Writer out;
   out.begin_object().key("attentions").begin_array();
   const auto add = [&](std::string_view name, std::string_view type, std::string_view evidence) {
+    if (std::string why; !planned(std::string(name), 128, 64, why).plan) return;
     out.begin_object().field("name", name).field("type", type).field("evidence", evidence).end_object();
   };
   for (const AttentionFamily& one : attention_families()) add(one.name, name_of(Format::f16), one.evidence);
