@@ -36,7 +36,7 @@ struct GemmFault {
   std::string condition = {};             ///< over shapes round this one, with the same place in the list
   std::uint64_t trials = 0, failing = 0;  ///< of those shapes; 0: not searched, its kind has been
   /// A fault in K of the plain product, without epilogue, that a program shows: by an algorithm of cuBLASLt's
-  /// list, and by the call that torch.mm makes. Not written to JSON.
+  /// list, and by the call that torch.mm makes.
   std::optional<Plain> library = {}, torch = {};
   std::uint64_t torch_calls = 0;  ///< of torch's that were tried
 };

@@ -18,10 +18,17 @@ constexpr std::pair<std::string_view, std::uint64_t GemmTypeCount::*> kCounts[] 
     {"runs", &GemmTypeCount::runs},         {"elements", &GemmTypeCount::elements},
     {"refused", &GemmTypeCount::refused},   {"refused_calls", &GemmTypeCount::refused_calls}};
 
+/// The plain products of programs.
+constexpr std::pair<std::string_view, std::optional<Plain> GemmFault::*> kPrograms[] = {
+    {"program_cu", &GemmFault::library}, {"program_py", &GemmFault::torch}};
+
+Json json_of(const std::vector<exact::KRange>& ranges) {
+  Json out = Json::array();
+  for (const exact::KRange& each : ranges) out.push_back(Json::array({each.first, each.last, each.times}));
+  return out;
+}
+
 Json json_of(const GemmFault& each) {
-  Json wrong_k = Json::array();
-  for (const exact::KRange& range : each.finding.wrong_k)
-    wrong_k.push_back(Json::array({range.first, range.last, range.times}));
   Json out = {{"problem", corpus::to_json(each.problem)},
               {"call", corpus::to_json(each.call)},
               {"faults", each.finding.faults},
@@ -30,7 +37,7 @@ Json json_of(const GemmFault& each) {
               {"wrong", each.finding.wrong},
               {"elements", each.finding.elements},
               {"tail", each.finding.tail},
-              {"wrong_k", std::move(wrong_k)},
+              {"wrong_k", json_of(each.finding.wrong_k)},
               {"first",
                {{"matrix", each.finding.matrix},
                 {"row", each.finding.row},
@@ -42,6 +49,10 @@ Json json_of(const GemmFault& each) {
   if (each.right_seconds != 0) out["right_s"] = each.right_seconds, out["first_s"] = each.first_seconds;
   if (each.trials != 0)
     out["condition"] = each.condition, out["shapes"] = each.trials, out["failing_shapes"] = each.failing;
+  for (const auto& [name, program] : kPrograms)
+    if (const std::optional<Plain>& plain = each.*program)
+      out[name] = {{"problem", corpus::to_json(plain->problem)}, {"wrong_k", json_of(plain->wrong_k)}};
+  if (each.torch_calls != 0) out["torch_calls"] = each.torch_calls;
   return out;
 }
 
@@ -57,9 +68,20 @@ bool truth_of(const JsonNode& node) {
   return node.json().get<bool>();
 }
 
+std::vector<exact::KRange> ranges_of(const JsonNode& node) {
+  std::vector<exact::KRange> out;
+  for (const JsonNode& each : node.list()) {
+    const std::vector<JsonNode> range = each.list();
+    if (range.size() != 3) each.refuse(each.json(), "first, last, times");
+    out.push_back({count_of(range[0]), count_of(range[1]), number_of(range[2])});
+  }
+  return out;
+}
+GemmProblem problem_of(const JsonNode& node) { return corpus::gemm_problem_of(node.json(), node.where()); }
+
 GemmFault fault_of(const JsonNode& node) {
   GemmFault out;
-  out.problem = corpus::gemm_problem_of(node.at("problem").json(), node.at("problem").where());
+  out.problem = problem_of(node.at("problem"));
   out.call = corpus::library_call_of(node.at("call").json(), node.at("call").where());
   exact::Finding& found = out.finding;
   for (const JsonNode& each : node.at("faults").list()) found.faults.push_back(each.text());
@@ -67,11 +89,7 @@ GemmFault fault_of(const JsonNode& node) {
   found.named = truth_of(node.at("explained"));
   found.wrong = count_of(node.at("wrong")), found.elements = count_of(node.at("elements"));
   found.tail = count_of(node.at("tail"));
-  for (const JsonNode& each : node.at("wrong_k").list()) {
-    const std::vector<JsonNode> range = each.list();
-    if (range.size() != 3) each.refuse(each.json(), "first, last, times");
-    found.wrong_k.push_back({count_of(range[0]), count_of(range[1]), number_of(range[2])});
-  }
+  found.wrong_k = ranges_of(node.at("wrong_k"));
   const JsonNode first = node.at("first");
   found.matrix = count_of(first.at("matrix")), found.row = count_of(first.at("row"));
   found.column = count_of(first.at("column"));
@@ -84,6 +102,12 @@ GemmFault fault_of(const JsonNode& node) {
     out.condition = node.at("condition").text();
     out.trials = count_of(node["shapes"]), out.failing = count_of(node.at("failing_shapes"));
   }
+  for (const auto& [name, program] : kPrograms)
+    if (const JsonNode plain = node[name]; plain.given()) {
+      out.*program = Plain{problem_of(plain.at("problem")), ranges_of(plain.at("wrong_k"))};
+      if ((out.*program)->wrong_k.empty()) plain.at("wrong_k").refuse("none", "one or more");
+    }
+  if (node["torch_calls"].given()) out.torch_calls = count_of(node["torch_calls"]);
   return out;
 }
 

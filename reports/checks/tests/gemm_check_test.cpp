@@ -213,6 +213,9 @@ TEST(GemmCheck, programs_are_of_calls_that_are_wrong) {
   EXPECT_NE(programs.at(".py").find("a[:, 520:584] = 1"), std::string::npos);
   EXPECT_NE(programs.at(".cu").find("m = 24, n = 16, k = 584"), std::string::npos);
   EXPECT_NE(programs.at(".cu").find("algorithm = 0"), std::string::npos);
+  const GemmCheck read = gemm_check_of_json(to_json(found), "check.json");  // a stopped check keeps them
+  EXPECT_EQ(reproducers_of(read.faults.at(0), "130100"), programs);
+  EXPECT_EQ(to_json(read), to_json(found));
   // A library whose first algorithm and whose other call are right: torch makes no wrong call.
   GemmCheckRun run;
   bool asked = false;
