@@ -329,8 +329,8 @@ constexpr AttentionFamily kFamilies[] = {
      "hopper", "cu_seqlens", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
      "recorded on an H200, torch 2.11", "hopper", "", efficient_plan},
-    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*", "f16, bf16", "none: found from recordings",
-     "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
+    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*, sm80_*", "f16, bf16",
+     "none: found from recordings", "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
     {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
      "literature", "hopper", "softcap, cu_seqlens", fa3_plan},
     {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
@@ -340,7 +340,7 @@ constexpr AttentionFamily kFamilies[] = {
      "SageAttention d1a57a5: csrc/qattn/qk_int_sv_f8_cuda_sm90.cu, attn_utils.cuh", "literature", "hopper",
      "", sage_plan},
     {"modelopt", "_attn_fwd", "f32, of its recipe", "Model-Optimizer a2fbac7: triton_fa.py, bmm2_qdq.py",
-     "literature; the row sum's order is a guess", "hopper", "", modelopt_plan},
+     "literature", "hopper", "", modelopt_plan},
 };
 
 /// What a problem has and a kernel does not take, by name.
