@@ -46,7 +46,6 @@ enum class RowSum : std::uint8_t {
   warps,        ///< of 32 columns a sum from four lanes, added one after another to total * rescale
   joined,       ///< a sum per lane and block; four lanes become one, which joins: fma(total, rescale, sum)
   eighths,      ///< eight sums of every eighth column, the first from total * rescale; added by halves
-  warp_lanes,   ///< block_lanes of every 32 columns; a lane's are added in order at the end
   quads         ///< of 16 columns a lane's four become one, which is added to the lane's total * rescale
 };
 /// How four lanes become one.
@@ -77,8 +76,7 @@ inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending", "par
 inline constexpr std::string_view kScoreRule[] = {"products",    "fused",        "scaled",     "scaled_once",
                                                   "fused_after", "scaled_after", "dequantized"};
 inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
-inline constexpr std::string_view kRowSum[] = {"lanes",   "block_lanes", "warps", "joined",
-                                               "eighths", "warp_lanes",  "quads"};
+inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths", "quads"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kOutputDivision[] = {"reciprocal", "approximate", "quotient"};

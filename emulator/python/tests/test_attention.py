@@ -238,7 +238,7 @@ class Attention(unittest.TestCase):
     def test_refusals(self) -> None:
         x = np.zeros((1, 2, 8, 64), np.float16)
         for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"block_table": 1}, "block_table: found it"),
-                            ({"like": "torch-math"}, "allowed: torch-flash"),
+                            ({"like": "torch-maths"}, "allowed: torch-flash"),
                             ({"backward": True}, "backward: found it"), ({"kernels": ["sgemm"]}, "kernels: found sgemm"),
                             ({"mask": np.zeros((8, 8), np.float16)}, "torch-efficient takes masks"),
                             ({"causal": "left"}, "allowed: none, top_left, bottom_right")):
@@ -246,7 +246,7 @@ class Attention(unittest.TestCase):
                 mmaudit.attention(x, x, x, **field)
         with self.assertRaisesRegex(ValueError, "leaves rows of tiles without a key unwritten"):
             mmaudit.attention(np.zeros((1, 2, 80, 64), np.float16), x, x, like="torch-efficient", causal="bottom_right")
-        with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 512 with one query"):
+        with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 256 with one query"):
             mmaudit.attention(x[:, :, :1], *(np.zeros((1, 2, 600, 64), np.float16) for _ in "kv"), like="torch-cudnn")
 
 

@@ -227,42 +227,13 @@ class OneQuery(unittest.TestCase):
         draw = np.random.default_rng(4)
         q, k, v = (draw.standard_normal((1, 2, n, 64)).astype(np.float16) for n in (1, 300, 300))
         name = "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_{}_cga1x1x1_kernel0_0"
-        found = [mmaudit.attention(q, k, v, kernels=[name.format(tile)], details=True)
-                 for tile in ("3_64x64x64_4x1x1", "2_64x32x64_4x1x1", "35_16x128x64_1x4x1")]
+        found = [mmaudit.attention(q, k, v, kernels=[name.format(tile)], details=True) for tile in ("3_64x64x64_4x1x1", "2_64x32x64_4x1x1")]
         said = [[word for word in one.plan.split(", ") if word.split()[0] in ("block", "row", "output", "score")] for one in found]
         self.assertEqual(said[0], ["block q 64", "block k 64", "score scaled", "row sum block lanes", "output f16"])
         self.assertIn("block k 32", said[1])
-        self.assertEqual(said[2], ["block q 64", "block k 128", "score scaled", "row sum warp lanes", "output sum two level", "output f16"])
-        split = [name.format("35_16x128x64_1x4x1"), "cudnn::fusion::lean_reduction_kernel<false>"]
-        for kernels in ([name.format("35_16x96x64_1x4x1")], split, ["x_sdpa_sm80_flash_fprop_wmma_"]):
+        for kernel in (name.format("35_16x128x64_1x4x1"), "x_sdpa_sm80_flash_fprop_wmma_"):
             with self.assertRaisesRegex(ValueError, "kernels: found"):
-                mmaudit.attention(q, k, v, kernels=kernels)
-
-    def test_four_warps_add_their_lanes_in_order(self) -> None:
-        draw = np.random.default_rng(6)
-        q, k = (draw.integers(-4, 5, (1, 2, n, 64)).astype(np.float16) for n in (1, 400))
-        v = draw.standard_normal((1, 2, 400, 64)).astype(np.float16)
-        found = mmaudit.attention(q, k, v, like="torch-cudnn", details=True)
-        x = ((q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2)).astype(f32)[0, :, 0] * f32(0.125)) * LOG2E
-        lanes, old = np.zeros((2, 4, 4), f32), np.full(2, -np.inf, f32)
-        for first in range(0, 400, 128):
-            part = x[:, first: first + 128]
-            now = np.maximum(old, part.max(-1))
-            p = np.zeros((2, 128), f32)
-            p[:, : part.shape[1]] = mmaudit.function("ex2.approx.f32", part - now[:, None])
-            sums = np.zeros((2, 4, 4), f32)
-            for warp in range(4):
-                for n in range(0, 32, 8):
-                    for t in range(4):
-                        for j in range(2):
-                            sums[:, warp, t] = sums[:, warp, t] + p[:, 32 * warp + n + 2 * t + j]
-            rescale = mmaudit.function("ex2.approx.f32", old - now)[:, None, None]
-            lanes, old = fused(lanes, rescale, sums), now
-        of = ((lanes[:, 0] + lanes[:, 1]) + lanes[:, 2]) + lanes[:, 3]
-        total = (of[:, 0] + of[:, 1]) + (of[:, 2] + of[:, 3])
-        np.testing.assert_array_equal(found.details["sums"][0, :, 0], total)
-        ln2 = f32(0.69314718246459961)
-        np.testing.assert_array_equal(found.lse[0, :, 0], fused(mmaudit.function("lg2.approx.f32", total), ln2, old * ln2))
+                mmaudit.attention(q, k, v, kernels=[kernel, "cudnn::fusion::lean_reduction_kernel<false>"])
 
 
 class Math(unittest.TestCase):

@@ -94,7 +94,7 @@ def test_the_first_name_with_a_plan_runs():
 
 
 @pytest.mark.parametrize("name", ["bf16", "bf16-efficient", "kv-e4m3", "kv-e4m3-tensor", "fa3-tensor", "fa3-head", "fa3-head-two-level",
-                                  "fa4-e4m3-mended", "fa4-e5m2"])
+                                  "fa4-e4m3-mended", "fa4-e5m2", "sage2", "sage2-warp", "nvfp4"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_recipes_convert(name, dtype):
     q, k, v = operands(2, 4, 4, 20, 150, 64, dtype=dtype, seed=3)

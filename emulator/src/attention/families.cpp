@@ -180,30 +180,27 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
   return plan;
 }
 
-/// The kernels of sm80, which one query takes. `warps`: of a tile's keys.
-AttentionPlan cudnn_sm80(Format type, std::uint64_t keys, std::uint64_t warps) {
+/// The kernels of sm80, which one query takes. Where warps share a tile's keys (1x4x1), PV has a chain per
+/// warp, and the row sum an order that is not known.
+AttentionPlan cudnn_sm80(Format type, std::uint64_t keys) {
   AttentionPlan plan = cudnn_base(type, keys);
   plan.qk = plan.pv = mma_of(type, 16);
   plan.score = ScoreRule::scaled;
   plan.log2e = Log2eRule::binary64;
-  plan.row_sum = warps == 1 ? RowSum::block_lanes : RowSum::warp_lanes;
-  plan.output_sum = warps == 1 ? OutputSum::chain : OutputSum::two_level;
   plan.lse = LseRule::log2_first;
   return plan;
 }
 
 Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
-  constexpr std::uint64_t kKeys = 128, kOneTile = 256, kUnsplit = 512;
+  constexpr std::uint64_t kKeys = 128, kOneQueryKeys = 64, kMostOfOneQuery = 256;
   if (problem.bias || problem.heads != problem.kv_heads)
     *why = refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
-  else if (problem.queries > 1)
-    return cudnn_base(problem.type, kKeys);
-  else if (problem.keys <= kUnsplit)
-    return problem.keys <= kOneTile ? cudnn_sm80(problem.type, 64, 1) : cudnn_sm80(problem.type, kKeys, 4);
+  else if (problem.queries == 1 && problem.keys > kMostOfOneQuery)
+    *why = refusal("keys: found {}, allowed: up to {} with one query, beyond which warps share a tile's keys",
+                   problem.keys, kMostOfOneQuery);
   else
-    *why = refusal("keys: found {}, allowed: up to {} with one query, beyond which they are split",
-                   problem.keys, kUnsplit);
+    return problem.queries > 1 ? cudnn_base(problem.type, kKeys) : cudnn_sm80(problem.type, kOneQueryKeys);
   return std::nullopt;
 }
 
@@ -332,8 +329,8 @@ constexpr AttentionFamily kFamilies[] = {
      "hopper", "cu_seqlens", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
      "recorded on an H200, torch 2.11", "hopper", "", efficient_plan},
-    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*", "f16, bf16", "none: found from recordings",
-     "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
+    {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*, sm80_*", "f16, bf16",
+     "none: found from recordings", "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
     {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
      "literature", "hopper", "softcap, cu_seqlens", fa3_plan},
     {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
@@ -343,7 +340,7 @@ constexpr AttentionFamily kFamilies[] = {
      "SageAttention d1a57a5: csrc/qattn/qk_int_sv_f8_cuda_sm90.cu, attn_utils.cuh", "literature", "hopper",
      "", sage_plan},
     {"modelopt", "_attn_fwd", "f32, of its recipe", "Model-Optimizer a2fbac7: triton_fa.py, bmm2_qdq.py",
-     "literature; the row sum's order is a guess", "hopper", "", modelopt_plan},
+     "literature", "hopper", "", modelopt_plan},
 };
 
 /// What a problem has and a kernel does not take, by name.
@@ -399,15 +396,9 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
     AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
     return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
   }
-  if (has(name, "_sdpa_sm80_flash_fprop_wmma")) {  // keys in more than one launch: lean_reduction_kernel
-    const std::size_t knob = name.find("_knob_");
-    const std::size_t at = knob == std::string_view::npos ? knob : name.find('_', knob + 6);
-    if (at == std::string_view::npos) return std::nullopt;
-    const auto tile = numbers_behind(name.substr(at), "_", "x");
-    const auto warps = numbers_behind(name.substr(std::min(name.size(), name.find('_', at + 1))), "_", "x");
-    if (tile.size() != 3 || warps.size() != 3 || (warps[1] != 1 && tile[1] != 32 * warps[1]))
-      return std::nullopt;
-    return cudnn_sm80(problem.type, tile[1], warps[1]);
+  if (has(name, "_sdpa_sm80_flash_fprop_wmma") && has(name, "_4x1x1_")) {
+    const auto tile = numbers_behind(name, "_64x", "x");
+    return tile.empty() ? std::nullopt : std::optional(cudnn_sm80(problem.type, tile[0]));
   }
   if (has(name, "_sdpa_sm90_flash_fprop_wgmma")) {
     const auto tile = numbers_behind(name, "_64x", "x");
@@ -442,11 +433,6 @@ Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::
   if (why == nullptr) why = &unused;
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
   if (*why = why_not_taken(problem, "names of kernels", "cu_seqlens"); !why->empty()) return std::nullopt;
-  for (const std::string& name : kernels)
-    if (has(name, "lean_reduction_kernel")) {
-      *why = refusal("kernels: found lean_reduction_kernel, allowed: cuDNN's kernels without split keys");
-      return std::nullopt;
-    }
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
   *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",

@@ -11,19 +11,19 @@ namespace mmaudit::attention_rows {
 
 /// `x[i * stride]` of `count` become what is kept of them. `amax`: the tensor's largest magnitude.
 inline void scale_in_blocks(float* x, std::uint64_t count, std::uint64_t stride, float amax) {
-  static const FormatSpec kScale = spec_of(Format::e4m3), kElement = spec_of(Format::e2m1);
+  const FormatSpec of_scale = spec_of(Format::e4m3), element = spec_of(Format::e2m1);
   constexpr float kLargestElement = 6, kLargestScale = 448;
   const float whole = amax / (kLargestElement * kLargestScale);
   float most = 0;
   for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, std::abs(x[i * stride]));
-  const float quotient = std::min(most / (kLargestElement * whole), kLargestScale);
-  const float scale =
-      static_cast<float>(decode_value(encode_nearest_even(static_cast<double>(quotient), kScale), kScale)) *
-      whole;
+  const float quotient = whole == 0 ? 0 : std::min(most / (kLargestElement * whole), kLargestScale);
+  const float scale = static_cast<float>(decode_value(
+                          encode_nearest_even(static_cast<double>(quotient), of_scale), of_scale)) *
+                      whole;
   for (std::uint64_t i = 0; i < count; ++i) {
     float& y = x[i * stride];
     const double size =
-        decode_value(encode_nearest_even(static_cast<double>(std::abs(y) / scale), kElement, true), kElement);
+        decode_value(encode_nearest_even(static_cast<double>(std::abs(y) / scale), element, true), element);
     y = scale == 0 ? 0.0F : std::copysign(static_cast<float>(size) * scale, y);
   }
 }

@@ -166,12 +166,12 @@ MMAUDIT_HD inline float joined(LaneJoin join, const float* lanes) {
 
 /// A row's sum of P over blocks.
 struct RowTotal {
-  static constexpr std::uint64_t kWarps = 4, kWarpColumns = 32;
-  float lanes[4] = {}, of_warps[kWarps][4] = {}, total = 0;
+  float lanes[4] = {}, total = 0;
 
   /// `p[i]`: the block's P, `count` of them.
   template <typename P>
   MMAUDIT_HD void add(const RowRule& rule, const P& p, std::uint64_t count, float rescale, bool first) {
+    constexpr std::uint64_t kWarpColumns = 32;
     if (rule.row_sum == RowSum::warps) {
       total = times(total, rescale);
       for (std::uint64_t warp = 0; warp < count; warp += kWarpColumns) {
@@ -191,16 +191,6 @@ struct RowTotal {
       for (int i = 0; i < 8; i += 4)
         for (int j = i; j < i + 2; ++j) sums[j] += sums[j + 2];
       total = (sums[0] + sums[4]) + (sums[1] + sums[5]);
-      return;
-    }
-    if (rule.row_sum == RowSum::warp_lanes) {
-      for (std::uint64_t warp = 0; warp < kWarps; ++warp) {
-        float sums[4] = {};
-        for (std::uint64_t i = warp * kWarpColumns; i < (warp + 1) * kWarpColumns && i < count; i += 8)
-          add_pairs(sums, p, i);
-        for (std::uint64_t t = 0; t < 4; ++t)
-          of_warps[warp][t] = first ? sums[t] : fused(of_warps[warp][t], rescale, sums[t]);
-      }
       return;
     }
     if (rule.row_sum == RowSum::quads) {
@@ -224,14 +214,6 @@ struct RowTotal {
     for (int t = 0; t < 4; ++t) lanes[t] = fresh && !first ? fused(lanes[t], rescale, sums[t]) : sums[t];
   }
   [[nodiscard]] MMAUDIT_HD float sum(const RowRule& rule) const {
-    if (rule.row_sum == RowSum::warp_lanes) {
-      float sums[4];
-      for (std::uint64_t t = 0; t < 4; ++t) {
-        sums[t] = of_warps[0][t];
-        for (std::uint64_t warp = 1; warp < kWarps; ++warp) sums[t] += of_warps[warp][t];
-      }
-      return joined(rule.join, sums);
-    }
     return rule.row_sum == RowSum::warps || rule.row_sum == RowSum::joined || rule.row_sum == RowSum::eighths
                ? total
                : joined(rule.join, lanes);
