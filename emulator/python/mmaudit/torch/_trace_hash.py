@@ -199,7 +199,7 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
             else:
                 _by_torch(x.detach(), cut, out[at:at + cut.length])
             at += cut.length
-        for kind, group in groups.items():
+        for kind, group in groups.items() if run is not None else ():
             run(group, kind, _table(device), out)
         found.append(([(cut, number) for _, cut, number in of], out))
     return found
