@@ -56,7 +56,8 @@ class Trace(Tensors):
                  kernels: bool = True) -> None:
         _checked.module(module)
         self.module, self.path = module, output_file("path", path)
-        globs: Any = keep.keep if isinstance(keep, TraceDiff) else keep if isinstance(keep, (list, tuple)) else [] if keep is None else [keep]
+        globs: Any = keep.keep if isinstance(keep, TraceDiff) else () if keep is None else keep
+        globs = globs if isinstance(globs, (list, tuple)) else [globs]
         for one in globs:
             _checked.of_kind("keep", one, str, "a glob over names of modules, or of module:operator")
         self.keep: List[str] = list(globs)

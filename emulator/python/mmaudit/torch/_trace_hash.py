@@ -199,7 +199,8 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
             else:
                 _by_torch(x.detach(), cut, out[at:at + cut.length])
             at += cut.length
-        for kind, group in groups.items() if run is not None else ():
+        for kind, group in groups.items():
+            assert run is not None  # without it no group has a tensor
             run(group, kind, _table(device), out)
         found.append(([(cut, number) for _, cut, number in of], out))
     return found
