@@ -497,6 +497,24 @@ def test_a_whole_tensor_has_one_hash_whatever_its_strides():
     assert whole(x) == expected
 
 
+@pytest.mark.skipif(not torch.cuda.is_available() or rows._kernel() is None, reason="no GPU with Triton")
+def test_the_kernel_gives_the_hashes_of_torchs_own_operations():
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 3, 5, 70000, generator=draw).cuda()
+    given = [(x[..., :16].bfloat16(), 2, 5), (x[..., :64].transpose(1, 2), 2, 5), (x[0, 0], 1, 5), (x[0, 0].t(), 0, 0),
+             (x[:, ::2, :, ::3], 0, 0), (x[0, 0].half(), 1, 5), (torch.arange(10, device="cuda").view(2, 5), 2, 5), (x[0, 0, 0, 0], 0, 0)]
+    pending = [(x, cut(x, batch, tokens), i) for i, (x, batch, tokens) in enumerate(given)]
+    (_, by_kernel), = rows.hashed(pending)
+    by_torch = torch.zeros_like(by_kernel)
+    at = 0
+    for x, one, _ in pending:
+        rows._by_torch(x, one, by_torch[at:at + one.length])
+        at += one.length
+    assert torch.equal(by_kernel[:, 0], by_torch[:, 0])
+    norms, expected = (one[:, 1].contiguous().view(torch.float32) for one in (by_kernel, by_torch))
+    assert torch.allclose(norms, expected, rtol=1e-4, atol=1e-2)
+
+
 def test_rows_are_found_by_their_sizes():
     assert rows.rows_of((1, 12, 64), 1, 12, 12) == rows.Rows((0, 1), 1, 12)
     assert rows.rows_of((3, 4, 12, 16), 3, 12, 12) == rows.Rows((0, 2), 3, 12)

@@ -126,6 +126,13 @@ std::optional<GemmPlan> plan_by_values(const Side& side, const std::optional<Kep
       {Format::f16, "mma.m16n8k16.f32.f16.f16.f32"},   {Format::f16, "mma.m16n8k8.f32.f16.f16.f32"},
       {Format::tf32, "wgmma.m64n64k8.f32.tf32.tf32"},  {Format::tf32, "mma.m16n8k8.f32.tf32.tf32.f32"}};
   if (!kept) return std::nullopt;
+  if (side.of.gemm->problem.type == Format::f32) {
+    GemmPlan plan;  // one chain of fma, as kernels without tensor cores have it
+    plan.scalar = true;
+    plan.instruction = scalar_instruction(Format::f32, Format::f32);
+    plan.output = output_of(side.of.gemm->problem);
+    return gives(side, kept, plan) ? std::optional(plan) : std::nullopt;
+  }
   for (const auto& [type, name] : kChains) {
     const auto instruction = type == side.of.gemm->problem.type ? find_instruction(name) : std::nullopt;
     if (!instruction || find_datapath(architecture_of(side), *instruction) == nullptr) continue;

@@ -56,10 +56,11 @@ class Trace(Tensors):
                  kernels: bool = True) -> None:
         _checked.module(module)
         self.module, self.path = module, output_file("path", path)
-        globs = keep.keep if isinstance(keep, TraceDiff) else keep if isinstance(keep, (list, tuple)) else [] if keep is None else [keep]
+        globs: Any = keep.keep if isinstance(keep, TraceDiff) else () if keep is None else keep
+        globs = globs if isinstance(globs, (list, tuple)) else [globs]
         for one in globs:
             _checked.of_kind("keep", one, str, "a glob over names of modules, or of module:operator")
-        self.keep = globs
+        self.keep: List[str] = list(globs)
         self._most_kept = _MOST_KEPT if isinstance(keep, str) else _MOST_CHOSEN
         self.operations, self.bytes, self.seconds = 0, 0, 0.0
         self._kernels = Kernels(kernels and torch.cuda.is_available())

@@ -112,7 +112,8 @@ ROWS, COLUMNS = 32, 64
 def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Dict[str, Any]:
     """Gives `keep` some rows of A with columns of B, all of K, and their D; of several products the first one."""
     m, n = gemm.problem["m"], gemm.problem["n"]
-    a, b, c = (one[0] if one is not None and one.dim() == 3 else one for one in (gemm.a, gemm.b, gemm.c))
+    a, b = (one[0] if one.dim() == 3 else one for one in (gemm.a, gemm.b))
+    c = gemm.c[0] if gemm.c is not None and gemm.c.dim() == 3 else gemm.c
     d = d[0] if gemm.a.dim() == 3 else d.reshape(m, n)
     rows, columns = spread(m, ROWS), spread(n, COLUMNS)
     if gemm.ends is not None:

@@ -77,7 +77,8 @@ class Cut(NamedTuple):
     axes: Tuple[int, ...]  #: of `shape`, whose elements are rows; without tokens walks in memory, which are joined later
     length: int  #: so many rows
     turned: bool  #: rows are columns of a matrix, so that memory is read in its order
-    plain: bool  #: without gaps, tokens first: a reshaped tensor has the same rows
+    plain: Optional[Tuple[Any, ...]]  #: of a tensor without gaps, tokens first: what a reshaped one with the same rows shares
+    bytes: int
     dtype: torch.dtype
     said: Dict[str, Any]  #: in the file
     fields: Optional[List[int]]  #: for the kernel; None where it can't
@@ -127,8 +128,9 @@ def cut_of(shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype, 
         outer, inner = [(1, 0)] * (2 - len(axes)) + [(shape[axis], stride[axis]) for axis in axes]
         fields = [0, 0, inner[0], outer[1], inner[1], total, padded[1][0], padded[2][0], padded[0][1], padded[1][1],
                   padded[2][1], 0, PERIOD if turned else 0, math.prod(shape[axis] for axis in axes), 0, 0]
-    plain = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
-    return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, dtype, said, fields,
+    whole = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
+    plain, size = (dtype, math.prod(shape), batch, tokens) if whole else None, math.prod(shape) * dtype.itemsize
+    return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, size, dtype, said, fields,
                (dtype.itemsize, _KINDS.get(dtype, 0) if rows is not None else 0, len(columns) < 2))
 
 
@@ -200,6 +202,7 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
                 _by_torch(x.detach(), cut, out[at:at + cut.length])
             at += cut.length
         for kind, group in groups.items():
+            assert run is not None  # without it no group has a tensor
             run(group, kind, _table(device), out)
         found.append(([(cut, number) for _, cut, number in of], out))
     return found

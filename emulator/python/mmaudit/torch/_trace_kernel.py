@@ -12,7 +12,8 @@ _BLOCK = 1024
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
 def _rows(table, owners, weights, out,  # type: ignore[no-untyped-def, unused-ignore]
-          PERIOD: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, FLAT: tl.constexpr, BLOCK: tl.constexpr):  # Triton reads these annotations
+          PERIOD: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, FLAT: tl.constexpr,  # Triton reads these annotations
+          BLOCK: tl.constexpr):
     program = tl.program_id(0)
     of = table + tl.load(owners + program).to(tl.int64) * 16
     address = tl.load(of)

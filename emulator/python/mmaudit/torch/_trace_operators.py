@@ -10,8 +10,8 @@ from ._trace_gemm import PRODUCTS
 aten = torch.ops.aten
 _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}  #: whose schemas don't say it
 #: Beside torch's pointwise operators: a row of the result needs the same row of the tensors that have rows.
-_BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "_grouped_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm",
-            "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
+_BY_ROWS = ("mm", "addmm", "linear", "_scaled_mm", "_grouped_mm", "embedding", "_softmax", "_log_softmax", "native_layer_norm",
+            "_fused_rms_norm", "rms_norm", "mean", "sum", "amax", "cat", "clone", "_to_copy", "copy_", "pow", "silu")
 #: Operators that reduce rows, by a plan of docs/row-reductions.md where the last axis is reduced.
 REDUCTIONS = ("mean", "sum", "amax", "_softmax", "_log_softmax", "native_layer_norm", "_fused_rms_norm")
 _OVERWRITE = ("aten.copy_", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.zero_")

@@ -18,13 +18,13 @@ _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 class _Storage:
     """Memory whose address stays its own, since `alive` holds it; the numbers of tensors in it, as they are now."""
 
-    __slots__ = ("alive", "weight", "base", "plain", "version", "seen")
+    __slots__ = ("alive", "weight", "base", "plain", "at", "version", "seen")
 
     def __init__(self, storage: Any, weight: str = "") -> None:
         self.alive, self.weight = StorageWeakRef(storage), weight
         self.base = -1  #: the tensor of who wrote it last
         self.plain: Optional[Tuple[Any, ...]] = None  #: of `base`: which tensors have the same rows
-        self.version = 0
+        self.at = self.version = 0
         self.seen: Dict[Any, Tuple[int, int]] = {}  #: version and number by place and shape
 
 
@@ -70,11 +70,10 @@ class Tensors:
             found = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), ("name", of.weight), address)
         else:
             cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
-            plain = (at, dtype, x.numel(), self._batch, self._tokens) if cut.plain else None
             if of.base < 0:
                 found = of.base = self._add(x, cut, ("", None), address)
-                of.plain, of.version = plain, version
-            elif plain is not None and of.plain == plain and of.version == version:
+                of.plain, of.at, of.version = cut.plain, at, version
+            elif of.plain is not None and of.plain == cut.plain and of.at == at and of.version == version:
                 found = of.base
             else:
                 found = self._add(x, cut, ("of", of.base), address)
@@ -91,14 +90,13 @@ class Tensors:
         if x.is_meta or x.layout != torch.strided or x.is_nested:
             return self._without_numbers(x)
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
-        version, address, tokens = 0 if x.is_inference() else x._version, storage._cdata, self._tokens
-        cut = cut_of(shape, stride, dtype, self._batch, tokens, self._past + tokens)
+        version, address = 0 if x.is_inference() else x._version, storage._cdata
+        cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
         found = self._add(x, cut, ("made", by), address)
         of = self._storages.get(address)
         if of is None:
             of = self._storages[address] = _Storage(storage)
-        of.base, of.version = found, version
-        of.plain = (at, dtype, x.numel(), self._batch, tokens) if cut.plain else None
+        of.base, of.plain, of.at, of.version = found, cut.plain, at, version
         of.seen[at, shape, stride, dtype] = version, found
         self._held[id(x)] = x, version, found
         return found
@@ -118,12 +116,11 @@ class Tensors:
         """The tensor's rows are hashed later; who writes to `storage` has to see to that first."""
         number = len(self._tensors)
         self._tensors.append((cut.said, *more))
-        size = x.numel()
-        if size:
+        if cut.bytes:
             self._pending.append((x, cut, number))
             self._waiting.add(storage)
             if more[0] != "name":
-                self._bytes_pending += size * cut.dtype.itemsize
+                self._bytes_pending += cut.bytes
             if len(self._pending) >= _MOST_PENDING or self._bytes_pending >= _MOST_BYTES:
                 self._flush()
         return number
