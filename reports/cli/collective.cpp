@@ -37,6 +37,7 @@ struct Planned {
   CollectiveProblem problem;
   CollectiveChoice choice;
   CollectivePlan plan;
+  bool by_log = false;
 };
 Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count,
                 const std::string& log, const std::string& library) {
@@ -49,6 +50,7 @@ Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ran
   if (const std::string why = take_words(words, out.problem, out.choice); !why.empty())
     throw InputError("--" + why);
   out.plan = collective_plan(out.problem, out.choice);
+  out.by_log = !log.empty();
   return out;
 }
 Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count) {
@@ -59,8 +61,10 @@ Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ran
 std::string words_of(const Planned& one) {
   std::string out = "Plan: " + mmaudit::text_of(one.plan);
   if (one.plan.library->first_version != 0)
-    out += fmt::format(". {} {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
-                       name_in(names::kCollectiveProtocol, one.choice.protocol));
+    out +=
+        fmt::format(". {} {}, {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
+                    name_in(names::kCollectiveProtocol, one.choice.protocol),
+                    one.by_log ? "as the log says" : "as the options say, which NCCL may choose otherwise");
   return out + fmt::format(". Evidence: {}", name_of(one.plan.library->evidence));
 }
 
