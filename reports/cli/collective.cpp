@@ -58,14 +58,15 @@ Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ran
                  options.library);
 }
 
-std::string words_of(const Planned& one) {
-  std::string out = "Plan: " + mmaudit::text_of(one.plan);
+std::vector<std::string> words_of(const Planned& one) {
+  std::vector<std::string> out = {"Plan: " + mmaudit::text_of(one.plan)};
   if (one.plan.library->first_version != 0)
-    out +=
-        fmt::format(". {} {}, {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
+    out.push_back(
+        fmt::format("Choice: {} {}, {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
                     name_in(names::kCollectiveProtocol, one.choice.protocol),
-                    one.by_log ? "as the log says" : "as the options say, which NCCL may choose otherwise");
-  return out + fmt::format(". Evidence: {}", name_of(one.plan.library->evidence));
+                    one.by_log ? "as the log says" : "as the options say; NCCL may choose otherwise"));
+  out.push_back(fmt::format("Evidence: {}", name_of(one.plan.library->evidence)));
+  return out;
 }
 
 Format type_of(const std::string& name) {
@@ -127,7 +128,7 @@ int predict(const CollectiveOptions& options, const Context& context) {
   found.headline =
       fmt::format("{} of {} ranks, {} {} each -> {}", name_in(names::kCollectiveKind, one.problem.kind),
                   inputs.ranks, inputs.count, name_of(inputs.type), options.out);
-  found.lead = {words_of(one)};
+  found.lead = words_of(one);
   if (one.problem.kind == CollectiveKind::reduce_scatter)
     found.lead.emplace_back("The results of ranks 0, 1, ... stand one behind the other.");
   return options.outputs.publish(std::move(found), context);
@@ -158,7 +159,7 @@ int compare(const CollectiveOptions& options, const Context& context) {
     if (y.data.size() != one.problem.count * spec_of(inputs.type).storage_bytes())
       refuse("--y: found {} elements, allowed: {}", y.elements(), inputs.count);
     compare_collective(one.problem, one.plan, result_of(one, inputs.data), y.data, sum);
-    found.lead = {words_of(one)};
+    found.lead = words_of(one);
     judge(found, sum, printable(options.y, 200));
     return options.outputs.publish(std::move(found), context);
   }
@@ -179,7 +180,7 @@ int compare(const CollectiveOptions& options, const Context& context) {
       scattered.insert(scattered.end(), rank.begin(), rank.end());
   }
   if (!scattered.empty()) compare_collective(one.problem, one.plan, expected, scattered, sum);
-  found.lead = {words_of(one)};
+  found.lead = words_of(one);
   judge(found, sum,
         fmt::format("{} of torch {}, {} ranks, {} {}", options.backend, answer.version, options.ranks,
                     options.count, name_of(one.problem.type)));
@@ -296,7 +297,7 @@ int layer(const CollectiveOptions& options, const Context& context) {
     if (ranks > 1) {
       const Planned one = planned(options, type, ranks, whole.m * whole.n);
       all = result_of(one, all);
-      how += ". " + words_of(one);
+      how += "; " + mmaudit::text_of(one.plan);
     }
     found.lead.push_back(how);
     parallel.push_back({fmt::format("TP {}", ranks), std::move(all)});
