@@ -18,7 +18,8 @@ def tool(*words, code=0):
 
 @pytest.mark.parametrize("ranks, count, kind", [(3, 25, "bf16"), (4, 23, "f16")])
 def test_the_order_of_every_element(ranks, count, kind):
-    rows = json.loads(tool("reveal", f"--ranks={ranks}", f"--count={count}", f"--type={kind}", "--json", "-"))["sections"][0]["tables"][0]["rows"]
+    found = json.loads(tool("reveal", f"--ranks={ranks}", f"--count={count}", f"--type={kind}", "--json", "-"))
+    rows = found["sections"][0]["tables"][0]["rows"]
     chunk = 2 * -(-count // (2 * ranks))
     wanted = []
     for last, first in enumerate(range(0, count, chunk)):
