@@ -6,69 +6,14 @@
 #include <memory>
 
 #include "collective/run.hpp"
-#include "common.hpp"
-#include "gemm/compare.hpp"
-#include "gemm/decisions.hpp"
+#include "collective_plan.hpp"
 #include "gemm_files.hpp"
-#include "mmaudit/collective.hpp"
-#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/tensor_file.hpp"
-#include "mmaudit/datapath_text.hpp"
 #include "mmaudit/fast_cast.hpp"
-#include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
-#include "mmaudit/raw_words.hpp"
-#include "mmaudit/whole_number.hpp"
-#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
-
-struct CollectiveOptions {
-  std::vector<std::string> x, split = {"1", "2", "4"};
-  std::string y, out, kind = "all-reduce", operation = "sum", library, algorithm, protocol, rings, log,
-                      type = "f32", backend = "gloo", python = "python3", a, b, like;
-  std::uint64_t channels = 1, threads = 0, buffer = 0, ranks = 4, count = 1000, seed = 1;
-  Outputs outputs;
-};
-
-/// What is summed, and NCCL's choices or the row of gloo.
-struct Planned {
-  CollectiveProblem problem;
-  CollectiveChoice choice;
-  CollectivePlan plan;
-};
-Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count,
-                const std::string& log, const std::string& library) {
-  Planned out;
-  out.problem.type = type, out.problem.ranks = ranks, out.problem.count = count;
-  out.choice.channels = options.channels, out.choice.threads = options.threads,
-  out.choice.buffer = options.buffer;
-  const CollectiveWords words{options.kind,     options.operation, library, options.algorithm,
-                              options.protocol, options.rings,     log};
-  if (const std::string why = take_words(words, out.problem, out.choice); !why.empty())
-    throw InputError("--" + why);
-  out.plan = collective_plan(out.problem, out.choice);
-  return out;
-}
-Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count) {
-  return planned(options, type, ranks, count, options.log.empty() ? "" : text_of_file(options.log),
-                 options.library);
-}
-
-std::string words_of(const Planned& one) {
-  std::string out = "Plan: " + mmaudit::text_of(one.plan);
-  if (one.plan.library->first_version != 0)
-    out += fmt::format(". {} {}", name_in(names::kCollectiveAlgorithm, one.choice.algorithm),
-                       name_in(names::kCollectiveProtocol, one.choice.protocol));
-  return out + fmt::format(". Evidence: {}", name_of(one.plan.library->evidence));
-}
-
-Format type_of(const std::string& name) {
-  const auto found = read_format(name);
-  if (!found) refuse("--type: found {}, allowed: f32, f16, bf16", name);
-  return *found;
-}
 
 /// The input of every rank, one behind the other.
 struct Inputs {
@@ -100,19 +45,6 @@ Inputs load(const std::vector<std::string>& files) {
   return out;
 }
 
-std::vector<NamedFile> inputs_of(const CollectiveOptions& options) {
-  std::vector<NamedFile> out{
-      {"--log", options.log}, {"--y", options.y}, {"--a", options.a}, {"--b", options.b}};
-  for (const std::string& file : options.x) out.push_back({"--x", file});
-  return out;
-}
-
-std::vector<std::byte> result_of(const Planned& one, const std::vector<std::byte>& x) {
-  std::vector<std::byte> y(one.problem.count * spec_of(one.problem.type).storage_bytes());
-  run_collective(one.problem, one.plan, x.data(), y.data());
-  return y;
-}
-
 int predict(const CollectiveOptions& options, const Context& context) {
   try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
   Inputs inputs = load(options.x);
@@ -123,7 +55,7 @@ int predict(const CollectiveOptions& options, const Context& context) {
   found.headline =
       fmt::format("{} of {} ranks, {} {} each -> {}", name_in(names::kCollectiveKind, one.problem.kind),
                   inputs.ranks, inputs.count, name_of(inputs.type), options.out);
-  found.lead = {words_of(one)};
+  found.lead = words_of(one);
   if (one.problem.kind == CollectiveKind::reduce_scatter)
     found.lead.emplace_back("The results of ranks 0, 1, ... stand one behind the other.");
   return options.outputs.publish(std::move(found), context);
@@ -154,7 +86,7 @@ int compare(const CollectiveOptions& options, const Context& context) {
     if (y.data.size() != one.problem.count * spec_of(inputs.type).storage_bytes())
       refuse("--y: found {} elements, allowed: {}", y.elements(), inputs.count);
     compare_collective(one.problem, one.plan, result_of(one, inputs.data), y.data, sum);
-    found.lead = {words_of(one)};
+    found.lead = words_of(one);
     judge(found, sum, printable(options.y, 200));
     return options.outputs.publish(std::move(found), context);
   }
@@ -175,7 +107,7 @@ int compare(const CollectiveOptions& options, const Context& context) {
       scattered.insert(scattered.end(), rank.begin(), rank.end());
   }
   if (!scattered.empty()) compare_collective(one.problem, one.plan, expected, scattered, sum);
-  found.lead = {words_of(one)};
+  found.lead = words_of(one);
   judge(found, sum,
         fmt::format("{} of torch {}, {} ranks, {} {}", options.backend, answer.version, options.ranks,
                     options.count, name_of(one.problem.type)));
@@ -223,125 +155,6 @@ int reveal(const CollectiveOptions& options, const Context& context) {
                             answer.version)};
   found.sections.push_back(section_of(std::move(table)));
   return options.outputs.publish(std::move(found), context);
-}
-
-/// D of one GPU's part of K, or of a plan of one GPU.
-std::vector<std::byte> product(const corpus::DecisionFile& file, const GemmProblem& problem,
-                               const GemmPlan& plan, const corpus::Operand& a, const corpus::Operand& b) {
-  return checks::predicted(*find_architecture(file.architecture), problem, plan,
-                           {a.data(), b.data(), nullptr, nullptr}, nullptr);
-}
-
-/// Columns [first, first + k) of A, or rows of B.
-corpus::Operand part_of(const corpus::Operand& whole, bool columns, std::uint64_t first, std::uint64_t k,
-                        std::size_t bytes) {
-  corpus::Operand out = whole;
-  const std::uint64_t rows = whole.tensor.shape[1], width = whole.tensor.shape[2];
-  out.tensor.shape[columns ? 2 : 1] = k;
-  out.tensor.data.clear();
-  for (std::uint64_t row = columns ? 0 : first; row < (columns ? rows : first + k); ++row) {
-    const std::byte* const at = whole.tensor.data.data() + (row * width + (columns ? first : 0)) * bytes;
-    out.tensor.data.insert(out.tensor.data.end(), at, at + (columns ? k : width) * bytes);
-  }
-  return out;
-}
-
-std::uint64_t unlike(const std::vector<std::byte>& a, const std::vector<std::byte>& b, std::size_t bytes) {
-  std::uint64_t out = 0;
-  for (std::size_t i = 0; i < a.size() / bytes; ++i)
-    out += load_word(a.data(), bytes, i) != load_word(b.data(), bytes, i) ? 1 : 0;
-  return out;
-}
-
-int layer(const CollectiveOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), inputs_of(options));
-  const Format type = type_of(options.type);
-  const corpus::DecisionFile file = decisions_like(options.like);
-  const FormatSpec format = spec_of(type);
-  const std::size_t bytes = format.storage_bytes();
-  const corpus::Operand a = corpus::load_operand("--a", options.a, format, {1, 0, 0}, nullptr);
-  const corpus::Operand b =
-      corpus::load_operand("--b", options.b, format, {1, a.tensor.shape[2], 0}, nullptr);
-  GemmProblem whole;
-  whole.api = GemmApi::cublas, whole.type = type, whole.transposed_b = true;
-  whole.m = a.tensor.shape[1], whole.n = b.tensor.shape[2], whole.k = a.tensor.shape[2];
-  report::Report found{.title = "A row-parallel layer on several GPUs"};
-  struct Result {
-    std::string name;
-    std::vector<std::byte> d;
-  };
-  std::vector<Result> parallel, single;
-  std::optional<GemmPlan> plan;
-  for (const std::string& gpus : options.split) {
-    const std::uint64_t ranks = whole_number<std::uint64_t>(gpus).value_or(0);
-    if (ranks == 0 || whole.k % ranks != 0)
-      refuse("--tp: found {}, allowed: divisors of K = {}", gpus, whole.k);
-    GemmProblem part = whole;
-    part.k = whole.k / ranks;
-    const DecidedPlan decided = checks::plan_decided(file, part);
-    if (!decided.plan)
-      refuse("--tp: found {}, whose products have no known plan ({}), allowed: others", ranks, decided.why);
-    std::vector<std::byte> all;
-    for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<std::byte> d =
-          product(file, part, *decided.plan, part_of(a, true, rank * part.k, part.k, bytes),
-                  part_of(b, false, rank * part.k, part.k, bytes));
-      all.insert(all.end(), d.begin(), d.end());
-    }
-    std::string how = fmt::format("TP {}: {}; {}", ranks, mmaudit::text_of(*decided.plan), decided.source);
-    if (ranks > 1) {
-      const Planned one = planned(options, type, ranks, whole.m * whole.n);
-      all = result_of(one, all);
-      how += ". " + words_of(one);
-    }
-    found.lead.push_back(how);
-    parallel.push_back({fmt::format("TP {}", ranks), std::move(all)});
-    if (!plan || ranks == 1) plan = decided.plan;
-  }
-  for (const std::uint64_t slices : {1, 2, 4, 8})
-    for (const bool in_type : {false, true}) {
-      if (slices == 1 && in_type) continue;
-      GemmPlan one = *plan;
-      one.slices = slices, one.slice_rule = SliceRule::even, one.slice_order = SliceOrder::ascending;
-      one.partial = one.total = in_type ? type : Format::f32;
-      single.push_back({fmt::format("{} slice{} in {}", slices, slices == 1 ? "" : "s", name_of(one.partial)),
-                        product(file, whole, one, a, b)});
-    }
-  report::Table table{.title = "Elements with other bits", .columns = {""}};
-  for (const Result& row : parallel) table.columns.emplace_back(row.name, true);
-  for (const auto* const rows : {&parallel, &single})
-    for (const Result& row : *rows) {
-      auto& cells = table.rows.emplace_back();
-      cells.emplace_back((rows == &single ? "one GPU, " : "") + row.name);
-      for (const Result& column : parallel) {
-        const std::uint64_t wrong = unlike(row.d, column.d, bytes);
-        cells.emplace_back(std::to_string(wrong), wrong == 0 ? report::Tone::good : report::Tone::plain);
-      }
-    }
-  found.headline = fmt::format("{} x {} x {}, {}, on {}: {} elements", whole.m, whole.n, whole.k,
-                               name_of(type), file.gpu, whole.m * whole.n);
-  found.sections.push_back(section_of(std::move(table)));
-  return options.outputs.publish(std::move(found), context);
-}
-
-void add_plan_options(Command& command, CollectiveOptions& options) {
-  command.section("How it is summed");
-  command.option("--kind NAME", options.kind, "all-reduce or reduce-scatter");
-  command.option("--operation NAME", options.operation, "sum or average");
-  command.option("--library NAME", options.library, "nccl-2.29 (2.29, 2.30), nccl-2.27 (2.27, 2.28) or gloo");
-  command.option("--log FILE", options.log,
-                 "NCCL's choices, from the lines of all ranks: NCCL_DEBUG=INFO, "
-                 "NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING");
-  command.option("--algorithm NAME", options.algorithm, "without a log: ring or tree");
-  command.option("--protocol NAME", options.protocol, "without a log: simple, ll or ll128");
-  command.option("--channels COUNT", options.channels, "without a log: of the communicator").range(1, 64);
-  command.option("--rings TEXT", options.rings,
-                 "without a log: '0 1 2 3; 0 3 2 1', a ring per channel, then again; of a tree chains, the "
-                 "root first");
-  command.option("--threads COUNT", options.threads, "NCCL_NTHREADS where it is set; 0: it is not")
-      .range(0, 1024);
-  command.option("--buffer BYTES", options.buffer,
-                 "NCCL_BUFFSIZE and the like where it is set; 0: it is not");
 }
 
 void add_run_options(Command& command, CollectiveOptions& options) {
@@ -405,8 +218,8 @@ void add_collective(Command& app) {
         add_run_options(command, options);
       });
   add("layer", "A layer whose K is split over GPUs: which of them have the bits of which plan of one GPU",
-      {"mmaudit collective layer --a x.npy --b w.npy --type bf16 --tp 1,2,4 --like h200-cublas-13.1"}, layer,
-      [&](Command& command, CollectiveOptions& options) {
+      {"mmaudit collective layer --a x.npy --b w.npy --type bf16 --tp 1,2,4 --like h200-cublas-13.1"},
+      split_layer, [&](Command& command, CollectiveOptions& options) {
         command.option("--a FILE", options.a, "x, (M, K)").required();
         command.option("--b FILE", options.b, "the transposed weight, (K, N)").required();
         command.option("--type FORMAT", options.type, "f16 or bf16");

@@ -10,9 +10,9 @@ from ._refuse import refused
 
 
 def collective(
-    x: Any, *, kind: str = "all-reduce", operation: str = "sum", library: Optional[str] = None, log: Optional[str] = None,
-    algorithm: Optional[str] = None, protocol: Optional[str] = None, channels: int = 1, rings: Optional[str] = None,
-    threads: int = 0, buffer: int = 0,
+    x: Any, *, kind: str = "all-reduce", operation: str = "sum", library: Optional[str] = None,
+    log: Optional[str] = None, algorithm: Optional[str] = None, protocol: Optional[str] = None, channels: int = 1,
+    rings: Optional[str] = None, threads: int = 0, buffer: int = 0,
 ) -> Tuple[np.ndarray, str]:
     """The result of a collective from the inputs of all ranks, with the library's bits. Needs no GPU.
 
@@ -32,6 +32,6 @@ def collective(
     y = np.empty(array.shape[1:], _arrays.value_dtype(kind_of_x, _arrays.is_ml(array)))
     work = _arrays.filled(
         _library.Collective(), kind=kind, operation=operation, library=library, type=kind_of_x, ranks=array.shape[0],
-        count=int(np.prod(array.shape[1:])), algorithm=algorithm, protocol=protocol, rings=rings, log=log, channels=channels,
-        threads=threads, buffer=buffer, x=_arrays.operand("x", array, kind_of_x, _arrays.Casting()), y=y)
+        count=int(np.prod(array.shape[1:])), algorithm=algorithm, protocol=protocol, rings=rings, log=log,
+        channels=channels, threads=threads, buffer=buffer, x=_arrays.operand("x", array, kind_of_x, _arrays.Casting()), y=y)
     return y, _library.text_from(lib.mmaudit_collective, byref(work))

@@ -104,6 +104,19 @@ Table reasons_of(const std::vector<GemmOutcome>& outcomes, bool ran) {
   return out;
 }
 
+/// Where nothing was compared, without the columns that count differences.
+Table shown(Table table, bool compared) {
+  constexpr std::string_view kCounts[] = {"elements", "wrong", "wrong elements", "products that differ"};
+  for (std::size_t i = table.columns.size(); i-- > 0 && !compared;) {
+    if (std::find(std::begin(kCounts), std::end(kCounts), table.columns[i].header) == std::end(kCounts))
+      continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.columns.erase(table.columns.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+  return table;
+}
+
 std::string headline_of(const GemmComparison& run, const Count& all) {
   std::string out = all.ran == 0 && all.refused != 0
                         ? "The library refuses every product: " + printable(run.outcomes.front().why, 200)
@@ -206,11 +219,11 @@ report::Report report_of(const GemmComparison& run) {
                                                    : Tone::bad;
   if (!run.unproven.empty() && out.tone != Tone::good) out.headline += "; " + run.unproven;
   out.json = [&run] { return json_of(run); };
-  out.records = products_of(run.outcomes, true);
+  out.records = shown(products_of(run.outcomes, true), run.bits);
   const bool whole = run.verbose || !run.bits;
   out.sections = {section_of(out.records, whole ? report::kEverywhere : report::kInDocuments),
-                  section_of(types_of(run.outcomes)), section_of(reasons_of(run.outcomes, true)),
-                  section_of(reasons_of(run.outcomes, false))};
+                  section_of(shown(types_of(run.outcomes), run.bits)),
+                  section_of(reasons_of(run.outcomes, true)), section_of(reasons_of(run.outcomes, false))};
   if (!whole)
     out.sections.insert(out.sections.begin(),
                         section_of(products_of(run.outcomes, false), report::kOnTerminal));

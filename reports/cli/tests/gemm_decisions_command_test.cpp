@@ -80,6 +80,7 @@ TEST_F(DecisionsCommand, PlansSayHowEachIsKnown) {
   EXPECT_NE(plans.out.find("2 of 3 products have a known plan; 1 recorded, 1 guessed from the nearest layer"),
             std::string::npos)
       << plans.out;
+  EXPECT_EQ(plans.out.find("wrong"), std::string::npos) << "nothing was compared: " << plans.out;
 }
 
 TEST_F(DecisionsCommand, ANetworkIsAskedAsAWhole) {
