@@ -49,8 +49,8 @@ double limit_of(const FormatSpec& of_a, const FormatSpec& of_d);
 /// The code of one round. K is cut into windows; row r has ones in the windows of its class, column c too,
 /// and each window is one pair of classes. So an element is the number of k that its window has in the sum,
 /// with the signs of its row and column. In the other kinds one k, `first`, is not 0. `lanes`: D is a number
-/// of the row times one of the column, both drawn; `rows`, `columns`: a digit of the row's or the column's
-/// number.
+/// of the row times one of the column, both drawn; `rows`, `columns`: 1 and a digit of the row's or the
+/// column's number.
 struct Words {
   enum class Kind : std::uint8_t { windows, lanes, rows, columns };
   Kind kind = Kind::windows;
@@ -75,7 +75,7 @@ MMAUDIT_HD constexpr int digit_of(const Words& w, std::uint64_t number) {
 /// The element at the one k of the kinds that have one; `side` 1: A, 2: B.
 MMAUDIT_HD constexpr int lane_word(const Words& w, std::uint64_t side, std::uint64_t lane) {
   if (w.kind == Words::Kind::lanes) return 1 + static_cast<int>(mix(mixed(w.seed ^ side) + lane) % w.numbers);
-  return (w.kind == Words::Kind::rows) == (side == 1) ? digit_of(w, lane) : 1;
+  return (w.kind == Words::Kind::rows) == (side == 1) ? 1 + digit_of(w, lane) : 1;
 }
 MMAUDIT_HD constexpr int small(std::uint64_t seed, std::uint64_t what, std::uint64_t place) {
   return static_cast<int>(mix(mixed(seed ^ what) + place) % 7) - 3;

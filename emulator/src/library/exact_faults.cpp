@@ -166,7 +166,8 @@ bool gives(const Product& x, const Words& words, const std::vector<KRange>& rang
 /// The sums of one round, of few windows, as they grow: from which one on they are wrong, and how.
 std::string told_by_size(const Product& x, const Multiply& multiply, Words words,
                          const std::vector<double>& d) {
-  std::uint64_t good = 0, bad = words.window / 2;  // of 2 i + 1 ones
+  const std::uint64_t whole = words.window;
+  std::uint64_t good = 0, bad = whole / 2;  // of 2 i + 1 ones
   std::vector<double> least = d;
   words.window = 1;
   if (multiply(words).d != expected(x, words)) return {};
@@ -178,6 +179,12 @@ std::string told_by_size(const Product& x, const Multiply& multiply, Words words
       good = middle;
     else
       bad = middle, least = std::move(found);
+  }
+  // As many ones elsewhere do the same: it is their number, not their place.
+  for (const std::uint64_t ones : {2 * good + 1, 2 * bad + 1}) {
+    Words elsewhere = words;
+    elsewhere.window = ones, elsewhere.first = words.first + (whole - ones);
+    if ((multiply(elsewhere).d == expected(x, elsewhere)) != (ones == 2 * good + 1)) return {};
   }
   good = 2 * good + 2;
   const auto largest = [](const std::vector<double>& of) {
@@ -227,7 +234,7 @@ std::string wrong_lanes(const Product& x, const Multiply& multiply, Words words,
   for (words.digit = 0; place < static_cast<double>(lanes); ++words.digit, place *= base) {
     const std::vector<double> d = multiply(words).d;
     for (std::uint64_t e = 0; e < d.size(); ++e) {
-      const double digit = count_of(x, words, e, d[e]).value_or(std::nan(""));
+      const double digit = count_of(x, words, e, d[e]).value_or(std::nan("")) - 1;
       const bool known = digit >= 0 && digit < base && digit == std::floor(digit);
       found[e] = known ? found[e] + digit * place : std::nan("");
     }

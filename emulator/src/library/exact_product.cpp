@@ -77,6 +77,10 @@ std::vector<Words> rounds_of(const Product& x, std::uint64_t seed, bool wide, st
   words.numbers = (1U << x.digit_bits) - 1;
   while (words.numbers > 1 && factor * words.numbers * words.numbers + rest > x.limit * unit) --words.numbers;
   out.push_back(words);
+  if (wide) {  // two rows with one number and one sign in all rounds so far
+    ++words.seed;
+    out.push_back(words);
+  }
   return out;
 }
 

@@ -89,7 +89,7 @@ void find_plain(const GemmCheckRun& how, const ExactRunner& run, const std::vect
       if (fault.torch || how.stopped()) return;
       x = plain(shape);
       x.api = api, x.reduced_reduction = reduced, x.algorithm = 0, x.d = Format::none;
-      x.lda = x.ldb = x.ldd = 0;
+      x.lda = x.ldb = x.ldd = 0, x.workspace = GemmProblem{}.workspace;
       ++fault.torch_calls;
       fault.torch = plain_of(how, run, x);
     }

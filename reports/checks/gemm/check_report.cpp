@@ -49,26 +49,34 @@ Table faults_of(const std::vector<GemmFault>& faults, std::size_t most) {
   return out;
 }
 
-/// The wrong calls of each kernel and kind, the commonest first.
+/// The beginning of a kernel's name, which a family has in common: "nvjet_sm90_qqtst".
+std::string family_of(const std::string& kernel) {
+  std::size_t end = 0;
+  for (int parts = 0; parts < 3 && end != std::string::npos; ++parts) end = kernel.find('_', end + 1);
+  return kernel.empty() ? "unknown" : kernel.substr(0, end);
+}
+
+/// The wrong calls of each family of kernels and kind, the commonest first.
 Table kernels_of(const std::vector<GemmFault>& faults) {
   struct Group {
-    std::set<std::string> types;
+    std::set<std::string> types, kernels;
     std::uint64_t calls = 0;
   };
   std::map<std::pair<std::string, std::string>, Group> groups;
   for (const GemmFault& each : faults) {
-    Group& group = groups[{kernel_of(each), kind_of(each)}];
+    Group& group = groups[{family_of(kernel_of(each)), kind_of(each)}];
     group.types.insert(type_of(each.problem));
+    group.kernels.insert(kernel_of(each));
     ++group.calls;
   }
   std::vector<std::pair<std::pair<std::string, std::string>, Group>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.calls > b.second.calls; });
   Table out{.title = "Kernels of the wrong calls",
-            .columns = {"kernel", "what is wrong", "types", {"calls", true}}};
+            .columns = {"family", "what is wrong", "types", {"kernels", true}, {"calls", true}}};
   for (const auto& [key, group] : sorted)
-    out.rows.push_back({key.first.empty() ? "unknown" : key.first, key.second,
-                        fmt::format("{}", fmt::join(group.types, ", ")), std::to_string(group.calls)});
+    out.rows.push_back({key.first, key.second, fmt::format("{}", fmt::join(group.types, ", ")),
+                        std::to_string(group.kernels.size()), std::to_string(group.calls)});
   return out;
 }
 
