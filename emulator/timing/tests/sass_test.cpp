@@ -243,7 +243,7 @@ TEST(H200, KernelsReadFromSassTakeTheCyclesMeasured) {
     }
   std::printf("%d of %d points within 5%%\n", tally.within, tally.points);
   EXPECT_EQ(tally.points, 221);
-  EXPECT_GE(tally.within, 215);
+  EXPECT_GE(tally.within, 216);
 }
 
 // The whole grid of the instructions that are one SASS instruction, by programs written by hand.
