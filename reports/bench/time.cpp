@@ -103,6 +103,7 @@ Timing run(const Machine& machine, const Program& program, const TimeOptions& op
   require_room(options, machine);
   Launch launch;
   launch.warps = options.warps * options.blocks;
+  launch.blocks = options.blocks;
   launch.trips = options.trips > 0 ? options.trips : options.sass.empty() ? trips_of(program) : 256;
   launch.recorded = recorded;
   try {

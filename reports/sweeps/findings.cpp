@@ -128,7 +128,6 @@ std::function<void(const SweepResult&, Finding&)> judged(std::vector<Source> sou
 }
 
 std::optional<Convergence> convergence_of(const Points& points, Query query, int warps) {
-  constexpr double kConverged = 0.97;
   constexpr int kMostIlp = kIlpAxis.most;
   std::vector<Convergence> grid;
   query.warps = warps;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "mmaudit/timing/drawing.hpp"
+#include "sweeps/findings.hpp"
 
 namespace mmaudit::timing {
 namespace {
@@ -116,6 +117,15 @@ Report report_of(const TimedProgram& timed) {
   return out;
 }
 
+int converged_ilp(const TimedGrid& grid, int warps) {
+  double best = 0;
+  for (const TimedGrid::Cell& cell : grid.cells)
+    if (cell.warps == warps) best = std::max(best, cell.rate);
+  for (const TimedGrid::Cell& cell : grid.cells)
+    if (cell.warps == warps && cell.rate >= sweeps::kConverged * best) return cell.ilp;
+  return 0;
+}
+
 Report report_of(const TimedGrid& grid) {
   const auto best =
       std::max_element(grid.cells.begin(), grid.cells.end(),
@@ -125,6 +135,10 @@ Report report_of(const TimedGrid& grid) {
                                                : fmt::format("{:.1f} {} at most, by {} warps with ILP {}",
                                                              best->rate, grid.unit, best->warps, best->ilp));
   if (!grid.loop.empty()) out.lead = {"Loop: " + grid.loop};
+  if (grid.cells.size() > 1)
+    out.lead.push_back(
+        fmt::format("Converged, {:.0f}% of the best rate of as many warps: ({},{}) and ({},{})",
+                    100 * sweeps::kConverged, 4, converged_ilp(grid, 4), 8, converged_ilp(grid, 8)));
   for (const Table& table : {pivot(grid, "Cycles per step", &TimedGrid::Cell::cycles, 1),
                              pivot(grid, grid.unit, &TimedGrid::Cell::rate, 0),
                              table_of_cells("Beside the papers, in the loop of each", grid.beside)})

@@ -34,6 +34,8 @@ struct TimedGrid {
   std::vector<Cell> cells;  ///< by warps, then chains
   std::vector<PaperCell> beside;
 };
+/// The least ILP that reaches sweeps::kConverged of the best rate of as many warps; 0 without such warps.
+int converged_ilp(const TimedGrid& grid, int warps);
 report::Report report_of(const TimedGrid& grid);
 
 report::Report report_of(std::span<const Machine> machines);

@@ -33,9 +33,9 @@ std::string_view name_of(Unit unit) {
 }
 
 std::string_view name_of(Wait wait) {
-  constexpr std::string_view kNames[kWaits] = {"planned stalls", "barriers",     "registers",
-                                               "a busy unit",    "a full queue", "wgmma results",
-                                               "another warp"};
+  constexpr std::string_view kNames[kWaits] = {
+      "planned stalls", "barriers",      "registers",    "a busy unit",
+      "a full queue",   "wgmma results", "another warp", "a barrier of the block"};
   return kNames[static_cast<std::size_t>(wait)];
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
@@ -156,6 +157,7 @@ class ProgramOf {
       place_[i] = static_cast<int>(program_.ops.size());
       TimedOp op = op_of(line(i), sass::decode(line(i)));
       flow_of(i, last, op);
+      reads_.add(sass::decode(line(i)), line(i).control.reuse, op);
       program_.add(op, line(i).opcode + " " + line(i).operands);
     }
   }
@@ -187,6 +189,7 @@ class ProgramOf {
         op.flow = Flow::drain;
         break;
       default:
+        if (line(i).opcode.starts_with("BAR.SYNC")) op.flow = Flow::barrier;
         break;
     }
   }
@@ -213,9 +216,9 @@ class ProgramOf {
       program_.notes.push_back(std::to_string(no_unit_) +
                                " matrix instructions have no unit on this machine: no rate");
     }
-    if (unknown_ > 0)
-      program_.notes.push_back(std::to_string(unknown_) +
-                               " instructions that the model does not know are taken to be of the ALU");
+    std::string names;
+    for (const std::string_view name : no_cost_) names.append(names.empty() ? "" : ", ").append(name);
+    if (!names.empty()) program_.notes.push_back("no cost is known for: " + names);
   }
 
   TimedOp op_of(const sass::Line& one, const Decoded& decoded) {
@@ -229,6 +232,11 @@ class ProgramOf {
     op.destination = registers_at(decoded, 0, 1);
     for (std::size_t i = 0; i < op.sources.size(); ++i) op.sources[i] = registers_at(decoded, i + 1, 1);
     op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::fixed_latency));
+    // What copies are waited for in a loop is not followed; of a barrier the machine may lack the number.
+    const sass::Step step = decoded.row.step;
+    if (step == sass::Step::wait_copies ||
+        (step == sass::Step::barrier && machine_[Parameter::barrier_latency] == 0))
+      no_cost_.insert(sass::base_of(one.opcode));
     switch (decoded.row.kind) {
       case Kind::none:
       case Kind::drain:
@@ -248,9 +256,12 @@ class ProgramOf {
         op.interval2 = 2;
         op.bytes = 128U * static_cast<unsigned>(words_of(decoded));
         op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::l1_latency));
+        if (op.latency == 0) no_cost_.insert(sass::base_of(one.opcode));
         break;
       default:
         occupy(decoded.row.kind, op);
+        if (op.interval2 == 0 || decoded.row.kind == Kind::unknown)
+          no_cost_.insert(sass::base_of(one.opcode));
     }
     return op;
   }
@@ -279,7 +290,6 @@ class ProgramOf {
   }
 
   void occupy(Kind kind, TimedOp& op) {
-    unknown_ += kind == Kind::unknown;
     for (const KindCost& cost : kCosts) {
       if (cost.kind != kind) continue;
       op.unit = cost.unit;
@@ -319,7 +329,8 @@ class ProgramOf {
   std::map<int, int> place_;                        ///< of a line among the ops
   std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
   RegisterReads reads_;
-  int not_taken_ = 0, no_unit_ = 0, unknown_ = 0, depth_ = 0;
+  int not_taken_ = 0, no_unit_ = 0, depth_ = 0;
+  std::set<std::string_view> no_cost_;  ///< opcodes of the loop, without what follows a dot
 };
 
 }  // namespace

@@ -12,7 +12,12 @@ namespace {
 /// Every warp goes round one loop.
 class LoopSimulator : public Simulator<LoopSimulator> {
  public:
-  using Simulator::Simulator;
+  LoopSimulator(const Machine& machine, const Program& program, const Launch& launch)
+      : Simulator(machine, program, launch),
+        warps_of_block_(launch.warps / launch.blocks),
+        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency) +
+                                           machine.cycles(Parameter::barrier_warp) * warps_of_block_)),
+        arrived_(static_cast<std::size_t>(launch.blocks)) {}
   Timing run(const Program& program) { return result(program, run_all()); }
 
  private:
@@ -35,11 +40,30 @@ class LoopSimulator : public Simulator<LoopSimulator> {
   static constexpr int access_at(int) { return -1; }
   static Time result_of(const Access&, const TimedOp&, Time, Time result) { return result; }
 
-  void follow(int, Warp& warp, const TimedOp& op, Time now) {
+  /// At a barrier of the block. The rank of a warp, which loops do not use, is when it came.
+  void arrive(int index, Warp& warp, Time now) {
+    int& arrived = arrived_[static_cast<std::size_t>(index / warps_of_block_)];
+    warp.rank = now;
+    warp.ready = kNever;
+    if (++arrived < warps_of_block_) return;
+    arrived = 0;
+    const int first = index - index % warps_of_block_;
+    for (int other = first; other < first + warps_of_block_; ++other) {
+      Warp& waiting = warp_at(other);
+      waiting.ready = now + std::max<Time>(1, barrier_latency_);
+      waits_[static_cast<std::size_t>(Wait::block)] += waiting.ready - waiting.rank;
+      look_at(other, now + 1);
+    }
+  }
+
+  void follow(int index, Warp& warp, const TimedOp& op, Time now) {
     ++warp.at;
     switch (op.flow) {
       case Flow::next:
       case Flow::drain:
+        break;
+      case Flow::barrier:
+        arrive(index, warp, now);
         break;
       case Flow::loop:
         end_trip(warp, op.target, now);
@@ -95,6 +119,10 @@ class LoopSimulator : public Simulator<LoopSimulator> {
     timing.events = std::move(events_);
     return timing;
   }
+
+  int warps_of_block_;
+  Time barrier_latency_;
+  std::vector<int> arrived_;  ///< warps of each block that wait at its barrier
 };
 
 }  // namespace

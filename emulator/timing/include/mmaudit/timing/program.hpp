@@ -19,11 +19,12 @@ std::string_view name_of(Unit unit);
 /// What follows an instruction.
 enum class Flow : std::uint8_t {
   next,
-  loop,   ///< back to `target` while trips are left
-  jump,   ///< to `target`
-  call,   ///< to `target`; the next `back` returns behind it
-  back,   ///< from a call
-  drain,  ///< waits until everything the warp sent to the tensor unit is done (wgmma.wait_group 0)
+  loop,     ///< back to `target` while trips are left
+  jump,     ///< to `target`
+  call,     ///< to `target`; the next `back` returns behind it
+  back,     ///< from a call
+  barrier,  ///< waits until every warp of its block is here
+  drain,    ///< waits until everything the warp sent to the tensor unit is done (wgmma.wait_group 0)
 };
 
 /// Registers `first` to `first + count - 1`.

@@ -13,13 +13,13 @@
 namespace mmaudit::timing {
 
 /// Why a warp did not issue.
-enum class Wait : std::uint8_t { planned, barrier, registers, unit, queue, drain, not_chosen };
-inline constexpr int kWaits = 7;
+enum class Wait : std::uint8_t { planned, barrier, registers, unit, queue, drain, not_chosen, block };
+inline constexpr int kWaits = 8;
 std::string_view name_of(Wait wait);
 
 struct Launch {
-  int warps = 1;
-  int trips = 64;  ///< of the loop
+  int warps = 1, blocks = 1;  ///< of all blocks together
+  int trips = 64;             ///< of the loop
   Dependences dependences = Dependences::control_words;
   int recorded = 0;  ///< instructions to keep for a drawing
   // Of the scoreboard; switched off only to see a test fail.
