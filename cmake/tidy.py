@@ -47,7 +47,7 @@ def kind_of(command):
 
 
 def own_names(text):
-    """Names that a source defines at the left margin, functions with their parameters' types; of these, the types."""
+    """What a source defines at the left margin, functions with parameters' types; of these names, types and constants."""
     names, types = set(), set()
     for line in text.splitlines():
         line = re.sub(r"\[\[\w+\]\] ?|alignas\(\w+\) ?", "", line)
@@ -55,7 +55,7 @@ def own_names(text):
             types.add(macro[1])
         elif test := re.match(r"[A-Z_]+\((\w+), *(\w+)", line):
             names.add(f"{test[1]}, {test[2]}")
-        elif made := re.match(r"(?:struct|class|union|enum|enum class|using) (\w+)\b(?!::)", line):
+        elif made := re.match(r"(?:struct|class|union|enum class|enum|using|constexpr .*?(?=k[A-Z])) ?(\w+)\b(?!::)", line):
             types.add(made[1])
         elif not re.match(r"[A-Za-z_]", line) or re.match(r"namespace|template|using|static_assert", line):
             continue
@@ -66,7 +66,7 @@ def own_names(text):
 
 
 def alone(text):
-    """What a group hides: an include of a source, and a using-declaration or alias of a name that the source never uses."""
+    """What a group hides: an include of a source, and a using-declaration or alias of a name without other use."""
     text = re.sub(r"//.*", "", text)
     names = re.findall(r"^ *(?:using [\w:]+::(\w+);|namespace (\w+) = )", text, re.MULTILINE)
     unused = any(len(re.findall(rf"\b{one or other}\b", text)) < 2 for one, other in names)
