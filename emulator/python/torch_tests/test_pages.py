@@ -110,7 +110,7 @@ def files_of_howto():
     def normal(*shape):
         return draw.standard_normal(shape).astype("f4")
 
-    np.save("x.npy", normal(64, 256)), np.save("w.npy", normal(256, 32))
+    np.save("x.npy", normal(64, 256)), np.save("w.npy", normal(256, 32)), np.save("ranks.npy", normal(4, 1000))
     for name, shape in {"A": (64, 256), "B": (256, 32), "a": (16, 1024), "b": (1024, 32), **dict.fromkeys("qkv", (1, 2, 128, 64))}.items():
         np.save(f"{name}.npy", normal(*shape).astype("f2"))
     weight = normal(64, 64)
