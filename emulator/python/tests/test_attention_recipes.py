@@ -181,6 +181,14 @@ class Nvfp4(unittest.TestCase):
             np.testing.assert_array_equal(bits_of_bf16(found)[0], bf16(o / total[..., None]))
 
 
+    def test_zeros_stay_zeros(self) -> None:
+        q, k, v = operands(2, 4, 20, 32)
+        for name in ("nvfp4", "sage2", "sage2-warp"):
+            found = bits_of_bf16(mmaudit.attention(q * 0, k * 0, np.ones_like(v), like=name))
+            np.testing.assert_array_equal(found, np.ones_like(found), name)
+            self.assertFalse(np.isnan(bits_of_bf16(mmaudit.attention(q, k * 0, v, like=name))).any())
+
+
 class Orders(unittest.TestCase):
     def test_blocks_that_the_mask_cuts_come_first(self) -> None:
         """128 rows of a tile alone, causal: the plan takes the diagonal's keys first, so they are put first here."""
