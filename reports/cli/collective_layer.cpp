@@ -87,7 +87,7 @@ int split_layer(const CollectiveOptions& options, const Context& context) {
     parallel.push_back({fmt::format("TP {}", ranks), std::move(all)});
     if (!plan || ranks == 1) plan = decided.plan;
   }
-  for (const std::uint64_t slices : {1, 2, 4, 8})
+  for (const std::uint64_t slices : {1U, 2U, 4U, 8U})
     for (const bool in_type : {false, true}) {
       if (slices == 1 && in_type) continue;
       GemmPlan one = *plan;

@@ -25,6 +25,10 @@ def collective(
     Returns: y, x.shape[1:], of a reduce-scatter the results of ranks 0, 1, ...; and the order of the sums in words.
     Range, rounding, source: docs/collectives.md. Raises: ValueError, in one line "field: found X, allowed: Y".
     """
+    for name, word in (("kind", kind), ("operation", operation), ("library", library), ("log", log),
+                       ("algorithm", algorithm), ("protocol", protocol), ("rings", rings)):
+        if word is not None:
+            _library.text_of(name, word)
     array = _arrays.array_of("x", x)
     kind_of_x = _arrays.format_of(array.dtype)
     if kind_of_x is None or array.ndim == 0:

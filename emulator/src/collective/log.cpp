@@ -127,7 +127,7 @@ CollectiveLog collective_log_of(std::string_view text) {
     if (auto version = behind(line, "NCCL version ")) {
       const auto major = next_number(*version);
       const auto minor = major && skip(*version, ".") ? next_number(*version) : std::nullopt;
-      if (minor) log.version = static_cast<std::uint64_t>(100 * *major + *minor);
+      if (minor) log.version = 100 * static_cast<std::uint64_t>(*major) + static_cast<std::uint64_t>(*minor);
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }

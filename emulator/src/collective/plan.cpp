@@ -18,8 +18,8 @@ struct Protocol {
   std::uint64_t traffic;     ///< how many bytes one byte counts
 };
 constexpr Protocol kProtocols[] = {{4 << 20, 512, 512, 64, 4, 1, 1, 1},
-                                   {8 * 512 * 8 * 16, 16, 512, 8, 1, 1, 2, 4},
-                                   {120 * 640 * 8 * 8, 1920, 640, 8, 1, 15, 16, 1}};
+                                   {std::uint64_t{8} * 512 * 8 * 16, 16, 512, 8, 1, 1, 2, 4},
+                                   {std::uint64_t{120} * 640 * 8 * 8, 1920, 640, 8, 1, 15, 16, 1}};
 
 std::uint64_t divided_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 std::uint64_t aligned_up(std::uint64_t a, std::uint64_t b) { return divided_up(a, b) * b; }
@@ -159,7 +159,7 @@ void add_nccl(const CollectiveProblem& problem, const CollectiveChoice& choice, 
 
 /// A ring against the ranks' order: chunk c ends at rank c. The chunks are whole segments.
 void add_gloo(const CollectiveProblem& problem, CollectivePlan& plan) {
-  constexpr std::uint64_t kMostSegment = 1024 * 1024;  // gloo/allreduce.h
+  constexpr std::uint64_t kMostSegment = 1 << 20;  // gloo/allreduce.h
   const std::uint64_t n = problem.ranks, bytes = spec_of(problem.type).storage_bytes();
   const std::uint64_t total = problem.count * bytes;
   const std::uint64_t segments = aligned_up(std::max(divided_up(total, kMostSegment), 2 * n), n);
