@@ -218,6 +218,25 @@ class Faulty(unittest.TestCase):
         self.assertEqual(found.condition, "K mod 16 is not 0")
         self.assertEqual(len(found.wrong), 9)
 
+    def test_the_second_tile_of_128(self):
+        """The usual shapes have more than one tile of a kernel with large ones."""
+        for rows, columns in ((128, 0), (256, 0), (0, 256), (128, 128)):
+            def wrong(a, b, rows=rows, columns=columns):
+                d = f32(product(a, b))
+                d[rows:, columns:] += 1
+                return d
+
+            with self.subTest(rows=rows, columns=columns):
+                found = mmaudit.check_gemm(wrong, dtype="f32")
+                self.assertTrue(found.wrong)
+                self.assertTrue(all(one.shape[0] > rows and one.shape[1] > columns for one in found.wrong))
+
+    def test_another_dtype_alone(self):
+        """No element is wrong, and none is shown."""
+        found = mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[(4, 4, 4)])
+        self.assertEqual(found.wrong[0].faults, ("D is float64, not float32",))
+        self.assertNotIn("first wrong element", str(found))
+
 
 def in_slices(a, b):
     cut = [slice(i, i + 48) for i in range(0, a.shape[-1], 48)]
