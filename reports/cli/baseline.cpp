@@ -136,8 +136,7 @@ void add_diff(Command& baseline) {
   auto options = std::make_shared<DiffOptions>();
   Command command =
       baseline.command("diff", "What changed between two baselines; exit code 1 if anything did",
-                       {"mmaudit baseline diff driver-570.json driver-580.json",
-                        "mmaudit baseline diff driver-570.json driver-580.json --json changes.json",
+                       {"mmaudit baseline diff driver-570.json driver-580.json --json changes.json",
                         "mmaudit baseline diff cublas-13.1.json cublas-13.2.json",
                         "mmaudit baseline diff all.json wgmma.json --inst wgmma"});
   command

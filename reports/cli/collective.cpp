@@ -218,7 +218,9 @@ void add_collective(Command& app) {
         add_run_options(command, options);
       });
   add("layer", "A layer whose K is split over GPUs: which of them have the bits of which plan of one GPU",
-      {"mmaudit collective layer --a x.npy --b w.npy --type bf16 --tp 1,2,4 --like h200-cublas-13.1"},
+      {"mmaudit collective layer --a x.npy --b w.npy --type bf16 --tp 1,2,4 --like h200-cublas-13.1",
+       "mmaudit collective layer --a x.npy --b w.npy --type f16 --tp 8 --rings \"0 1 2 3 4 5 6 7\" --html "
+       "tp.html"},
       split_layer, [&](Command& command, CollectiveOptions& options) {
         command.option("--a FILE", options.a, "x, (M, K)").required();
         command.option("--b FILE", options.b, "the transposed weight, (K, N)").required();
