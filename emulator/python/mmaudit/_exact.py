@@ -189,14 +189,17 @@ def check_gemm(
         raise refused("takes", listed(unknown), listed(_OPTIONAL))
     names = list(takes) if takes is not None else _parameters(function)
     output = d or _OUTPUTS.get(dtype, dtype)
-    given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in one) for one in shapes]
+    given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in np.atleast_1d(one)) for one in shapes]
+    for what, name in (("dtype", dtype), ("d", output)):
+        if name not in NAMES:  # a torch.dtype too
+            raise refused(what, name, listed(NAMES))
     start, limit, result = time.monotonic(), _seconds(budget), ProductCheck()
     trials: List[int] = []
     for index, shape in enumerate(given):
         if time.monotonic() - start > limit:
             break
         if len(shape) not in (3, 4):
-            raise refused("shapes", list(shape), "(m, n, k) or (batch, m, n, k)")
+            raise refused("shapes", list(shape), "a list of (m, n, k) or (batch, m, n, k)")
         one = _check_one(function, shape, names, dtype, output, repeat, seed + index, _Maker(device), layout, padded, scales)
         result.products += 1
         result.runs += one["runs"]

@@ -284,9 +284,12 @@ class Right(unittest.TestCase):
     def test_refusals(self):
         for more, line in (({"layout": "xy"}, "layout: found"), ({"takes": ["d"]}, "takes: found d"),
                            ({"shapes": [(1, 2)]}, "shapes: found [1, 2]"), ({"budget": "soon"}, "budget: found"),
-                           ({"scales": "all"}, "scales: found"), ({"shapes": [(1, 0, 2)]}, "n: found 0")):
+                           ({"scales": "all"}, "scales: found"), ({"shapes": [(1, 0, 2)]}, "n: found 0"),
+                           ({"shapes": (8, 8, 8)}, "shapes: found [8], allowed: a list of"), ({"d": "fp32"}, "d: found fp32, allowed: ")):
             with self.subTest(line), self.assertRaisesRegex(ValueError, "^" + line.replace("[", r"\[")):
                 mmaudit.check_gemm(lambda a, b, scale_a: product(a, b), dtype="f32", **more)
+        with self.assertRaisesRegex(ValueError, "^dtype: found fp32, allowed: "):
+            mmaudit.check_gemm(product, dtype="fp32")
         with self.assertRaises(ZeroDivisionError):
             mmaudit.check_gemm(lambda a, b: 1 / 0, dtype="f32", shapes=[(4, 4, 4)])
         self.assertFalse(mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[]))
