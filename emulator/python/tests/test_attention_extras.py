@@ -119,7 +119,7 @@ class Extras(unittest.TestCase):
 
         self.assertEqual(wrong(), (0, 0))
         self.assertGreater(min(wrong(score="scaled_after")), 0)
-        for other in ({"score": "scaled"}, {"join": "neighbours"}, {"row_sum": "lanes"}, {"lse": "log2_sum"}):
+        for other in ({"score": "scaled"}, {"join": "neighbours"}, {"row_sum": "lanes"}, {"row_sum": "block_lanes"}, {"lse": "log2_sum"}):
             self.assertGreater(wrong(**other)[1], 0, other)
         with self.assertRaisesRegex(ValueError, "score: found scaled_masked, allowed: with order partial_first"):
             wrong(order="ascending")
