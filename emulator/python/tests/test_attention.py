@@ -112,10 +112,10 @@ class Attention(unittest.TestCase):
 
     def test_an_error_in_any_field_changes_bits(self) -> None:
         others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending", "partial_first"], "p": ["f16", "bf16"],
-                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"], "log2e": ["binary32", "binary64"],
+                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after", "scaled_masked"], "log2e": ["binary32", "binary64"],
                   "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "quads"], "join": ["crossed", "neighbours"],
                   "output_sum": ["chain", "blocks", "two_level"], "division": ["reciprocal", "approximate", "quotient"],
-                  "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum"],
+                  "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum", "log2_whole"],
                   "offset": ["1"], "threshold": ["4"]}
         left = set(others)
         for p in recorded():
@@ -152,7 +152,7 @@ class Attention(unittest.TestCase):
         base = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64}
         for made in ({"like": "torch-flash"}, {"like": "torch-efficient"}, {"like": "torch-cudnn"},
                      {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}},
-                     {"plan": {**base, "score": "scaled_after", "row_sum": "joined", "division": "approximate", "order": "partial_first"},
+                     {"plan": {**base, "score": "scaled_masked", "row_sum": "joined", "division": "approximate", "order": "partial_first"},
                       "causal": "bottom_right"}):
             corner = made.get("causal")
             found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288, causal=corner)

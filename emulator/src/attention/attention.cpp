@@ -357,6 +357,8 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
   if (plan.order == KeyOrder::partial_first && (plan.splits != 1 || kMaskPiece % plan.block_k != 0))
     return refusal("order: found partial_first, allowed: with splits 1 and block_k a divisor of {}",
                    kMaskPiece);
+  if (plan.score == ScoreRule::scaled_masked && plan.order != KeyOrder::partial_first)
+    return refusal("score: found scaled_masked, allowed: with order partial_first");
   if (plan.qk.a != problem.type || plan.qk.b != problem.type ||
       plan.pv.b != (dequantized ? plan.p : problem.type) ||
       plan.pv.a != (plan.p_block != 0 ? Format::f32 : plan.p))

@@ -30,7 +30,7 @@ std::string why_no_extras(const AttentionProblem& problem, const AttentionPlan& 
   constexpr double kMost = 1e30;  // far below where softcap * log2(e) leaves binary32
   if (!(problem.softcap >= 0 && problem.softcap <= kMost))
     return refusal("softcap: found {}, allowed: 0 to {}", problem.softcap, kMost);
-  if (problem.softcap != 0 && plan.score == ScoreRule::scaled)
+  if (problem.softcap != 0 && (plan.score == ScoreRule::scaled || plan.score == ScoreRule::scaled_masked))
     return refusal("softcap: found {}, allowed: none where the plan's score rule is {}", problem.softcap,
                    name_in(names::kScoreRule, plan.score));
   if (problem.sinks && (plan.splits != 1 || plan.offset != 0))

@@ -181,7 +181,7 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
 }
 
 /// The kernels of sm80, which one query takes. Where warps share a tile's keys (1x4x1), PV has a chain per
-/// warp, and the row sum an order that is not known.
+/// warp, and no one order of the warps' row sums gives every lse that was recorded.
 AttentionPlan cudnn_sm80(Format type, std::uint64_t keys) {
   AttentionPlan plan = cudnn_base(type, keys);
   plan.qk = plan.pv = mma_of(type, 16);
