@@ -6,6 +6,7 @@ from typing import Any, List, Tuple
 import numpy as np
 
 import mmaudit
+from tests.tool import WithTool
 
 from .test_attention import RECORDING, hash_of, operand, recorded
 
@@ -198,6 +199,27 @@ class Nvfp4(unittest.TestCase):
             found = bits_of_bf16(mmaudit.attention(q * 0, k * 0, np.ones_like(v), like=name))
             np.testing.assert_array_equal(found, np.ones_like(found), name)
             self.assertFalse(np.isnan(bits_of_bf16(mmaudit.attention(q, k * 0, v, like=name))).any())
+
+
+class Pages(WithTool):
+    def test_what_saturates_is_a_note_and_the_table_fits(self) -> None:
+        draw = np.random.default_rng(1)
+        names = [f"--{name}={self.saved(name, draw.standard_normal((1, 2, 512, 128)).astype(np.float16))}" for name in "qkv"]
+        done = self.run_tool("attention", "audit", *names, "--recipe=fa4-e4m3,fa3-head", "--limit=0.08")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(" ".join(done.stdout.split()), r"P saturated and P to 0: fa4-e4m3 0\.\d\d% and 0\.00%\.")
+        table = next(line for line in done.stdout.splitlines() if line.startswith("  fa4-e4m3 "))
+        self.assertNotIn("%,", table)
+        self.assertRegex(done.stdout, r"Beyond the limit 0\.08: fa4-e4m3 0\.1\d+ \(most by P saturation")
+        csv = self.run_tool("attention", "audit", *names, "--recipe=fa4-e4m3", "--csv=-").stdout
+        self.assertIn('"P saturated, to 0"', csv)
+
+    def test_refusals(self) -> None:
+        for given, said in ((("--heads=3", "--kv-heads=2"), "--heads: found 3, allowed: a multiple of 2"),
+                            (("--like=fa3-head",), "like: found fa3-head, a recipe, allowed: torch-flash, torch-efficient")):
+            done = self.run_tool("attention", "invariant", *given)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
 
 
 class Orders(unittest.TestCase):
