@@ -222,6 +222,15 @@ class Pages(WithTool):
             self.assertIn(said, done.stderr)
 
 
+class Fp8Lse(unittest.TestCase):
+    def test_it_is_of_p_without_the_offset(self) -> None:
+        q, k, v = operands(11, 9, 300, 64)
+        score = q.astype(float) @ k.astype(float).swapaxes(-1, -2) / 8
+        want = np.log(np.exp(score).sum(-1))
+        for name in ("fa3-head", "fa4-e4m3", "fa4-e4m3-mended"):
+            np.testing.assert_allclose(mmaudit.attention(q, k, v, like=name, lse=True)[1], want, atol=1.0, err_msg=name)
+
+
 class Orders(unittest.TestCase):
     def test_blocks_that_the_mask_cuts_come_first(self) -> None:
         """128 rows of a tile alone, causal: the plan takes the diagonal's keys first, so they are put first here."""

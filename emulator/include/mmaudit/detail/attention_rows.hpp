@@ -259,6 +259,7 @@ MMAUDIT_HD float factor_of(const RowRule& rule, float sum, const Tables& tables)
 }
 template <typename Tables>
 MMAUDIT_HD float lse_of(const RowRule& rule, float maximum, float sum, bool split, const Tables& tables) {
+  if (rule.offset != 0) sum = ldexpf(sum, -static_cast<int>(rule.offset));  // softmax.h of hopper/: sum_scale
   if (sum == 0 || sum != sum) return rule.lse == LseRule::log_scaled ? 0 : split ? kNoKey : -kNoKey;
   if (rule.lse == LseRule::log_scaled) return maximum / kLog2E + evaluated(functions::Id::logf, sum, tables);
   const float log2 = evaluated(functions::Id::lg2, sum, tables);
