@@ -41,7 +41,7 @@ enum class ScoreRule : std::uint8_t {
   dequantized
 };
 /// How scale * log2(e) is made, which is binary32 in the end, as scale is.
-enum class Log2eRule : std::uint8_t { binary64, binary32 };
+enum class Log2eRule : std::uint8_t { binary64, binary32, once };
 /// How a row's P are added. Columns 8 n + 2 t and 8 n + 2 t + 1 of a block belong to lane t of four.
 enum class RowSum : std::uint8_t {
   lanes,        ///< a sum per lane runs through all blocks; a block's first add is fma(sum, rescale, P)
@@ -80,7 +80,7 @@ inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending", "par
 inline constexpr std::string_view kScoreRule[] = {"products",      "fused",       "scaled",
                                                   "scaled_once",   "fused_after", "scaled_after",
                                                   "scaled_masked", "dequantized"};
-inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
+inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32", "once"};
 inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths", "quads"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};

@@ -235,15 +235,36 @@ class Attention(unittest.TestCase):
                 self.assertEqual(hash_of(decode), hash_of(prefill))
         self.assertEqual(first, 97)
 
+    def test_a_window_changes_fa3s_tiles(self) -> None:
+        """hopper/tile_size.h: is_local, and softcap with it."""
+        for kind, depth, how, want in (("f16", 96, {"window": (9, 0)}, 128), ("f16", 96, {"window": (None, 0)}, 144),
+                                       ("f16", 192, {"window": (9, 9)}, 96), ("f16", 192, {}, 112), ("f16", 256, {"window": (9, 0)}, 64),
+                                       ("f16", 64, {"window": (None, 0)}, 128), ("f16", 64, {}, 192),
+                                       ("e4m3", 128, {"window": (9, 0)}, 224), ("e4m3", 128, {"window": (9, 0), "softcap": 5.0}, 192),
+                                       ("e4m3", 128, {"softcap": 5.0}, 224), ("e4m3", 192, {"window": (9, 0), "softcap": 5.0}, 128),
+                                       ("e4m3", 256, {"window": (9, 0)}, 64), ("e4m3", 256, {"causal": "bottom_right"}, 128)):
+            x = np.zeros((1, 1, 8, depth), np.float16 if kind == "f16" else np.uint8)
+            plan = mmaudit.attention(x, x, x, like="fa3", type=kind, details=True, **how).plan
+            self.assertIn(f"block k {want}", plan.split(", "), (kind, depth, how))
+
     def test_refusals(self) -> None:
         x = np.zeros((1, 2, 8, 64), np.float16)
         for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"block_table": 1}, "block_table: found it"),
                             ({"like": "torch-maths"}, "allowed: torch-flash"),
                             ({"backward": True}, "backward: found it"), ({"kernels": ["sgemm"]}, "kernels: found sgemm"),
                             ({"mask": np.zeros((8, 8), np.float16)}, "torch-efficient takes masks"),
-                            ({"causal": "left"}, "allowed: none, top_left, bottom_right")):
+                            ({"causal": "left"}, "allowed: none, top_left, bottom_right"),
+                            ({"scale": 0.0}, "scale: found 0.0, allowed: a finite number that is not 0, or None"),
+                            ({"scale": float("nan")}, "scale: found nan"), ({"window": (-3, 0)}, "window: found .-3, 0."),
+                            ({"window": (3, 0), "like": "torch-cudnn"}, "window: found it with torch-cudnn, allowed: torch-flash"),
+                            ({"window": (3, 0), "like": "torch-efficient"}, "window: found it with torch-efficient"),
+                            ({"kernels": ["flash_fwd_kernel<Flash_fwd_kernel_traits<64, 0, 0, 4"]}, "block_q: found 0, allowed: 1 to"),
+                            ({"kernels": ["fmha_cutlassF_f16_aligned_64x0_rf_sm80"]}, "block_k: found 0, allowed: 1 to")):
             with self.assertRaisesRegex(ValueError, said):
                 mmaudit.attention(x, x, x, **field)
+        for like in ("fa3", "fa3-head", "fa4", "torch-flash"):  # their diagonal ends in the bottom right corner
+            with self.assertRaisesRegex(ValueError, "causal: found top_left with 7 queries and 8 keys"):
+                mmaudit.attention(x[:, :, :7], x, x, like=like, causal="top_left")
         with self.assertRaisesRegex(ValueError, "leaves rows of tiles without a key unwritten"):
             mmaudit.attention(np.zeros((1, 2, 80, 64), np.float16), x, x, like="torch-efficient", causal="bottom_right")
         with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 256 with one query"):

@@ -13,7 +13,8 @@ std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rul
                                             : 1 / std::sqrt(static_cast<double>(problem.depth));
   const auto narrow = static_cast<float>(scale);
   if (rule == Log2eRule::binary32) return {narrow, narrow * static_cast<float>(kLog2E)};
-  return {narrow, static_cast<float>(static_cast<double>(narrow) * kLog2E)};
+  return {narrow,
+          static_cast<float>((rule == Log2eRule::once ? scale : static_cast<double>(narrow)) * kLog2E)};
 }
 
 namespace attention_rows {

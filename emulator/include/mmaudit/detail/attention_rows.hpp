@@ -266,6 +266,7 @@ MMAUDIT_HD float factor_of(const RowRule& rule, float sum, const Tables& tables)
 }
 template <typename Tables>
 MMAUDIT_HD float lse_of(const RowRule& rule, float maximum, float sum, bool split, const Tables& tables) {
+  if (rule.offset != 0) sum = ldexpf(sum, -static_cast<int>(rule.offset));  // softmax.h of hopper/: sum_scale
   if (rule.lse == LseRule::log2_whole)
     return times(maximum + functions::as_float(functions::log2_of(functions::bits_of(sum == 0 ? 1 : sum))),
                  kLn2);
