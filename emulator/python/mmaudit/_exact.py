@@ -184,6 +184,8 @@ def check_gemm(
         raise refused("layout", repr(layout), "nn, nt, tn, tt")
     if unknown := [name for name in takes or () if name not in _OPTIONAL]:
         raise refused("takes", listed(unknown), listed(_OPTIONAL))
+    if repeat not in range(1 << 20):
+        raise refused("repeat", repeat, "0 (as usual) to 1048575")
     names = list(takes) if takes is not None else _parameters(function)
     output = d or _OUTPUTS.get(dtype, dtype)
     given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in one) for one in shapes]
