@@ -235,6 +235,9 @@ class Faulty(unittest.TestCase):
             found = self.named(part(slice(-1, None), slice(None)), f"(row {shape[0] - 1}", shapes=[shape])
             self.assertNotIn("element 0 of K is in no sum;", found.wrong[0].faults[0])
 
+    def test_out(self):
+        self.named(lambda a, b, out: f32(product(a, b)), "nothing is written to `out`")
+
     def test_a_race_on_one_element(self):
         found = self.named(RaceOfOneElement(), "a race", shapes=[(32, 32, 64)], repeat=200)
         self.assertIn("(row 3, column 5)", found.wrong[0].faults[0])
