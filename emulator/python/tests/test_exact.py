@@ -251,6 +251,25 @@ class Faulty(unittest.TestCase):
         self.assertEqual(found.condition, "K mod 16 is not 0")
         self.assertEqual(len(found.wrong), 9)
 
+    def test_the_second_tile_of_128(self):
+        """The usual shapes have more than one tile of a kernel with large ones."""
+        for rows, columns in ((128, 0), (256, 0), (0, 256), (128, 128)):
+            def wrong(a, b, rows=rows, columns=columns):
+                d = f32(product(a, b))
+                d[rows:, columns:] += 1
+                return d
+
+            with self.subTest(rows=rows, columns=columns):
+                found = mmaudit.check_gemm(wrong, dtype="f32")
+                self.assertTrue(found.wrong)
+                self.assertTrue(all(one.shape[0] > rows and one.shape[1] > columns for one in found.wrong))
+
+    def test_another_dtype_alone(self):
+        """No element is wrong, and none is shown."""
+        found = mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[(4, 4, 4)])
+        self.assertEqual(found.wrong[0].faults, ("D is float64, not float32",))
+        self.assertNotIn("first wrong element", str(found))
+
 
 def in_slices(a, b):
     cut = [slice(i, i + 48) for i in range(0, a.shape[-1], 48)]
@@ -299,9 +318,12 @@ class Right(unittest.TestCase):
         for more, line in (({"layout": "xy"}, "layout: found"), ({"takes": ["d"]}, "takes: found d"),
                            ({"shapes": [(1, 2)]}, "shapes: found [1, 2]"), ({"budget": "soon"}, "budget: found"),
                            ({"scales": "all"}, "scales: found"), ({"shapes": [(1, 0, 2)]}, "n: found 0"),
-                           ({"repeat": -1}, "repeat: found -1"), ({"repeat": 1.5}, "repeat: found 1.5")):
+                           ({"repeat": -1}, "repeat: found -1"), ({"repeat": 1.5}, "repeat: found 1.5"),
+                           ({"shapes": (8, 8, 8)}, "shapes: found [8], allowed: a list of"), ({"d": "fp32"}, "d: found fp32, allowed: ")):
             with self.subTest(line), self.assertRaisesRegex(ValueError, "^" + line.replace("[", r"\[")):
                 mmaudit.check_gemm(lambda a, b, scale_a: product(a, b), dtype="f32", **more)
+        with self.assertRaisesRegex(ValueError, "^dtype: found fp32, allowed: "):
+            mmaudit.check_gemm(product, dtype="fp32")
         with self.assertRaises(ZeroDivisionError):
             mmaudit.check_gemm(lambda a, b: 1 / 0, dtype="f32", shapes=[(4, 4, 4)])
         self.assertFalse(mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[]))
