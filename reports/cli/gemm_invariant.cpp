@@ -83,6 +83,8 @@ int recorded(const LayerOptions& options, const Context& context) {
     layers = layers_of_model(options.model);
   checks::RecordedInvariant result =
       checks::recorded_network(decisions_like(options.like), layers, *type, options.fast, options.fused);
+  if (const auto costs = pin_costs_like(options.like))
+    checks::take_costs(result, corpus::text_of_file(*costs), *costs);
   result.title = name + ", " + options.type;
   return options.outputs.publish(report_of(result), context);
 }
