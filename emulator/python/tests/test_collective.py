@@ -65,9 +65,9 @@ def ring_all_reduce(x: np.ndarray, ring: Sequence[int], chunk: int, line: int) -
 
 
 class Collective(unittest.TestCase):
-    # threads, their threshold, weight of a byte, bytes of a chunk
+    # threads, their threshold, weight of a byte, bytes of a chunk; LL: a ring's threshold counts once per rank
     PROTOCOLS: Dict[str, Tuple[int, int, int, int]] = {
-        "simple": (512, 64, 1, (4 << 20) // 2), "ll": (512, 8, 4, 32768), "ll128": (640, 8, 1, 576000)}
+        "simple": (512, 64, 1, (4 << 20) // 2), "ll": (512, 8 * 4, 4, 32768), "ll128": (640, 8, 1, 576000)}
 
     def numbers(self, ranks: int, count: int, kind: type = np.float32) -> np.ndarray:
         draw = np.random.RandomState(count % 1000 + ranks)

@@ -349,7 +349,7 @@ TEST(Usage, EveryRefusalSaysFoundAndAllowed) {
       {{"verify", "--inst", "expg"}, "name, or special functions (`mmaudit list --functions`)"},
       {{"list", "--functions", "--arch", "mi100"},
        "--arch: found cdna1 with --functions, allowed: a generation of"},
-      {{"frobnicate"}, ", ... (14 more) (see `mmaudit --help`)"},
+      {{"frobnicate"}, ", ... (15 more) (see `mmaudit --help`)"},
       {{"lawz"}, "(did you mean verify laws?)"},
       {{"baseline", "recrod"}, "allowed: record, diff, corpus (did you mean record?)"},
       {{"audits"}, "(did you mean audit?) (see `mmaudit --help`)"},
