@@ -1,6 +1,7 @@
 """Traces of runs, and what a diff says of planted causes."""
 import copy
 import os
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import mmaudit
 import mmaudit.torch as mt
 from mmaudit.torch import _trace_hash as rows
-from mmaudit.torch._trace_kernels import kernels_of
+from mmaudit.torch._trace_kernels import Kernels, kernels_of
 
 TOOL = os.environ.get("MMAUDIT_TOOL")
 needs_tool = pytest.mark.skipif(not TOOL, reason="MMAUDIT_TOOL names no mmaudit")
@@ -527,13 +528,19 @@ def test_rows_are_found_by_their_sizes():
 def test_a_launch_belongs_to_the_operation_round_it():
     def event(kind, name, at, length=1.0, **arguments):
         return {"ph": "X", "cat": kind, "name": name, "ts": at, "dur": length, "args": arguments}
-    found = kernels_of([
-        event("cpu_op", "mmaudit#3", 10.0, 5.0), event("cpu_op", "aten::mm", 11.0, 3.0), event("cpu_op", "mmaudit#4", 20.0, 5.0),
-        event("gpu_user_annotation", "mmaudit#3", 100.0, 9.0), event("cuda_runtime", "cudaLaunchKernel", 12.0, correlation=7),
-        event("cuda_driver", "cuLaunchKernelEx", 21.0, correlation=8), event("cuda_runtime", "cudaLaunchKernel", 17.0, correlation=9),
-        event("kernel", "nvjet", 200.0, correlation=7, grid=[1, 2, 3], block=[4, 1, 1]),
-        event("kernel", "reduce", 210.0, correlation=8, grid=[1, 1, 1]), event("kernel", "of a hash", 205.0, correlation=9)])
-    assert found == {3: [{"name": "nvjet", "grid": [1, 2, 3], "block": [4, 1, 1]}], 4: [{"name": "reduce", "grid": [1, 1, 1]}]}
+    ahead = 1000.0  # microseconds of the profile's clock before the host's
+    events = [
+        event("user_annotation", "mmaudit's clock", ahead + 1.0), event("user_annotation", "mmaudit's clock", ahead + 51.0),
+        event("gpu_user_annotation", "mmaudit's clock", 2000.0), event("cuda_runtime", "cudaLaunchKernel", ahead + 12.0, correlation=7),
+        event("cuda_driver", "cuLaunchKernelEx", ahead + 21.0, correlation=8),
+        event("cuda_runtime", "cudaLaunchKernel", ahead + 17.0, correlation=9),
+        event("kernel", "nvjet", 1200.0, correlation=7, grid=[1, 2, 3], block=[4, 1, 1]),
+        event("kernel", "reduce", 1210.0, correlation=8, grid=[1, 1, 1]), event("kernel", "of a hash", 1205.0, correlation=9)]
+    ran, clock = [(10_000, 15_000, 3), (20_000, 25_000, 4)], [(500, 1_500), (50_500, 51_500)]
+    assert kernels_of(events, ran, clock) == {
+        3: [{"name": "nvjet", "grid": [1, 2, 3], "block": [4, 1, 1]}], 4: [{"name": "reduce", "grid": [1, 1, 1]}]}
+    with pytest.raises(RuntimeError, match="kernels: found a profile with 1 of 2 marks"):
+        kernels_of(events[1:], ran, clock)
 
 
 def test_a_change_in_place_is_another_tensor(net, tmp_path):
@@ -606,3 +613,26 @@ def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_p
             return y
     found = diff_of(tmp_path, Steps(0.0), Steps(1.0), torch.ones(3, 5), keep=None)
     assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]
+
+
+def test_the_clock_of_a_profile_is_known():
+    """Marks stand for launches: each was made in the middle of an operation of 200 us."""
+    kernels = Kernels(True)
+    with kernels:
+        for number in range(40):
+            begin = time.perf_counter_ns()
+            while time.perf_counter_ns() < begin + 100_000:
+                pass
+            with torch.profiler.record_function(f"launch#{number}"):
+                torch.ones(3) + 1  # which no profile of launches has to have
+            while time.perf_counter_ns() < begin + 200_000:
+                pass
+            kernels.ran.append((begin, time.perf_counter_ns(), number))
+    events = kernels.events()
+    assert not any(one["name"].startswith("aten::") for one in events)
+    launches = [one for one in events if one.get("cat") == "user_annotation" and one["name"].startswith("launch#")]
+    assert len(launches) == 40
+    for at, one in enumerate(launches):
+        one.update(cat="cuda_runtime", args={"correlation": at})
+    events += [{"ph": "X", "cat": "kernel", "name": one["name"], "ts": 0, "dur": 1, "args": one["args"]} for one in launches]
+    assert kernels_of(events, kernels.ran, kernels._clock) == {number: [{"name": f"launch#{number}"}] for number in range(40)}

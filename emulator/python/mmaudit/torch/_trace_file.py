@@ -10,6 +10,7 @@ import numpy as np
 from .._report import written
 
 SCHEMA = "mmaudit.trace/1"
+_MOST_MEMORY = 1 << 26  #: bytes that wait in memory
 
 
 class TraceFile:
@@ -17,7 +18,7 @@ class TraceFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._data = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
+        self._data = tempfile.SpooledTemporaryFile(_MOST_MEMORY, dir=Path(path).parent)  # noqa: SIM115
         self._header: Dict[str, Any] = {"__metadata__": {"mmaudit": json.dumps({"schema": SCHEMA})}}
         self._at = 0
 

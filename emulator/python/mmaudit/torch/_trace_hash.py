@@ -142,9 +142,8 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
     """One hash of the rows of a tensor without tokens."""
     of = _weights()[0 if turned else 1].view(np.uint64)
     with np.errstate(over="ignore"):
-        at = np.arange(len(hashes), dtype=np.uint64)
-        weights = of[at % np.uint64(PERIOD)] * (at // np.uint64(PERIOD) * np.uint64(2) + np.uint64(1))
-        return int((hashes.view(np.uint64) * weights).sum(dtype=np.uint64))
+        return sum((2 * turn + 1) * int((part * of[:len(part)]).sum(dtype=np.uint64)) for turn, part in enumerate(
+            np.split(hashes.view(np.uint64), range(PERIOD, len(hashes), PERIOD)))) % (1 << 64)
 
 
 def value_of(hash: int, dtype: torch.dtype) -> str:
