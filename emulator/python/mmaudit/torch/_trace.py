@@ -149,7 +149,7 @@ class Trace(Tensors):
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
         kind = {"E4M3": "F8_E4M3", "E5M2": "F8_E5M2", "S8": "I8", "S32": "I32"}.get(kind, kind)
-        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy().tobytes()
+        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy()
         self._file.add(name, kind, list(x.shape), raw)
 
     # ---- where we are --------------------------------------------------------------------------------------------------

@@ -142,8 +142,8 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
     """One hash of the rows of a tensor without tokens."""
     of = _weights()[0 if turned else 1].view(np.uint64)
     with np.errstate(over="ignore"):
-        return sum((2 * turn + 1) * int((part * of[:len(part)]).sum(dtype=np.uint64)) for turn, part in enumerate(
-            np.split(hashes.view(np.uint64), range(PERIOD, len(hashes), PERIOD)))) % (1 << 64)
+        parts = [hashes[at:at + PERIOD].view(np.uint64) for at in range(0, len(hashes), PERIOD)]
+        return sum((2 * turn + 1) * int(np.dot(part, of[:len(part)])) for turn, part in enumerate(parts)) % (1 << 64)
 
 
 def value_of(hash: int, dtype: torch.dtype) -> str:
@@ -184,10 +184,11 @@ def _kernel() -> Any:
 
 
 def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]:
-    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32."""
+    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32. Tensors with rows of
+    tokens are the last ones."""
     found = []
     devices: Dict[torch.device, List[Pending]] = {}
-    for one in pending:
+    for one in sorted(pending, key=lambda one: one[1].rows is not None):
         devices.setdefault(one[0].device, []).append(one)
     for device, of in devices.items():
         out = torch.zeros((sum(cut.length for _, cut, _ in of), 2), dtype=torch.int64, device=device)

@@ -2,7 +2,6 @@
 import math
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -139,10 +138,9 @@ class Tensors:
     def _drain(self) -> None:
         """Rows go to the file; a tensor without rows of tokens has one hash."""
         for pending, rows in self._results:
-            raw, at, kept = rows.cpu().numpy(), 0, []
+            raw, at, first = rows.cpu().numpy(), 0, len(rows)
             for cut, tensor in pending:
                 of = raw[at:at + cut.length]
-                at += cut.length
                 if cut.rows is None:
                     whole = joined(of[:, 0], cut.turned)
                     self._found.setdefault(tensor, {})["hash"] = whole
@@ -151,10 +149,10 @@ class Tensors:
                 else:
                     self._found.setdefault(tensor, {})["at"] = self._rows
                     self._rows += cut.length
-                    kept.append(of)
-            if kept:
-                part = np.ascontiguousarray(np.concatenate(kept))
-                self._file.add(f"rows.{self._parts}", "I64", list(part.shape), part.tobytes())
+                    first = min(first, at)
+                at += cut.length
+            if first < at:  # tensors without rows of tokens stand before
+                self._file.add(f"rows.{self._parts}", "I64", [at - first, 2], raw[first:])
                 self._parts += 1
         self._results = []
 
