@@ -1,6 +1,7 @@
 """Traces of runs, and what a diff says of planted causes."""
 import copy
 import os
+import threading
 import time
 
 import numpy as np
@@ -552,6 +553,7 @@ def test_a_change_in_place_is_another_tensor(net, tmp_path):
             return z * 3
     path = tmp_path / "t.trace"
     done = mt.trace(Adds(), torch.ones(1, 4), path)
+    assert not torch.nn.modules.module._global_forward_hooks_with_kwargs
     assert done.operations == 4 and done.bytes == path.stat().st_size
 
 
@@ -636,3 +638,68 @@ def test_the_clock_of_a_profile_is_known():
         one.update(cat="cuda_runtime", args={"correlation": at})
     events += [{"ph": "X", "cat": "kernel", "name": one["name"], "ts": 0, "dur": 1, "args": one["args"]} for one in launches]
     assert kernels_of(events, kernels.ran, kernels._clock) == {number: [{"name": f"launch#{number}"}] for number in range(40)}
+
+
+class Runs(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.layer, self.function = nn.Linear(5, 5), function
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+@pytest.mark.parametrize("function", [
+    lambda of, x: torch.fft.fft(x).conj().imag + 1,
+    lambda of, x: of.layer(x[0].to_sparse_csr() @ torch.ones(5, 5)),
+    lambda of, x: torch.sparse.mm(x[0].to_sparse(), torch.ones(5, 3)),
+    lambda of, x: torch.nested.nested_tensor([x[0], x[1, :3]]) * 2,
+    lambda of, x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()])
+@pytest.mark.parametrize("keep", [None, "*"])
+@needs_tool
+def test_tensors_of_other_kinds_end_no_trace(function, keep, tmp_path):
+    x = torch.randn(2, 7, 5)
+    assert diff_of(tmp_path, Runs(function), Runs(function), x, keep=keep)["tokens"]
+
+
+@needs_tool
+def test_a_sparse_input_is_compared_and_no_quantized_one_blamed(tmp_path):
+    net = Runs(lambda of, x: torch.sparse.mm(x, torch.ones(5, 3)))
+    a = torch.eye(5).to_sparse()
+    assert diff_of(tmp_path, net, net, a, a.clone(), keep=None).same
+    found = only(diff_of(tmp_path, net, net, a, a * 2, keep=None))
+    assert (found["cause"], found["text"]) == ("tensor", "an input that no operation of the trace made is another one")
+    net, q = Runs(lambda of, x: x.dequantize()), [torch.quantize_per_tensor(torch.ones(5) * one, 0.1, 0, torch.qint8) for one in (1, 2)]
+    assert not diff_of(tmp_path, net, net, *q, keep=None)["findings"]
+
+
+@needs_tool
+def test_random_numbers_are_not_read_from_memory_before(tmp_path):
+    """Memory that an operator fills with random numbers is as it was before in one run, and zero in the other one."""
+    x = torch.ones(4, 50)
+    for draws in ("bernoulli_", "normal_", "uniform_", "exponential_", "random_"):
+        before = torch.zeros(4, 50)  # that nothing in a trace made
+        net = Runs(lambda of, x, draws=draws, before=before: getattr(before, draws)() + x)
+        mt.trace(net, x, tmp_path / "a")
+        before.fill_(7)
+        mt.trace(net, x, tmp_path / "b")
+        assert mt.trace_diff(tmp_path / "a", tmp_path / "b").same, draws
+
+
+@needs_tool
+def test_a_whole_network_that_is_compiled(tmp_path):
+    net, x = nn.Sequential(nn.Linear(5, 5), nn.GELU(), nn.Linear(5, 5)).eval(), torch.randn(2, 7, 5)
+    compiled = torch.compile(net, backend="aot_eager")
+    with torch.no_grad():
+        compiled(x)
+    found = diff_of(tmp_path, net, compiled, x, keep=None)
+    assert all(one["cause"] in ("compiled region", "operators") for one in found["findings"])
+
+
+def test_what_a_trace_lacks_is_said(net, tokens, tmp_path):
+    with pytest.warns(UserWarning, match=r"keep: found nix\*, which no module and no module:operator"):
+        mt.trace(net, tokens, tmp_path / "a", ["nix*", "*:aten.mm"])
+    with pytest.warns(UserWarning, match="trace: found no operation"), mt.tracing(net, tmp_path / "b"):
+        thread = threading.Thread(target=net, args=(tokens,))
+        thread.start()
+        thread.join()

@@ -12,6 +12,8 @@ _CHUNK = 1 << 24  #: elements that torch's path widens at once
 _INTEGER = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 #: How the kernel reads numbers; others have a hash alone.
 _KINDS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}
+#: Of which torch gives no raw bits.
+_QUANTIZED = {torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4}
 _MOST_COLUMNS = 1 << 30  #: of a row, which the kernel counts in 32 bits
 
 
@@ -129,7 +131,7 @@ def cut_of(shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype, 
         fields = [0, 0, inner[0], outer[1], inner[1], total, padded[1][0], padded[2][0], padded[0][1], padded[1][1],
                   padded[2][1], 0, PERIOD if turned else 0, math.prod(shape[axis] for axis in axes), 0, 0]
     whole = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
-    plain, size = (dtype, math.prod(shape), batch, tokens) if whole else None, math.prod(shape) * dtype.itemsize
+    plain, size = (dtype, math.prod(shape), batch, tokens) if whole else None, 0 if dtype in _QUANTIZED else math.prod(shape) * dtype.itemsize
     return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, size, dtype, said, fields,
                (dtype.itemsize, _KINDS.get(dtype, 0) if rows is not None else 0, len(columns) < 2))
 

@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile
 from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
+from ._trace_operators import parts_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
@@ -53,9 +54,9 @@ class Tensors:
         if held is not None and held[1] == version:
             return held[2]
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            return self._without_numbers(x)
-        if x.is_complex():
-            x = x.resolve_conj()
+            return self._without_strides(x)
+        if x.is_complex() or x.is_neg():
+            x = x.resolve_conj().resolve_neg()
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         address = storage._cdata
         of = self._storages.get(address)
@@ -80,14 +81,18 @@ class Tensors:
         self._held[id(x)] = x, version, found
         return found
 
-    def _without_numbers(self, x: Tensor) -> int:
-        self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, "", None))
-        return len(self._tensors) - 1
+    def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
+        """One hash of the bytes of all parts; none where there are no numbers, and then nothing is said of the tensor."""
+        if x.is_meta:
+            self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, *more))
+            return len(self._tensors) - 1
+        bytes_of = torch.cat([one.detach().contiguous().reshape(-1).view(torch.uint8) for one in parts_of(x)])
+        return self._add(bytes_of, cut_of(bytes_of.shape, bytes_of.stride(), torch.uint8, 0, 0, 0), more, 0)
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            return self._without_numbers(x)
+            return self._without_strides(x, ("made", by))
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         version, address = 0 if x.is_inference() else x._version, storage._cdata
         cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
@@ -102,6 +107,8 @@ class Tensors:
 
     def _writes(self, x: Tensor) -> None:
         """An operation is about to change a tensor."""
+        if x.layout != torch.strided or x.is_nested:
+            return  # its bytes were copied
         storage = x.untyped_storage()
         if storage._cdata in self._waiting:
             self._flush()
