@@ -120,7 +120,7 @@ class Trace(Tensors):
             self.bytes = self._file.size
             self.seconds = time.perf_counter() - self._begun
             if not self.operations:
-                warnings.warn(f"trace: found no operation, so {self.path} says nothing: the thread that enters has to run them", stacklevel=2)
+                warnings.warn(f"trace: found no operation for {self.path}: the thread that enters has to run them", stacklevel=2)
             for one in self._unmatched:
                 warnings.warn(f"keep: found {one}, which no module and no module:operator of the run matches", stacklevel=2)
         self._held.clear()

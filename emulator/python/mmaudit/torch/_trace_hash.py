@@ -131,7 +131,8 @@ def cut_of(shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype, 
         fields = [0, 0, inner[0], outer[1], inner[1], total, padded[1][0], padded[2][0], padded[0][1], padded[1][1],
                   padded[2][1], 0, PERIOD if turned else 0, math.prod(shape[axis] for axis in axes), 0, 0]
     whole = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
-    plain, size = (dtype, math.prod(shape), batch, tokens) if whole else None, 0 if dtype in _QUANTIZED else math.prod(shape) * dtype.itemsize
+    plain = (dtype, math.prod(shape), batch, tokens) if whole else None
+    size = 0 if dtype in _QUANTIZED else math.prod(shape) * dtype.itemsize
     return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, size, dtype, said, fields,
                (dtype.itemsize, _KINDS.get(dtype, 0) if rows is not None else 0, len(columns) < 2))
 

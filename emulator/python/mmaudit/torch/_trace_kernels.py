@@ -32,9 +32,10 @@ class Kernels:
 
     def __enter__(self) -> None:
         if self.on:
-            of = self._profile = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None)
+            of: Any = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None)
             of._prepare_trace()
-            torch._C._autograd._enable_profiler(of.config(), of.kineto_activities, {torch._C._profiler.RecordScope.USER_SCOPE})
+            self._profile, enable = of, getattr(torch._C._autograd, "_enable_profiler")  # noqa: B009  (its stub lacks scopes)
+            enable(of.config(), of.kineto_activities, {torch._C._profiler.RecordScope.USER_SCOPE})
             self._look()
 
     def __exit__(self, *what: Any) -> None:

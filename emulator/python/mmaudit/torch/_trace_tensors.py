@@ -21,10 +21,11 @@ class _Storage:
     __slots__ = ("alive", "weight", "base", "plain", "at", "version", "seen")
 
     def __init__(self, storage: Any, weight: str = "") -> None:
-        self.alive, self.weight = StorageWeakRef(storage), weight
+        self.alive, self.weight = StorageWeakRef(storage), weight  # type: ignore[no-untyped-call, unused-ignore]
         self.base = -1  #: the tensor of who wrote it last
         self.plain: Optional[Tuple[Any, ...]] = None  #: of `base`: which tensors have the same rows
-        self.at = self.version = 0
+        self.at: Any = 0
+        self.version = 0
         self.seen: Dict[Any, Tuple[int, int]] = {}  #: version and number by place and shape
 
 
@@ -138,7 +139,7 @@ class Tensors:
         self._pending, self._bytes_pending = [], 0
         self._waiting.clear()
         self._held.clear()
-        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}
+        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}  # type: ignore[no-untyped-call, unused-ignore]
         if sum(rows.numel() for _, rows in self._results) > _MOST_ROWS:
             self._drain()
 
