@@ -85,39 +85,41 @@ __global__ void __launch_bounds__(kThreads)
              part.queries +
          query) *
         part.keys;
-    const auto score_at = [&](std::uint64_t key) {
+    const auto score_at = [&](ScoreRule score, std::uint64_t key) {
       const float bias = biased ? static_cast<float>(decode_value(
                                       load(part.operands.bias, type_bytes, bias_row + key), part.type))
                                 : 0.0F;
-      return prepared(rule.score, scores[key], rule.scale, rule.scale2, biased, bias);
+      return prepared(score, scores[key], rule.scale, rule.scale2, biased, bias);
     };
     const Block row = within(part.mask.of(query), part.blocks.span());
     float old = kNoKey;
     RowTotal total;
     for (std::uint64_t b = 0; b < part.blocks.count; ++b) {
       const Block block = part.blocks.at(b), seen = within(row, block);
+      const RowRule here = rule.of_block(part.blocks.is_whole(b));
       float rescale = 1;
       attention_rows::Operand operand{};
       if (seen.first < seen.last) {
         float most = kNoKey;
         for (std::uint64_t key = seen.first + lane; key < seen.last; key += kLanes) {
-          const float x = score_at(key);
+          const float x = score_at(here.score, key);
           most = x > most ? x : most;
         }
         for (unsigned other = kLanes / 2; other != 0; other /= 2) {
           const float theirs = __shfl_xor_sync(~0U, most, other);
           most = theirs > most ? theirs : most;
         }
-        const Step step = step_of(rule, most, old, near);
+        const Step step = step_of(here, most, old, near);
         rescale = step.rescale, old = step.now;
-        operand = operand_of(rule, step.base);
+        operand = operand_of(here, step.base);
       }
       const std::uint64_t count = block.last - block.first;
       std::byte* const p = part.p + block.first / part.blocks.block_k * part.p_slot;
       for (std::uint64_t i = lane; i < count; i += kLanes) {
         const std::uint64_t key = block.first + i;
         float x = 0;
-        if (key >= seen.first && key < seen.last) x = evaluated(exponential, operand.of(score_at(key)), near);
+        if (key >= seen.first && key < seen.last)
+          x = evaluated(exponential, operand.of(score_at(here.score, key)), near);
         scores[key] = x;
         const std::uint64_t bits = part.p_format.id == Format::f16 ? f16_of(x)
                                    : part.p_format.id == Format::bf16

@@ -83,8 +83,10 @@ int compare(const CollectiveOptions& options, const Context& context) {
     const Inputs inputs = load(options.x);
     const corpus::Tensor y = corpus::load_tensor(options.y);
     const Planned one = planned(options, inputs.type, inputs.ranks, inputs.count);
-    if (y.data.size() != one.problem.count * spec_of(inputs.type).storage_bytes())
-      refuse("--y: found {} elements, allowed: {}", y.elements(), inputs.count);
+    const Format type = corpus::format_of(y.dtype);
+    if (type != inputs.type || y.elements() != inputs.count)
+      refuse("--y: found {} elements of {}, allowed: {} of {}, as --x has", y.elements(), name_of(type),
+             inputs.count, name_of(inputs.type));
     compare_collective(one.problem, one.plan, result_of(one, inputs.data), y.data, sum);
     found.lead = words_of(one);
     judge(found, sum, printable(options.y, 200));

@@ -79,7 +79,6 @@ int record(const DecisionOptions& options, const Context& context) {
   budget.begin();
   const Interruptible interruptible;
   report::Report found{.title = "What the library chooses, recorded"};
-  std::size_t all = 0, lacking = 0;
   report::Table table{.title = "Layers",
                       .columns = {{"interface"}, {"layers", true}, {"recorded now", true}, {"s", true}}};
   for (const checks::DecisionPass& pass : passes) {
@@ -93,16 +92,11 @@ int record(const DecisionOptions& options, const Context& context) {
       const device::AlgorithmsLogged algorithms(pass.api);
       added = checks::record_decisions(file, pass.layers, run);
     }
-    all += pass.layers.size();
     table.rows.push_back({{pass.name, std::to_string(pass.layers.size()), std::to_string(added),
                            fmt::format("{:.1f}", budget.elapsed() - before)}});
   }
-  for (const checks::DecisionPass& pass : passes)
-    lacking += pass.layers.size() - checks::recorded_of(file, pass.layers);
   if (!out) throw EnvironmentError(options.record + ": cannot write");
-  found.headline =
-      fmt::format("{}: {} of {} layers for M = {} to {}, {} choices; {} are left", options.record,
-                  file.layers.size(), all, file.first_m, file.last_m, file.choices.size(), lacking);
+  found.headline = options.record + ": " + checks::recorded_in_words(file, passes);
   found.sections.push_back(section_of(std::move(table)));
   const int code = options.outputs.publish(std::move(found), context);
   return Interruptible::stopped() ? kInterrupted : code;
@@ -120,9 +114,8 @@ int list(const DecisionOptions& options, const Context& context) {
   for (const auto& [name, layers] : interfaces) table.rows.push_back({name, std::to_string(layers.size())});
   for (const auto& [name, path] : recorded_decisions()) {
     const corpus::DecisionFile file = corpus::read_decisions(corpus::text_of_file(path), path.string());
-    found.lead.push_back(fmt::format("{}: {}, cuBLAS {}, M = {} to {}, {} layers, {} choices", name, file.gpu,
-                                     file.library, file.first_m, file.last_m, file.layers.size(),
-                                     file.choices.size()));
+    found.lead.push_back(fmt::format("{}: {}, cuBLAS {}, {}", name, file.gpu, file.library,
+                                     checks::recorded_in_words(file, passes)));
     table.columns.emplace_back("recorded in " + name, true);
     std::size_t row = 0;
     for (const auto& [interface, layers] : interfaces)

@@ -71,6 +71,13 @@ corpus::DecisionFile decisions_like(const std::string& name) {
   return corpus::read_decisions(corpus::text_of_file(path), path);
 }
 
+std::optional<std::string> pin_costs_like(const std::string& name) {
+  std::error_code none;
+  const std::filesystem::path path = corpus_part("decisions") / (name + ".pins.csv");
+  const bool known = recorded_decisions().contains(name) && std::filesystem::is_regular_file(path, none);
+  return known ? std::optional(path.string()) : std::nullopt;
+}
+
 void add_like(Command& command, std::string& like) {
   command.option("--like NAME", like,
                  "without a GPU: as the library decided where it was recorded; a name of corpus/decisions, "

@@ -3,6 +3,7 @@
 // libraries, by the name of their file.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ std::map<std::string, std::filesystem::path> recorded_decisions();
 std::string recorded_names();
 /// One of them, or a file. Errors: InputError with the names there are.
 corpus::DecisionFile decisions_like(const std::string& name);
+/// NAME.pins.csv beside one of corpus/decisions: what pinned algorithms cost there.
+std::optional<std::string> pin_costs_like(const std::string& name);
 /// --like NAME, and --compared FILE.
 void add_like(Command& command, std::string& like);
 void add_compared(Command& command, std::string& file);

@@ -74,6 +74,8 @@ int recorded(const LayerOptions& options, const Context& context) {
   const auto type = read_format(options.type);
   if (!type || (*type != Format::bf16 && *type != Format::f16 && *type != Format::e4m3))
     refuse("--type: found {} with --like, allowed: bf16, f16, e4m3", options.type);
+  if (options.bias && is_fp8(*type))
+    refuse("--bias: found with {}, allowed: without, as torch._scaled_mm was recorded", options.type);
   const std::string name =
       options.model.empty() ? fmt::format("N {} K {}", options.n, options.k) : printable(options.model, 200);
   std::vector<corpus::NetworkLayer> layers;
@@ -83,6 +85,8 @@ int recorded(const LayerOptions& options, const Context& context) {
     layers = layers_of_model(options.model);
   checks::RecordedInvariant result =
       checks::recorded_network(decisions_like(options.like), layers, *type, options.fast, options.fused);
+  if (const auto costs = pin_costs_like(options.like))
+    checks::take_costs(result, corpus::text_of_file(*costs), *costs);
   result.title = name + ", " + options.type;
   return options.outputs.publish(report_of(result), context);
 }

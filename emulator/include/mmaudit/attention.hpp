@@ -33,12 +33,15 @@ enum class ScoreRule : std::uint8_t {
   scaled_once,   ///< x = S * s, then x - m; m the maximum of x
   fused_after,   ///< fma(S, s, -m); m the maximum of S * s
   scaled_after,  ///< x = S * scale, then fma(x, log2(e), -m); m the maximum of x * log2(e)
+  /// scaled_after; but scaled in the blocks that partial_first takes first, where a mask's select stands
+  /// between product and difference.
+  scaled_masked,
   /// fma(x, s, -m); m the maximum of fma(x, s, -8.807). With d the scales of Q's row and K's row: x = S and
   /// s * d in the place of s; in the last block that a row sees x = S * d.
   dequantized
 };
 /// How scale * log2(e) is made, which is binary32 in the end, as scale is.
-enum class Log2eRule : std::uint8_t { binary64, binary32 };
+enum class Log2eRule : std::uint8_t { binary64, binary32, once };
 /// How a row's P are added. Columns 8 n + 2 t and 8 n + 2 t + 1 of a block belong to lane t of four.
 enum class RowSum : std::uint8_t {
   lanes,        ///< a sum per lane runs through all blocks; a block's first add is fma(sum, rescale, P)
@@ -68,19 +71,22 @@ enum class LseRule : std::uint8_t {
   log2_unit,   ///< fma(m, scale, lg2(sum) * ln 2); of a row without keys +infinity
   log_scaled,  ///< m / log2(e) + logf(sum); of a row without keys 0
   log2_sum,    ///< fma(m, ln 2, lg2(sum) * ln 2), m in units of log2
-  log2_first   ///< fma(lg2(sum), ln 2, m * ln 2), m in units of log2
+  log2_first,  ///< fma(lg2(sum), ln 2, m * ln 2), m in units of log2
+  log2_whole   ///< (m + log2f(sum)) * ln 2, m in units of log2; of a row without keys -infinity
 };
 
 namespace names {
 inline constexpr std::string_view kKeyOrder[] = {"ascending", "descending", "partial_first"};
-inline constexpr std::string_view kScoreRule[] = {"products",    "fused",        "scaled",     "scaled_once",
-                                                  "fused_after", "scaled_after", "dequantized"};
-inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32"};
+inline constexpr std::string_view kScoreRule[] = {"products",      "fused",       "scaled",
+                                                  "scaled_once",   "fused_after", "scaled_after",
+                                                  "scaled_masked", "dequantized"};
+inline constexpr std::string_view kLog2eRule[] = {"binary64", "binary32", "once"};
 inline constexpr std::string_view kRowSum[] = {"lanes", "block_lanes", "warps", "joined", "eighths", "quads"};
 inline constexpr std::string_view kLaneJoin[] = {"crossed", "neighbours"};
 inline constexpr std::string_view kOutputSum[] = {"chain", "blocks", "two_level"};
 inline constexpr std::string_view kOutputDivision[] = {"reciprocal", "approximate", "quotient"};
-inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum", "log2_first"};
+inline constexpr std::string_view kLseRule[] = {"log2_unit", "log_scaled", "log2_sum", "log2_first",
+                                                "log2_whole"};
 inline constexpr std::string_view kExponential[] = {"exp2f", "ex2.approx.f32", "ex2.approx.ftz.f32"};
 inline constexpr std::string_view kCausal[] = {"none", "top_left", "bottom_right"};
 }  // namespace names

@@ -126,6 +126,7 @@ struct CollectiveLog {
   std::vector<std::vector<int>> rings;
   std::vector<CollectiveTree> trees;
   std::vector<Call> calls;
+  bool several = false;  ///< lines that no one communicator has: two rings of a channel, two versions
 };
 CollectiveLog collective_log_of(std::string_view text);
 /// What: rings, trees, channels, library, and by the call of this size algorithm and protocol. Returns: why

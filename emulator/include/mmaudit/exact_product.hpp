@@ -48,7 +48,8 @@ double limit_of(const FormatSpec& of_a, const FormatSpec& of_d);
 
 /// The code of one round. K is cut into windows; row r has ones in the windows of its class, column c too,
 /// and each window is one pair of classes. So an element is the number of k that its window has in the sum,
-/// with the signs of its row and column. In the other kinds one k, `first`, is not 0. `lanes`: D is a number
+/// with the signs of its row and column. Each k has a sign in A and in B, which no sum shows: k of A that
+/// meets another of B does. In the other kinds one k, `first`, is not 0. `lanes`: D is a number
 /// of the row times one of the column, both drawn; `rows`, `columns`: 1 and a digit of the row's or the
 /// column's number.
 struct Words {
@@ -88,14 +89,14 @@ MMAUDIT_HD constexpr int word_of_a(const Words& w, std::uint64_t lane, std::uint
   if (k < w.first) return 0;
   const std::uint64_t at = (k - w.first) / w.window;
   if (at >= w.over_rows * w.over_columns || at % w.over_rows != (lane + w.rotation) % w.over_rows) return 0;
-  return detail::sign_of(w.seed, 1, lane);
+  return detail::sign_of(w.seed, 1, lane) * detail::sign_of(w.seed, 5, k);
 }
 MMAUDIT_HD constexpr int word_of_b(const Words& w, std::uint64_t k, std::uint64_t lane) {
   if (w.kind != Words::Kind::windows) return k != w.first ? 0 : detail::lane_word(w, 2, lane);
   if (k < w.first) return 0;
   const std::uint64_t at = (k - w.first) / w.window;
   if (at / w.over_rows != (lane + w.rotation) % w.over_columns) return 0;
-  return detail::sign_of(w.seed, 2, lane);
+  return detail::sign_of(w.seed, 2, lane) * detail::sign_of(w.seed, 5, k);
 }
 /// From -3 to 3.
 MMAUDIT_HD constexpr int word_of_c(const Words& w, std::uint64_t element) {

@@ -85,6 +85,11 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
         queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), softcap=softcap,
         packed=packed, **given)
+    if scale is not None and not (scale and np.isfinite(scale)):
+        raise refused("scale", scale, "a finite number that is not 0, or None")
+    for side in window:
+        if side is not None and side < 0:
+            raise refused("window", window, "keys to the left and right, None for all")
     work.left, work.right = (0 if side is None else side + 1 for side in window)
     if mask is not None:
         bias = _bias(mask, kind, (batch, heads, queries, keys))

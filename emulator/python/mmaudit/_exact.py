@@ -187,6 +187,8 @@ def check_gemm(
         raise refused("layout", repr(layout), "nn, nt, tn, tt")
     if unknown := [name for name in takes or () if name not in _OPTIONAL]:
         raise refused("takes", listed(unknown), listed(_OPTIONAL))
+    if repeat not in range(1 << 20):
+        raise refused("repeat", repeat, "0 (as usual) to 1048575")
     names = list(takes) if takes is not None else _parameters(function)
     output = d or _OUTPUTS.get(dtype, dtype)
     given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in np.atleast_1d(one)) for one in shapes]
@@ -232,6 +234,7 @@ def _check_one(
     blocks = -(-k // how.block) if how.block else 1
     raised: List[BaseException] = []
     dtypes: List[Any] = []
+    written: List[bool] = []
     guard = _GUARD if padded else 0
     nan = dtype not in ("s8", "e2m1")  #: whether A and B have one
     if dtype == "e2m1" and (k % 2 or layout != "nt"):
@@ -254,9 +257,11 @@ def _check_one(
         found = make.numbers(more["out"] if "out" in names else found)
         if found.shape != (*lead, m, n):
             raise refused("D shape", list(found.shape), [*lead, m, n])
+        untouched = make.numbers(make.of(np.full(1, _UNTOUCHED, np.float32), output))[0]
+        written.append(whole is None or bool((found != untouched).any()))
         if whole is None or not guard:
             return found, False
-        around, untouched = make.numbers(whole).copy(), make.numbers(make.of(np.full(1, _UNTOUCHED, np.float32), output))[0]
+        around = make.numbers(whole).copy()
         around[..., 1:-1, guard:-guard] = untouched
         return found, not (around == untouched).all()
 
@@ -283,7 +288,9 @@ def _check_one(
         raise
     result: Dict[str, Any] = json.loads(text)
     faults = result["faults"]
-    if "out" in names and faults and faults[0].endswith(f", each by {_UNTOUCHED:g}"):
+    if faults and not any(written):
+        faults[:] = ["nothing is written to `out`"]
+    elif "out" in names and faults and faults[0].endswith(f", each by {_UNTOUCHED:g}"):
         faults[0] += ", which is what `out` held before"
     wanted = make.of(np.zeros(2, np.float32), output).dtype
     if dtypes[0] is not None and dtypes[0] != wanted:

@@ -11,10 +11,11 @@ from ._refuse import refused
 _FIELDS: Dict[str, List[Any]] = {
     "block_k": [64, 128, 32, 256, 16, 48, 80, 96, 112, 144, 160, 176, 192, 224],
     "order": ["ascending", "descending", "partial_first"],
-    "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"],
+    "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after", "scaled_masked"],
     "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "quads"],
     "output_sum": ["chain", "blocks", "two_level"], "join": ["crossed", "neighbours"],
-    "division": ["reciprocal", "approximate", "quotient"], "log2e": ["binary64", "binary32"], "exponential": ["exp2f", "ex2.approx.ftz.f32"], "threshold": [0, 8],
+    "division": ["reciprocal", "approximate", "quotient"], "log2e": ["binary64", "binary32"],
+    "exponential": ["exp2f", "ex2.approx.ftz.f32"], "threshold": [0, 8],
     "products": ["mma.m16n8k16.f32.{0}.{0}.f32", "mma.m16n8k8.f32.{0}.{0}.f32"], "splits": [1, 2, 3, 4, 5, 6, 7, 8],
 }
 

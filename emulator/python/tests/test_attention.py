@@ -112,10 +112,10 @@ class Attention(unittest.TestCase):
 
     def test_an_error_in_any_field_changes_bits(self) -> None:
         others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending", "partial_first"], "p": ["f16", "bf16"],
-                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after"], "log2e": ["binary32", "binary64"],
+                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after", "scaled_masked"], "log2e": ["binary32", "binary64"],
                   "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "quads"], "join": ["crossed", "neighbours"],
                   "output_sum": ["chain", "blocks", "two_level"], "division": ["reciprocal", "approximate", "quotient"],
-                  "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum"],
+                  "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum", "log2_whole"],
                   "offset": ["1"], "threshold": ["4"]}
         left = set(others)
         for p in recorded():
@@ -152,7 +152,7 @@ class Attention(unittest.TestCase):
         base = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64}
         for made in ({"like": "torch-flash"}, {"like": "torch-efficient"}, {"like": "torch-cudnn"},
                      {"plan": {**base, "score": "fused_after", "row_sum": "joined", "division": "quotient"}},
-                     {"plan": {**base, "score": "scaled_after", "row_sum": "joined", "division": "approximate", "order": "partial_first"},
+                     {"plan": {**base, "score": "scaled_masked", "row_sum": "joined", "division": "approximate", "order": "partial_first"},
                       "causal": "bottom_right"}):
             corner = made.get("causal")
             found = mmaudit.reveal_attention(lambda q, k, v, made=made: mmaudit.attention(q, k, v, **made), keys=288, causal=corner)
@@ -235,15 +235,36 @@ class Attention(unittest.TestCase):
                 self.assertEqual(hash_of(decode), hash_of(prefill))
         self.assertEqual(first, 97)
 
+    def test_a_window_changes_fa3s_tiles(self) -> None:
+        """hopper/tile_size.h: is_local, and softcap with it."""
+        for kind, depth, how, want in (("f16", 96, {"window": (9, 0)}, 128), ("f16", 96, {"window": (None, 0)}, 144),
+                                       ("f16", 192, {"window": (9, 9)}, 96), ("f16", 192, {}, 112), ("f16", 256, {"window": (9, 0)}, 64),
+                                       ("f16", 64, {"window": (None, 0)}, 128), ("f16", 64, {}, 192),
+                                       ("e4m3", 128, {"window": (9, 0)}, 224), ("e4m3", 128, {"window": (9, 0), "softcap": 5.0}, 192),
+                                       ("e4m3", 128, {"softcap": 5.0}, 224), ("e4m3", 192, {"window": (9, 0), "softcap": 5.0}, 128),
+                                       ("e4m3", 256, {"window": (9, 0)}, 64), ("e4m3", 256, {"causal": "bottom_right"}, 128)):
+            x = np.zeros((1, 1, 8, depth), np.float16 if kind == "f16" else np.uint8)
+            plan = mmaudit.attention(x, x, x, like="fa3", type=kind, details=True, **how).plan
+            self.assertIn(f"block k {want}", plan.split(", "), (kind, depth, how))
+
     def test_refusals(self) -> None:
         x = np.zeros((1, 2, 8, 64), np.float16)
         for field, said in (({"dropout_p": 0.1}, "dropout_p: found it"), ({"block_table": 1}, "block_table: found it"),
                             ({"like": "torch-maths"}, "allowed: torch-flash"),
                             ({"backward": True}, "backward: found it"), ({"kernels": ["sgemm"]}, "kernels: found sgemm"),
                             ({"mask": np.zeros((8, 8), np.float16)}, "torch-efficient takes masks"),
-                            ({"causal": "left"}, "allowed: none, top_left, bottom_right")):
+                            ({"causal": "left"}, "allowed: none, top_left, bottom_right"),
+                            ({"scale": 0.0}, "scale: found 0.0, allowed: a finite number that is not 0, or None"),
+                            ({"scale": float("nan")}, "scale: found nan"), ({"window": (-3, 0)}, "window: found .-3, 0."),
+                            ({"window": (3, 0), "like": "torch-cudnn"}, "window: found it with torch-cudnn, allowed: torch-flash"),
+                            ({"window": (3, 0), "like": "torch-efficient"}, "window: found it with torch-efficient"),
+                            ({"kernels": ["flash_fwd_kernel<Flash_fwd_kernel_traits<64, 0, 0, 4"]}, "block_q: found 0, allowed: 1 to"),
+                            ({"kernels": ["fmha_cutlassF_f16_aligned_64x0_rf_sm80"]}, "block_k: found 0, allowed: 1 to")):
             with self.assertRaisesRegex(ValueError, said):
                 mmaudit.attention(x, x, x, **field)
+        for like in ("fa3", "fa3-head", "fa4", "torch-flash"):  # their diagonal ends in the bottom right corner
+            with self.assertRaisesRegex(ValueError, "causal: found top_left with 7 queries and 8 keys"):
+                mmaudit.attention(x[:, :, :7], x, x, like=like, causal="top_left")
         with self.assertRaisesRegex(ValueError, "leaves rows of tiles without a key unwritten"):
             mmaudit.attention(np.zeros((1, 2, 80, 64), np.float16), x, x, like="torch-efficient", causal="bottom_right")
         with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 256 with one query"):

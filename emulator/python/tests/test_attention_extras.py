@@ -9,6 +9,8 @@ import mmaudit
 from .test_attention import RECORDING, hash_of, operand, recorded
 
 LOG2E = np.float32(1.4426950408889634)
+FLEX = {"qk": "wgmma.m64n64k16.f32.f16.f16", "pv": "wgmma.m64n64k16.f32.f16.f16", "block_k": 64, "row_sum": "joined",
+        "exponential": "ex2.approx.ftz.f32", "division": "approximate", "lse": "log2_whole"}
 
 
 def fused(a: Any, b: Any, c: Any) -> np.ndarray:
@@ -92,8 +94,7 @@ class Extras(unittest.TestCase):
 
     def test_a_scale_before_the_maximum_and_log2e_after_it(self) -> None:
         """Inductor's flex_attention: scores times the scale, then times log2(e) less the maximum in one fma."""
-        plan = {"qk": "mma.m16n8k16.f32.f16.f16.f32", "pv": "mma.m16n8k16.f32.f16.f16.f32", "block_k": 64, "row_sum": "joined",
-                "exponential": "ex2.approx.ftz.f32", "division": "approximate", "lse": "log2_sum", "score": "scaled_after"}
+        plan = {**FLEX, "lse": "log2_sum", "score": "scaled_after"}
         for scale in (0.3, 0.125):
             x = self.s * np.float32(scale)
             most = x.max(-1) * LOG2E
@@ -102,6 +103,26 @@ class Extras(unittest.TestCase):
             np.testing.assert_array_equal(o, self.o(p, four_lanes(p)))
             log = mmaudit.function("lg2.approx.f32", four_lanes(p)) * np.float32(np.log(2.0))
             np.testing.assert_array_equal(lse, fused(most, np.float32(np.log(2.0)), log))
+
+    def test_block_masks_of_flex_attention(self) -> None:
+        """Rows, and columns of V, that show where a block's scores are fused with log2(e), of an H200; the others are 0."""
+        kept = np.load(RECORDING.with_name("h200-torch-2.11-flex.npz"))
+        rows, columns = kept["rows"], kept["columns"]
+        q, k, v = (np.zeros((1, 1, 256, 64), np.uint16) for _ in range(3))
+        q[0, 0, rows], k[0, 0], v[0, 0][:, columns] = kept["q"], kept["k"], kept["v"]
+        plan = {**FLEX, "block_k": 128, "order": "partial_first", "score": "scaled_masked"}
+
+        def wrong(**other: Any) -> "tuple[int, int]":
+            o, lse = mmaudit.attention(*(x.view(np.float16) for x in (q, k, v)), plan={**plan, **other}, causal="top_left", lse=True)
+            return (int((np.asarray(o).view(np.uint16)[0, 0][rows][:, columns] != kept["o"]).sum()),
+                    int((np.asarray(lse)[0, 0, rows].view(np.uint32) != kept["lse"].view(np.uint32)).sum()))
+
+        self.assertEqual(wrong(), (0, 0))
+        self.assertGreater(min(wrong(score="scaled_after")), 0)
+        for other in ({"score": "scaled"}, {"join": "neighbours"}, {"row_sum": "lanes"}, {"row_sum": "block_lanes"}, {"lse": "log2_sum"}):
+            self.assertGreater(wrong(**other)[1], 0, other)
+        with self.assertRaisesRegex(ValueError, "score: found scaled_masked, allowed: with order partial_first"):
+            wrong(order="ascending")
 
     def test_a_cache_of_a_scale_per_tensor(self) -> None:
         draw = np.random.default_rng(9)

@@ -1,10 +1,12 @@
 """INT8 and NVFP4 attention, blocks in the order of a block mask, cuDNN's kernels of one query: against a second computation."""
+import itertools
 import unittest
 from typing import Any, List, Tuple
 
 import numpy as np
 
 import mmaudit
+from tests.tool import WithTool
 
 from .test_attention import RECORDING, hash_of, operand, recorded
 
@@ -150,7 +152,7 @@ class Nvfp4(unittest.TestCase):
         return out
 
     def test_whole_outputs(self) -> None:
-        for queries, keys, depth in ((5, 77, 40), (40, 40, 64)):
+        for queries, keys, depth in ((5, 77, 40), (40, 40, 64), (5, 40, 80), (3, 40, 192)):
             q, k, v = operands(keys, queries, keys, depth)
             kq = self.blocks(q, np.abs(q).max())[0]
             kk = bf16(self.blocks(k, np.abs(k).max()))[0]
@@ -158,7 +160,7 @@ class Nvfp4(unittest.TestCase):
             s = np.zeros((2, queries, keys), f32)
             for d in range(depth):
                 s = fused(kq[:, :, d, None], kk[:, None, :, d], s)
-            scale2 = (f32(1 / np.sqrt(depth)).astype(np.float64) * 1.4426950408889634).astype(f32)
+            scale2 = f32(1.0 / depth**0.5 * 1.44269504088896)  # as triton_fa.py has it, of Python's numbers
             x = s * scale2
             old, total, o = np.full((2, queries), -np.inf, f32), np.zeros((2, queries), f32), np.zeros((2, queries, depth), f32)
             for first in range(0, keys, 32):
@@ -177,9 +179,19 @@ class Nvfp4(unittest.TestCase):
                 for j in range(part.shape[-1]):
                     o = fused(kept[..., j, None], kv[:, None, first + j], o)
                 old = now
-            found = mmaudit.attention(q, k, v, like="nvfp4")
+            found, lse = mmaudit.attention(q, k, v, like="nvfp4", lse=True)
             np.testing.assert_array_equal(bits_of_bf16(found)[0], bf16(o / total[..., None]))
+            log = mmaudit.function("lg2.approx.f32", total) * f32(np.log(2.0))
+            np.testing.assert_array_equal(lse[0], fused(old, f32(np.log(2.0)), log))
 
+    def test_no_number_stays_none(self) -> None:
+        for which, where in itertools.product(range(3), (float("nan"), float("inf"))):
+            q, k, v = operands(3, 4, 40, 32)
+            (q, k, v)[which][0, 1, 2, 5] = where
+            found = np.isnan(bits_of_bf16(mmaudit.attention(q, k, v, like="nvfp4")))
+            wrong = found if where == float("inf") else found[0, 1, 2] if which == 0 else found[0, 1] if which == 1 else found[0, 1, :, 5]
+            self.assertTrue(wrong.all(), (which, where))
+            self.assertTrue(where == float("inf") or not found[0, 0].any())
 
     def test_zeros_stay_zeros(self) -> None:
         q, k, v = operands(2, 4, 20, 32)
@@ -187,6 +199,36 @@ class Nvfp4(unittest.TestCase):
             found = bits_of_bf16(mmaudit.attention(q * 0, k * 0, np.ones_like(v), like=name))
             np.testing.assert_array_equal(found, np.ones_like(found), name)
             self.assertFalse(np.isnan(bits_of_bf16(mmaudit.attention(q, k * 0, v, like=name))).any())
+
+
+class Pages(WithTool):
+    def test_what_saturates_is_a_note_and_the_table_fits(self) -> None:
+        draw = np.random.default_rng(1)
+        names = [f"--{name}={self.saved(name, draw.standard_normal((1, 2, 512, 128)).astype(np.float16))}" for name in "qkv"]
+        done = self.run_tool("attention", "audit", *names, "--recipe=fa4-e4m3,fa3-head", "--limit=0.08")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(" ".join(done.stdout.split()), r"P saturated and P to 0: fa4-e4m3 0\.\d\d% and 0\.00%\.")
+        table = next(line for line in done.stdout.splitlines() if line.startswith("  fa4-e4m3 "))
+        self.assertNotIn("%,", table)
+        self.assertRegex(done.stdout, r"Beyond the limit 0\.08: fa4-e4m3 0\.1\d+ \(most by P saturation")
+        csv = self.run_tool("attention", "audit", *names, "--recipe=fa4-e4m3", "--csv=-").stdout
+        self.assertIn('"P saturated, to 0"', csv)
+
+    def test_refusals(self) -> None:
+        for given, said in ((("--heads=3", "--kv-heads=2"), "--heads: found 3, allowed: a multiple of 2"),
+                            (("--like=fa3-head",), "like: found fa3-head, a recipe, allowed: torch-flash, torch-efficient")):
+            done = self.run_tool("attention", "invariant", *given)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
+
+class Fp8Lse(unittest.TestCase):
+    def test_it_is_of_p_without_the_offset(self) -> None:
+        q, k, v = operands(11, 9, 300, 64)
+        score = q.astype(float) @ k.astype(float).swapaxes(-1, -2) / 8
+        want = np.log(np.exp(score).sum(-1))
+        for name in ("fa3-head", "fa4-e4m3", "fa4-e4m3-mended"):
+            np.testing.assert_allclose(mmaudit.attention(q, k, v, like=name, lse=True)[1], want, atol=1.0, err_msg=name)
 
 
 class Orders(unittest.TestCase):

@@ -65,9 +65,9 @@ def ring_all_reduce(x: np.ndarray, ring: Sequence[int], chunk: int, line: int) -
 
 
 class Collective(unittest.TestCase):
-    # threads, their threshold, weight of a byte, bytes of a chunk
+    # threads, their threshold, weight of a byte, bytes of a chunk; LL: a ring's threshold counts once per rank
     PROTOCOLS: Dict[str, Tuple[int, int, int, int]] = {
-        "simple": (512, 64, 1, (4 << 20) // 2), "ll": (512, 8, 4, 32768), "ll128": (640, 8, 1, 576000)}
+        "simple": (512, 64, 1, (4 << 20) // 2), "ll": (512, 8 * 4, 4, 32768), "ll128": (640, 8, 1, 576000)}
 
     def numbers(self, ranks: int, count: int, kind: type = np.float32) -> np.ndarray:
         draw = np.random.RandomState(count % 1000 + ranks)
@@ -154,6 +154,18 @@ node:1:1 [0] NCCL INFO AllReduce: 1200 Bytes -> Algo RING proto LL channel{Lo..H
                 mmaudit.collective(x, **arguments)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "log: found channels 1 to 1"):
             mmaudit.collective(np.ones((4, 300), np.float32), log=self.LOG)
+        one = self.LOG.replace("800 Bytes -> Algo NVLS", "800 Bytes -> Algo RING")
+        self.assertEqual(mmaudit.collective(x, log=one)[0][0], 4)
+        for word, text in (
+            ("rings of no channels", one.replace("Channel 0", "Kanal 0")),
+            ("rings of some channels", one.replace("Channel 01", "Channel 00")),
+            ("several communicators", one + "NCCL INFO Channel 01/02 : 0 3 2 1\n"),
+            ("several communicators", one + "NCCL INFO Channel 00/04 : 0 1 2 3\n"),
+            ("several communicators", one + "NCCL INFO Trees [0] 2/1/-1->0->-1\n"),
+            ("several communicators", one + "NCCL INFO NCCL version 2.29.3\n"),
+        ):
+            with self.assertRaisesRegex(ValueError, word):
+                mmaudit.collective(x, log=text)
         with self.assertRaisesRegex(ValueError, "ranks: found 1"):
             mmaudit.collective(x[:1])
         with self.assertRaisesRegex(ValueError, "type: found f64"):

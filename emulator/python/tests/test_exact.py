@@ -205,6 +205,39 @@ class Faulty(unittest.TestCase):
         self.named(lambda a, b: f32(product(np.nan_to_num(a, nan=0), b)), "a NaN in A or B is hidden")
         self.named(lambda a, b: f32(np.where(np.isnan(np.sum(a)), np.nan, product(a, b))), "reaches", shapes=[(48, 40, 136)])
 
+    def test_a_and_b_at_other_k(self):
+        def exchanges(a, b):
+            order = np.arange(a.shape[1])
+            order[[3, 7]] = 7, 3
+            return f32(product(a[:, order], b))
+
+        for fault in (exchanges, lambda a, b: f32(product(a[:, ::-1], b)), lambda a, b: f32(product(a[:, :-1], b[1:]))):
+            found = mmaudit.check_gemm(fault, dtype="f32", shapes=SHAPES * 3)
+            self.assertFalse(found)
+            for each in found.wrong:
+                for text in each.faults:
+                    self.assertRegex(text, "not taken at the same k|elements are wrong")
+        self.named(lambda a, b: f32(-product(a, b)), "with the other sign")
+
+    def test_part_of_d(self):
+        def part(rows, columns):
+            def fault(a, b):
+                d = f32(product(a, b))
+                d[rows, columns] = 0
+                return d
+            return fault
+
+        self.named(part(slice(0, 16), slice(0, 6)), "rows 0 to 15, columns 0 to 5)")
+        self.assertEqual(
+            self.named(lambda a, b: 0 * f32(product(a, b)), "K are in no sum", shapes=[(33, 25, 48)]).wrong[0].faults,
+            ("elements 0 to 47 of K are in no sum",))
+        for shape in SHAPES:  # the last row has only some k of one round
+            found = self.named(part(slice(-1, None), slice(None)), f"(row {shape[0] - 1}", shapes=[shape])
+            self.assertNotIn("element 0 of K is in no sum;", found.wrong[0].faults[0])
+
+    def test_out(self):
+        self.named(lambda a, b, out: f32(product(a, b)), "nothing is written to `out`")
+
     def test_a_race_on_one_element(self):
         found = self.named(RaceOfOneElement(), "a race", shapes=[(32, 32, 64)], repeat=200)
         self.assertIn("(row 3, column 5)", found.wrong[0].faults[0])
@@ -285,6 +318,7 @@ class Right(unittest.TestCase):
         for more, line in (({"layout": "xy"}, "layout: found"), ({"takes": ["d"]}, "takes: found d"),
                            ({"shapes": [(1, 2)]}, "shapes: found [1, 2]"), ({"budget": "soon"}, "budget: found"),
                            ({"scales": "all"}, "scales: found"), ({"shapes": [(1, 0, 2)]}, "n: found 0"),
+                           ({"repeat": -1}, "repeat: found -1"), ({"repeat": 1.5}, "repeat: found 1.5"),
                            ({"shapes": (8, 8, 8)}, "shapes: found [8], allowed: a list of"), ({"d": "fp32"}, "d: found fp32, allowed: ")):
             with self.subTest(line), self.assertRaisesRegex(ValueError, "^" + line.replace("[", r"\[")):
                 mmaudit.check_gemm(lambda a, b, scale_a: product(a, b), dtype="f32", **more)

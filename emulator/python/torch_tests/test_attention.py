@@ -136,6 +136,7 @@ def test_what_nobody_multiplies_is_torchs():
     ({"sizes": (1, 1, 1, 4, 4, 264)}, "depth: found 264, allowed: 1 to 256"),
     ({"dtype": torch.float32}, "type: found f32, allowed: f16, bf16"),
     ({"dropout_p": 0.1}, "found dropout_p 0.1"),
+    ({"scale": 0.0}, "found scale 0.0"),
     ({"attn_mask": torch.zeros(4, 4, dtype=torch.bfloat16)}, "bias: found a mask"),
     ({"sizes": (1, 1, 1, 4, 5, 64), "is_causal": True}, "found top_left with 4 queries and 5 keys"),
     ({"flat": True}, "operands of 3 dimensions"),

@@ -1,6 +1,8 @@
 """Traces of runs, and what a diff says of planted causes."""
 import copy
 import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import mmaudit
 import mmaudit.torch as mt
 from mmaudit.torch import _trace_hash as rows
-from mmaudit.torch._trace_kernels import kernels_of
+from mmaudit.torch._trace_kernels import Kernels, kernels_of
 
 TOOL = os.environ.get("MMAUDIT_TOOL")
 needs_tool = pytest.mark.skipif(not TOOL, reason="MMAUDIT_TOOL names no mmaudit")
@@ -527,13 +529,19 @@ def test_rows_are_found_by_their_sizes():
 def test_a_launch_belongs_to_the_operation_round_it():
     def event(kind, name, at, length=1.0, **arguments):
         return {"ph": "X", "cat": kind, "name": name, "ts": at, "dur": length, "args": arguments}
-    found = kernels_of([
-        event("cpu_op", "mmaudit#3", 10.0, 5.0), event("cpu_op", "aten::mm", 11.0, 3.0), event("cpu_op", "mmaudit#4", 20.0, 5.0),
-        event("gpu_user_annotation", "mmaudit#3", 100.0, 9.0), event("cuda_runtime", "cudaLaunchKernel", 12.0, correlation=7),
-        event("cuda_driver", "cuLaunchKernelEx", 21.0, correlation=8), event("cuda_runtime", "cudaLaunchKernel", 17.0, correlation=9),
-        event("kernel", "nvjet", 200.0, correlation=7, grid=[1, 2, 3], block=[4, 1, 1]),
-        event("kernel", "reduce", 210.0, correlation=8, grid=[1, 1, 1]), event("kernel", "of a hash", 205.0, correlation=9)])
-    assert found == {3: [{"name": "nvjet", "grid": [1, 2, 3], "block": [4, 1, 1]}], 4: [{"name": "reduce", "grid": [1, 1, 1]}]}
+    ahead = 1000.0  # microseconds of the profile's clock before the host's
+    events = [
+        event("user_annotation", "mmaudit's clock", ahead + 1.0), event("user_annotation", "mmaudit's clock", ahead + 51.0),
+        event("gpu_user_annotation", "mmaudit's clock", 2000.0), event("cuda_runtime", "cudaLaunchKernel", ahead + 12.0, correlation=7),
+        event("cuda_driver", "cuLaunchKernelEx", ahead + 21.0, correlation=8),
+        event("cuda_runtime", "cudaLaunchKernel", ahead + 17.0, correlation=9),
+        event("kernel", "nvjet", 1200.0, correlation=7, grid=[1, 2, 3], block=[4, 1, 1]),
+        event("kernel", "reduce", 1210.0, correlation=8, grid=[1, 1, 1]), event("kernel", "of a hash", 1205.0, correlation=9)]
+    ran, clock = [(10_000, 15_000, 3), (20_000, 25_000, 4)], [(500, 1_500), (50_500, 51_500)]
+    assert kernels_of(events, ran, clock) == {
+        3: [{"name": "nvjet", "grid": [1, 2, 3], "block": [4, 1, 1]}], 4: [{"name": "reduce", "grid": [1, 1, 1]}]}
+    with pytest.raises(RuntimeError, match="kernels: found a profile with 1 of 2 marks"):
+        kernels_of(events[1:], ran, clock)
 
 
 def test_a_change_in_place_is_another_tensor(net, tmp_path):
@@ -545,6 +553,7 @@ def test_a_change_in_place_is_another_tensor(net, tmp_path):
             return z * 3
     path = tmp_path / "t.trace"
     done = mt.trace(Adds(), torch.ones(1, 4), path)
+    assert not torch.nn.modules.module._global_forward_hooks_with_kwargs
     assert done.operations == 4 and done.bytes == path.stat().st_size
 
 
@@ -606,3 +615,91 @@ def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_p
             return y
     found = diff_of(tmp_path, Steps(0.0), Steps(1.0), torch.ones(3, 5), keep=None)
     assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]
+
+
+def test_the_clock_of_a_profile_is_known():
+    """Marks stand for launches: each was made in the middle of an operation of 200 us."""
+    kernels = Kernels(True)
+    with kernels:
+        for number in range(40):
+            begin = time.perf_counter_ns()
+            while time.perf_counter_ns() < begin + 100_000:
+                pass
+            with torch.profiler.record_function(f"launch#{number}"):
+                torch.ones(3) + 1  # which no profile of launches has to have
+            while time.perf_counter_ns() < begin + 200_000:
+                pass
+            kernels.ran.append((begin, time.perf_counter_ns(), number))
+    events = kernels.events()
+    assert not any(one["name"].startswith("aten::") for one in events)
+    launches = [one for one in events if one.get("cat") == "user_annotation" and one["name"].startswith("launch#")]
+    assert len(launches) == 40
+    for at, one in enumerate(launches):
+        one.update(cat="cuda_runtime", args={"correlation": at})
+    events += [{"ph": "X", "cat": "kernel", "name": one["name"], "ts": 0, "dur": 1, "args": one["args"]} for one in launches]
+    assert kernels_of(events, kernels.ran, kernels._clock) == {number: [{"name": f"launch#{number}"}] for number in range(40)}
+
+
+class Runs(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.layer, self.function = nn.Linear(5, 5), function
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+@pytest.mark.parametrize("function", [
+    lambda of, x: torch.fft.fft(x).conj().imag + 1,
+    lambda of, x: of.layer(x[0].to_sparse_csr() @ torch.ones(5, 5)),
+    lambda of, x: torch.sparse.mm(x[0].to_sparse(), torch.ones(5, 3)),
+    lambda of, x: torch.nested.nested_tensor([x[0], x[1, :3]]) * 2,
+    lambda of, x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()])
+@pytest.mark.parametrize("keep", [None, "*"])
+@needs_tool
+def test_tensors_of_other_kinds_end_no_trace(function, keep, tmp_path):
+    x = torch.randn(2, 7, 5)
+    assert diff_of(tmp_path, Runs(function), Runs(function), x, keep=keep)["tokens"]
+
+
+@needs_tool
+def test_a_sparse_input_is_compared_and_no_quantized_one_blamed(tmp_path):
+    net = Runs(lambda of, x: torch.sparse.mm(x, torch.ones(5, 3)))
+    a = torch.eye(5).to_sparse()
+    assert diff_of(tmp_path, net, net, a, a.clone(), keep=None).same
+    found = only(diff_of(tmp_path, net, net, a, a * 2, keep=None))
+    assert (found["cause"], found["text"]) == ("tensor", "an input that no operation of the trace made is another one")
+    net, q = Runs(lambda of, x: x.dequantize()), [torch.quantize_per_tensor(torch.ones(5) * one, 0.1, 0, torch.qint8) for one in (1, 2)]
+    assert not diff_of(tmp_path, net, net, *q, keep=None)["findings"]
+
+
+@needs_tool
+def test_random_numbers_are_not_read_from_memory_before(tmp_path):
+    """Memory that an operator fills with random numbers is as it was before in one run, and zero in the other one."""
+    x = torch.ones(4, 50)
+    for draws in ("bernoulli_", "normal_", "uniform_", "exponential_", "random_"):
+        before = torch.zeros(4, 50)  # that nothing in a trace made
+        net = Runs(lambda of, x, draws=draws, before=before: getattr(before, draws)() + x)
+        mt.trace(net, x, tmp_path / "a")
+        before.fill_(7)
+        mt.trace(net, x, tmp_path / "b")
+        assert mt.trace_diff(tmp_path / "a", tmp_path / "b").same, draws
+
+
+@needs_tool
+def test_a_whole_network_that_is_compiled(tmp_path):
+    net, x = nn.Sequential(nn.Linear(5, 5), nn.GELU(), nn.Linear(5, 5)).eval(), torch.randn(2, 7, 5)
+    compiled = torch.compile(net, backend="aot_eager")
+    with torch.no_grad():
+        compiled(x)
+    found = diff_of(tmp_path, net, compiled, x, keep=None)
+    assert all(one["cause"] in ("compiled region", "operators") for one in found["findings"])
+
+
+def test_what_a_trace_lacks_is_said(net, tokens, tmp_path):
+    with pytest.warns(UserWarning, match=r"keep: found nix\*, which no module and no module:operator"):
+        mt.trace(net, tokens, tmp_path / "a", ["nix*", "*:aten.mm"])
+    with pytest.warns(UserWarning, match="trace: found no operation"), mt.tracing(net, tmp_path / "b"):
+        thread = threading.Thread(target=net, args=(tokens,))
+        thread.start()
+        thread.join()

@@ -25,6 +25,7 @@ using attention_rows::BlockOrder;
 using attention_rows::RowEnd;
 
 constexpr std::uint64_t kStripRows = 128, kMostPBlock = 64;
+constexpr std::uint64_t kMostBlock = 65536;  // rows of 4 bytes that no shared memory holds
 using attention_rows::kMaskPiece;
 
 MMAUDIT_CLONES void round_to_bf16(const float* x, std::uint16_t* y, std::uint64_t count) {
@@ -332,6 +333,9 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
                                    {"queries", problem.queries},
                                    {"keys", problem.keys}})
     if (size == 0) return refusal("{}: found 0, allowed: 1 or more", name);
+  for (const auto& [name, size] : {std::pair{"block_q", plan.block_q}, {"block_k", plan.block_k}})
+    if (size == 0 || size > kMostBlock)
+      return refusal("{}: found {}, allowed: 1 to {}", name, size, kMostBlock);
   if (problem.depth == 0 || problem.depth > kTileColumns)
     return refusal("depth: found {}, allowed: 1 to {}", problem.depth, kTileColumns);
   if (problem.heads % problem.kv_heads != 0)
@@ -357,6 +361,8 @@ std::string why_no_attention(const AttentionProblem& problem, const AttentionPla
   if (plan.order == KeyOrder::partial_first && (plan.splits != 1 || kMaskPiece % plan.block_k != 0))
     return refusal("order: found partial_first, allowed: with splits 1 and block_k a divisor of {}",
                    kMaskPiece);
+  if (plan.score == ScoreRule::scaled_masked && plan.order != KeyOrder::partial_first)
+    return refusal("score: found scaled_masked, allowed: with order partial_first");
   if (plan.qk.a != problem.type || plan.qk.b != problem.type ||
       plan.pv.b != (dequantized ? plan.p : problem.type) ||
       plan.pv.a != (plan.p_block != 0 ? Format::f32 : plan.p))

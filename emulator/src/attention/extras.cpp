@@ -13,7 +13,8 @@ std::pair<float, float> scales_of(const AttentionProblem& problem, Log2eRule rul
                                             : 1 / std::sqrt(static_cast<double>(problem.depth));
   const auto narrow = static_cast<float>(scale);
   if (rule == Log2eRule::binary32) return {narrow, narrow * static_cast<float>(kLog2E)};
-  return {narrow, static_cast<float>(static_cast<double>(narrow) * kLog2E)};
+  return {narrow,
+          static_cast<float>((rule == Log2eRule::once ? scale : static_cast<double>(narrow)) * kLog2E)};
 }
 
 namespace attention_rows {
@@ -30,7 +31,7 @@ std::string why_no_extras(const AttentionProblem& problem, const AttentionPlan& 
   constexpr double kMost = 1e30;  // far below where softcap * log2(e) leaves binary32
   if (!(problem.softcap >= 0 && problem.softcap <= kMost))
     return refusal("softcap: found {}, allowed: 0 to {}", problem.softcap, kMost);
-  if (problem.softcap != 0 && plan.score == ScoreRule::scaled)
+  if (problem.softcap != 0 && (plan.score == ScoreRule::scaled || plan.score == ScoreRule::scaled_masked))
     return refusal("softcap: found {}, allowed: none where the plan's score rule is {}", problem.softcap,
                    name_in(names::kScoreRule, plan.score));
   if (problem.sinks && (plan.splits != 1 || plan.offset != 0))

@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 #include "attention/recipe_families.hpp"
 #include "mmaudit/attention.hpp"
@@ -18,6 +19,7 @@ using Found = std::optional<AttentionPlan>;
 
 constexpr std::uint64_t kMultiprocessors = 132;  // of an H100 or H200
 constexpr std::uint64_t kMostDepth = 256;
+constexpr std::array kNarrow{Format::f16, Format::bf16};
 
 Instruction mma_of(Format type, int k) {
   const std::string_view name = name_of(type);
@@ -27,12 +29,23 @@ Instruction mma_of(Format type, int k) {
 bool is_narrow(Format type) { return type == Format::f16 || type == Format::bf16; }
 
 std::string why_not(const AttentionProblem& problem) {
-  constexpr std::array kTypes{Format::f16, Format::bf16};
   if (!is_narrow(problem.type))
-    return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
+    return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kNarrow));
   if (problem.depth > kMostDepth)
     return refusal("depth: found {}, allowed: 1 to {}", problem.depth, kMostDepth);
   return {};
+}
+
+/// Flash kernels have the bottom right corner alone: check_flash_causal_non_square_seqlens() of torch's
+/// sdp_utils.cpp, mask.h of hopper/, mask.py of flash_attn/cute.
+std::string why_no_flash(const AttentionProblem& problem, std::span<const Format> types) {
+  if (std::find(types.begin(), types.end(), problem.type) == types.end())
+    return refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(types));
+  if (problem.causal != Causal::top_left || problem.queries == problem.keys) return {};
+  return refusal(
+      "causal: found top_left with {} queries and {} keys, allowed: bottom_right, or equal numbers, with "
+      "flash kernels",
+      problem.queries, problem.keys);
 }
 
 AttentionPlan flash_base(Format type) {
@@ -100,14 +113,7 @@ Found flash_plan(const AttentionProblem& problem, std::string* why) {
     *why = refusal("bias: found a mask, allowed: none with torch-flash (torch-efficient takes masks)");
     return std::nullopt;
   }
-  // check_flash_causal_non_square_seqlens() of sdp_utils.cpp
-  if (problem.causal == Causal::top_left && problem.queries != problem.keys) {
-    *why = refusal(
-        "causal: found top_left with {} queries and {} keys, allowed: bottom_right, or equal numbers, "
-        "with torch-flash",
-        problem.queries, problem.keys);
-    return std::nullopt;
-  }
+  if (*why = why_no_flash(problem, kNarrow); !why->empty()) return std::nullopt;
   if (problem.packed == 1 && problem.heads > problem.kv_heads) {
     *why = refusal(
         "cu_seqlens: found 1 query at most of grouped heads, allowed: a sequence of 2, or as many heads of "
@@ -181,7 +187,7 @@ AttentionPlan cudnn_base(Format type, std::uint64_t keys) {
 }
 
 /// The kernels of sm80, which one query takes. Where warps share a tile's keys (1x4x1), PV has a chain per
-/// warp, and the row sum an order that is not known.
+/// warp, and no one order of the warps' row sums gives every lse that was recorded.
 AttentionPlan cudnn_sm80(Format type, std::uint64_t keys) {
   AttentionPlan plan = cudnn_base(type, keys);
   plan.qk = plan.pv = mma_of(type, 16);
@@ -211,26 +217,28 @@ Instruction fp8_of(std::string_view form, Format type) {
 
 bool is_fp8(Format type) { return type == Format::e4m3 || type == Format::e5m2; }
 
-/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys and windows; softcap matters to windows
-/// alone.
+/// tile_size_fwd_sm90() of hopper/tile_size.h, without paged keys. A window of keys to the left or the right
+/// makes is_local; softcap matters to windows alone.
 std::uint64_t fa3_keys(const AttentionProblem& problem) {
   const std::uint64_t depth = problem.depth;
-  const bool causal = problem.causal != Causal::none || problem.left || problem.right;
-  if (is_fp8(problem.type))
-    return depth <= 64 ? 160 : depth <= 96 ? 128 : depth <= 128 ? 224 : depth <= 192 ? 160 : 128;
-  if (depth <= 64) return causal ? 128 : 192;
-  if (depth <= 96) return 144;
-  if (depth <= 128) return causal ? 128 : 176;
-  return depth <= 192 ? 112 : 80;
+  const bool only_right = problem.causal == Causal::none && !problem.left && problem.right == 0U;
+  const bool local = (problem.left || problem.right) && !only_right, capped = local && problem.softcap != 0;
+  const bool masked = local || only_right || problem.causal != Causal::none;
+  if (is_fp8(problem.type)) {
+    if (depth <= 96) return depth <= 64 ? 160 : 128;
+    if (depth <= 192) return depth <= 128 ? (capped ? 192 : 224) : (capped ? 128 : 160);
+    return local ? 64 : 128;
+  }
+  if (depth <= 64) return masked ? 128 : 192;
+  if (depth <= 96) return local ? 128 : 144;
+  if (depth <= 128) return masked ? 128 : 176;
+  return depth <= 192 ? (local ? 96 : 112) : (local ? 64 : 80);
 }
 
 /// hopper/softmax.h; FP8 with Max_offset 8. Compiled with --use_fast_math (setup.py).
 Found fa3_plan(const AttentionProblem& problem, std::string* why) {
   constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3};
-  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
-    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
-    return std::nullopt;
-  }
+  if (*why = why_no_flash(problem, kTypes); !why->empty()) return std::nullopt;
   AttentionPlan plan;
   const bool fp8 = is_fp8(problem.type);
   plan.qk = plan.pv = fp8_of(fp8 ? "wgmma.m64n64k32.f32.{}.{}" : "wgmma.m64n64k16.f32.{}.{}", problem.type);
@@ -249,10 +257,7 @@ Found fa3_plan(const AttentionProblem& problem, std::string* why) {
 /// threshold.
 Found fa4_plan(const AttentionProblem& problem, std::string* why) {
   constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2};
-  if (std::find(kTypes.begin(), kTypes.end(), problem.type) == kTypes.end()) {
-    *why = refusal("type: found {}, allowed: {}", name_of(problem.type), names_of(kTypes));
-    return std::nullopt;
-  }
+  if (*why = why_no_flash(problem, kTypes); !why->empty()) return std::nullopt;
   AttentionPlan plan;
   const bool fp8 = is_fp8(problem.type);
   plan.qk = plan.pv =
@@ -273,16 +278,16 @@ Found fa4_plan(const AttentionProblem& problem, std::string* why) {
 constexpr AttentionFamily kFamilies[] = {
     {"torch-flash", "flash_fwd_kernel, flash_fwd_splitkv_kernel", "f16, bf16",
      "flash_fwd_kernel.h, softmax.h, flash_fwd_launch_template.h", "recorded on an H200, torch 2.11",
-     "hopper", "cu_seqlens", flash_plan},
+     "hopper", "window, cu_seqlens", flash_plan},
     {"torch-efficient", "fmha_cutlassF_*", "f16, bf16", "kernel_forward.h, epilogue_rescale_output.h",
      "recorded on an H200, torch 2.11", "hopper", "", efficient_plan},
     {"torch-cudnn", "cudnn_generated_fort_native_sdpa_sm90_*, sm80_*", "f16, bf16",
      "none: found from recordings", "recorded on an H200, torch 2.11", "hopper", "", cudnn_plan},
     {"fa3", "flash::FlashAttnFwdSm90", "f16, bf16, e4m3", "flash-attention: hopper/softmax.h, tile_size.h",
-     "literature", "hopper", "softcap, cu_seqlens", fa3_plan},
+     "literature", "hopper", "window, softcap, cu_seqlens", fa3_plan},
     {"fa4", "FlashAttentionForwardSm100", "f16, bf16, e4m3, e5m2",
      "flash-attention: flash_attn/cute/flash_fwd_sm100.py, softmax.py", "literature", "blackwell",
-     "sinks, cu_seqlens", fa4_plan},
+     "window, sinks, cu_seqlens", fa4_plan},
     {"sageattention", "qk_int8_sv_f8_attn_kernel", "s8, of its recipes alone",
      "SageAttention d1a57a5: csrc/qattn/qk_int_sv_f8_cuda_sm90.cu, attn_utils.cuh", "literature", "hopper",
      "", sage_plan},
@@ -294,6 +299,7 @@ constexpr AttentionFamily kFamilies[] = {
 std::string why_not_taken(const AttentionProblem& problem, std::string_view family, std::string_view takes) {
   for (const auto& [has, word] : {std::pair{problem.softcap != 0, std::string_view("softcap")},
                                   {problem.sinks, "sinks"},
+                                  {problem.left || problem.right, "window"},
                                   {problem.packed != 0, "cu_seqlens"}}) {
     if (!has || takes.find(word) != std::string_view::npos) continue;
     std::vector<std::string_view> others;
@@ -366,8 +372,10 @@ Found attention_plan_of(std::string_view family, const AttentionProblem& problem
   if (found == nullptr) {
     std::vector<std::string_view> names;
     for (const AttentionFamily& one : kFamilies) names.push_back(one.name);
-    for (const AttentionRecipe& one : attention_recipes()) names.push_back(one.name);
-    *why = refusal("like: found {}, allowed: {}", family, names_of(names));
+    const bool recipe = find_attention_recipe(family) != nullptr;  // what converts takes it, others do not
+    for (const AttentionRecipe& one : attention_recipes())
+      if (!recipe) names.push_back(one.name);
+    *why = refusal("like: found {}{}, allowed: {}", family, recipe ? ", a recipe" : "", names_of(names));
     return std::nullopt;
   }
   if (*why = why_not_taken(problem, found->name, found->takes); !why->empty()) return std::nullopt;
@@ -379,7 +387,8 @@ Found attention_plan_of(const AttentionProblem& problem, const std::vector<std::
   std::string unused;
   if (why == nullptr) why = &unused;
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
-  if (*why = why_not_taken(problem, "names of kernels", "cu_seqlens"); !why->empty()) return std::nullopt;
+  if (*why = why_not_taken(problem, "names of kernels", "window, cu_seqlens"); !why->empty())
+    return std::nullopt;
   for (const std::string& name : kernels)
     if (const Found plan = plan_of_name(problem, name)) return plan;
   *why = refusal("kernels: found {}, allowed: kernels of docs/attention.md",

@@ -9,7 +9,8 @@
 
 namespace mmaudit::attention_rows {
 
-/// `x[i * stride]` of `count` become what is kept of them. `amax`: the tensor's largest magnitude.
+/// `x[i * stride]` of `count` become what is kept of them. `amax`: the tensor's largest magnitude. NaN stays
+/// NaN, where the source keeps -6 scales, a number without a meaning.
 inline void scale_in_blocks(float* x, std::uint64_t count, std::uint64_t stride, float amax) {
   const FormatSpec of_scale = spec_of(Format::e4m3), element = spec_of(Format::e2m1);
   constexpr float kLargestElement = 6, kLargestScale = 448;
@@ -24,7 +25,7 @@ inline void scale_in_blocks(float* x, std::uint64_t count, std::uint64_t stride,
     float& y = x[i * stride];
     const double size =
         decode_value(encode_nearest_even(static_cast<double>(std::abs(y) / scale), element, true), element);
-    y = scale == 0 ? 0.0F : std::copysign(static_cast<float>(size) * scale, y);
+    y = y != y ? y : scale == 0 ? 0.0F : std::copysign(static_cast<float>(size) * scale, y);
   }
 }
 

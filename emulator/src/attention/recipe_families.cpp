@@ -15,7 +15,7 @@ Found sage_plan(const AttentionProblem& problem, std::string* why) {
     *why = refusal("type: found {}, allowed: s8", name_of(problem.type));
   else if (problem.depth > kMost)
     *why = refusal("depth: found {}, allowed: 1 to {}", problem.depth, kMost);
-  else if (problem.bias || problem.left || problem.right)
+  else if (problem.bias)
     *why = refusal("mask: found one, allowed: causal alone with sageattention");
   else if (problem.causal != Causal::none && problem.queries != problem.keys)
     *why = refusal("causal: found {} queries and {} keys, allowed: equal numbers with sageattention",
@@ -40,16 +40,19 @@ Found sage_plan(const AttentionProblem& problem, std::string* why) {
 /// _attn_fwd() of modelopt/torch/kernels/common/attention/triton_fa.py with P and V in NVFP4: products of
 /// binary32 ("ieee"). The order of a block's row sum is Triton's, and a guess here.
 Found modelopt_plan(const AttentionProblem& problem, std::string* why) {
-  const bool corner = problem.causal == Causal::top_left && problem.queries != problem.keys;
   if (problem.type != Format::f32)
     *why = refusal("type: found {}, allowed: f32", name_of(problem.type));
-  else if (problem.bias || problem.left || problem.right || corner)
-    *why = refusal("mask: found one, allowed: causal bottom_right alone with modelopt");
+  else if (problem.bias)
+    *why = refusal("mask: found one, allowed: causal alone with modelopt");
+  else if (problem.causal == Causal::top_left && problem.queries != problem.keys)
+    *why = refusal("causal: found top_left with {} queries and {} keys, allowed: bottom_right with modelopt",
+                   problem.queries, problem.keys);
   if (!why->empty()) return std::nullopt;
   AttentionPlan plan;
   plan.qk = plan.pv = scalar_instruction(Format::f32, Format::f32);
   plan.block_k = 32;
   plan.score = ScoreRule::scaled_once;
+  plan.log2e = Log2eRule::once;  // a product of Python's numbers
   plan.exponential = Exponential::ex2_ftz;
   plan.p = Format::e2m1;
   plan.p_block = 16;

@@ -77,15 +77,16 @@ RowEnd RowSoftmax::run(const Row& row, const BlockOrder& blocks) {
     if (first >= last) continue;
     const std::uint64_t count = last - first;
     float* const x = x_.data() + first;
+    const RowRule rule = rule_.of_block(blocks.is_whole(b));
     Step step{};
     if (row.factors != nullptr) {
       step = dequantize(row, {first, last}, last == row.last, old);
     } else {
       std::copy_n(row.scores + first, count, x);
-      prepare_all(rule_.score, x, count, rule_.scale, rule_.scale2,
+      prepare_all(rule.score, x, count, rule.scale, rule.scale2,
                   row.bias == nullptr ? nullptr : row.bias + first);
-      step = step_of(rule_, most_of(x, count), old, functions::kUnit);
-      const Operand operand = operand_of(rule_, step.base);
+      step = step_of(rule, most_of(x, count), old, functions::kUnit);
+      const Operand operand = operand_of(rule, step.base);
       (operand.is_fused ? fused_all : less_all)(x, count, operand.scale, operand.less);
     }
     row.rescales[b] = step.rescale;

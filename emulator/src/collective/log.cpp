@@ -39,9 +39,12 @@ void read_ring(std::string_view text, CollectiveLog& log) {
   std::vector<int> ring;
   while (const auto rank = next_number(text)) ring.push_back(*rank);
   if (ring.size() < 2 || text.find_first_not_of(" \r") != std::string_view::npos) return;
+  log.several |= log.channels != 0 && log.channels != static_cast<std::uint64_t>(*channels);
   log.channels = static_cast<std::uint64_t>(*channels);
   log.rings.resize(std::max(log.rings.size(), static_cast<std::size_t>(*channels)));
-  log.rings[static_cast<std::size_t>(*channel)] = std::move(ring);
+  std::vector<int>& known = log.rings[static_cast<std::size_t>(*channel)];
+  log.several |= !known.empty() && known != ring;
+  known = std::move(ring);
 }
 
 /// Trees [0] 1/-1/-1->0->-1 [1] ...: children, the rank, its parent; per channel.
@@ -64,6 +67,9 @@ void read_trees(std::string_view text, CollectiveLog& log) {
     const auto at = static_cast<std::size_t>(*rank);
     tree.up.resize(std::max(tree.up.size(), at + 1), -1);
     tree.down.resize(tree.up.size(), {-1, -1, -1});
+    constexpr std::array<int, 3> kNone = {-1, -1, -1};
+    log.several |=
+        (tree.up[at] != -1 || tree.down[at] != kNone) && (tree.up[at] != *up || tree.down[at] != down);
     tree.up[at] = *up;
     tree.down[at] = down;
   }
@@ -127,7 +133,9 @@ CollectiveLog collective_log_of(std::string_view text) {
     if (auto version = behind(line, "NCCL version ")) {
       const auto major = next_number(*version);
       const auto minor = major && skip(*version, ".") ? next_number(*version) : std::nullopt;
+      const std::uint64_t before = log.version;
       if (minor) log.version = 100 * static_cast<std::uint64_t>(*major) + static_cast<std::uint64_t>(*minor);
+      log.several |= before != 0 && before != log.version;
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -164,13 +172,14 @@ std::string take_log(const CollectiveLog& log, const CollectiveProblem& problem,
   if (!take_name(names::kCollectiveProtocol, found->protocol, choice.protocol))
     return refusal("log: found the protocol {}, allowed: {}", found->protocol,
                    names_of(names::kCollectiveProtocol));
-  if (log.channels != 0) {
-    if (std::any_of(log.rings.begin(), log.rings.end(), [](const auto& ring) { return ring.empty(); }))
-      return refusal("log: found rings of some of {} channels, allowed: of all, as rank 0 prints them",
-                     log.channels);
-    choice.channels = log.channels;
-    choice.rings = log.rings;
-  }
+  if (log.several)
+    return refusal("log: found lines of several communicators, allowed: of one (cut it from the log)");
+  if (log.channels == 0 ||
+      std::any_of(log.rings.begin(), log.rings.end(), [](const auto& ring) { return ring.empty(); }))
+    return refusal("log: found rings of {} channels, allowed: of all, as rank 0 prints them in lines Channel",
+                   log.channels == 0 ? "no" : "some");
+  choice.channels = log.channels;
+  choice.rings = log.rings;
   if (choice.algorithm == CollectiveAlgorithm::tree && log.trees.empty())
     return refusal("log: found no line Trees, allowed: the lines of all ranks");
   choice.trees = log.trees;

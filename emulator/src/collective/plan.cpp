@@ -78,7 +78,11 @@ std::vector<Part> parts_of(const CollectiveProblem& problem, const CollectiveCho
   const std::uint64_t bytes = spec_of(problem.type).storage_bytes();
   const std::uint64_t threads = choice.threads != 0 ? choice.threads : protocol.threads;
   std::uint64_t channels = choice.channels;
-  while (channels >= 2 && problem.count * bytes < channels * threads * protocol.threshold) --channels;
+  // tuning.cc (ncclTopoTuneModel): "threadThresholds", of LL in a ring once per rank.
+  const bool per_rank =
+      choice.algorithm == CollectiveAlgorithm::ring && choice.protocol == CollectiveProtocol::ll;
+  const std::uint64_t least = threads * protocol.threshold * (per_rank ? problem.ranks : 1);
+  while (channels >= 2 && problem.count * bytes < channels * least) --channels;
   const bool scatters = problem.kind == CollectiveKind::reduce_scatter;
   const std::uint64_t per_byte = (scatters ? problem.ranks : 2) * protocol.traffic;
   const std::uint64_t traffic = std::max(library.least_traffic, count * bytes * per_byte);

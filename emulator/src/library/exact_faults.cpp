@@ -1,7 +1,9 @@
 // What is wrong with a product whose elements are known: every known fault predicts a D, and the one that was
 // found says which it is; k, rows and columns are asked for by further rounds.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,22 +22,34 @@ std::string ordinal_list(const std::set<std::uint64_t>& numbers) {
   return with_values("s {} of them from {} to {}", {numbers.size(), *numbers.begin(), *numbers.rbegin()});
 }
 
-/// Where the wrong elements are, unless they are everywhere.
-std::string whereabouts(const Product& x, const std::vector<std::uint64_t>& wrong, bool batch_alone = false) {
-  std::vector<bool> rows(x.m), columns(x.n), matrices(x.batch);
-  for (const std::uint64_t e : wrong) {
+std::vector<std::uint64_t> wrong_of(const std::vector<double>& d, const std::vector<double>& right) {
+  std::vector<std::uint64_t> wrong;
+  for (std::uint64_t e = 0; e < d.size(); ++e)
+    if (d[e] != right[e]) wrong.push_back(e);
+  return wrong;
+}
+
+/// Where the wrong elements are, unless in all products, rows and columns of the elements that can be wrong.
+std::string whereabouts(
+    const Product& x, const std::vector<std::uint64_t>& wrong,
+    const std::function<bool(std::uint64_t)>& can = [](auto) { return true; }) {
+  std::set<std::uint64_t> found[3], all[3];
+  constexpr const char* kWhat[] = {"product", "row", "column"};
+  const auto lanes_of = [&](std::uint64_t e) {
     const Place at = place_of(x, e);
-    rows[at.row] = columns[at.column] = matrices[at.matrix] = true;
-  }
-  std::string out;
-  const auto add = [&](const char* what, const std::vector<bool>& flags, std::uint64_t all) {
-    std::set<std::uint64_t> found;
-    for (std::uint64_t i = 0; i < all; ++i)
-      if (flags[i]) found.insert(i);
-    if (found.size() != all) out += (out.empty() ? "" : ", ") + std::string(what) + ordinal_list(found);
+    return std::array{at.matrix, at.row, at.column};
   };
-  add("product", matrices, x.batch);
-  if (!batch_alone) add("row", rows, x.m), add("column", columns, x.n);
+  for (const std::uint64_t e : wrong)
+    for (std::size_t i = 0; i < std::size(kWhat); ++i) found[i].insert(lanes_of(e)[i]);
+  for (std::uint64_t e = 0; e < x.elements(); ++e)
+    for (std::size_t i = 0; can(e) && i < std::size(kWhat); ++i) {
+      all[i].insert(lanes_of(e)[i]);
+      if (found[i].count(lanes_of(e)[i]) == 0) break;  // rows of other products, columns of other rows
+    }
+  std::string out;
+  for (std::size_t i = 0; i < std::size(kWhat); ++i)
+    if (!std::includes(found[i].begin(), found[i].end(), all[i].begin(), all[i].end()))
+      out += (out.empty() ? "" : ", ") + std::string(kWhat[i]) + ordinal_list(found[i]);
   return out.empty() ? out : " (" + out + ")";
 }
 
@@ -99,8 +113,7 @@ std::vector<KRange> wrong_k_of(const Product& x, const Multiply& multiply, const
   std::set<std::uint64_t> windows;
   const auto look = [&](const Words& words, const std::vector<double>& found,
                         const std::vector<double>& wanted) {
-    for (std::uint64_t e = 0; e < found.size(); ++e)
-      if (found[e] != wanted[e]) windows.insert(window_of(words, place_of(x, e)));
+    for (const std::uint64_t e : wrong_of(found, wanted)) windows.insert(window_of(words, place_of(x, e)));
   };
   look(failing, d, right);
   Words signs = failing;
@@ -163,6 +176,17 @@ bool gives(const Product& x, const Words& words, const std::vector<KRange>& rang
   return true;
 }
 
+/// Whether these k give what is wrong where rows and columns see others of K, too: what is wrong in a row,
+/// whatever its k, is no matter of K.
+bool gives_turned(const Product& x, const Multiply& multiply, const Finding& found) {
+  Words turned = found.words;
+  if (turned.kind != Words::Kind::windows) return true;
+  ++turned.rotation;
+  const std::vector<double> right = expected(x, turned), d = multiply(turned).d;
+  const std::vector<std::uint64_t> wrong = wrong_of(d, right);
+  return wrong.empty() || gives(x, turned, found.wrong_k, d, right, wrong);
+}
+
 /// The sums of one round, of few windows, as they grow: from which one on they are wrong, and how.
 std::string told_by_size(const Product& x, const Multiply& multiply, Words words,
                          const std::vector<double>& d) {
@@ -204,12 +228,6 @@ std::string told_by_size(const Product& x, const Multiply& multiply, Words words
   return out;
 }
 
-std::string times_text(double times) {
-  return times == 0   ? "in no sum"
-         : times == 2 ? "in the sums twice"
-                      : with_values("in the sums {} times", {times});
-}
-
 std::string text_of(const KRange& range, const Product& x) {
   const std::uint64_t count = range.last - range.first + 1;
   const char* const be = count == 1 ? "is " : "are ";
@@ -218,7 +236,11 @@ std::string text_of(const KRange& range, const Product& x) {
                                       : with_values("the last {} elements of K ", {count})
                      : count == 1 ? with_values("element {} of K ", {range.first})
                                   : with_values("elements {} to {} of K ", {range.first, range.last});
-  return what + be + times_text(range.times);
+  return what + be +
+         (range.times == 0   ? "in no sum"
+          : range.times < 0  ? "in the sums with the other sign, or A and B are not taken at the same k"
+          : range.times == 2 ? "in the sums twice"
+                             : with_values("in the sums {} times", {range.times}));
 }
 
 /// Which rows of A or columns of B the elements of D are made of, where that is not their own.
@@ -288,12 +310,6 @@ bool made_of(const Product& x, const Words& words, const std::vector<double>& ro
 void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed, Finding& out) {
   if (out.wrong == 0) return;  // D is right; what lies round it is said
   const std::vector<double> right = expected(x, out.words);
-  const auto wrong_of = [&](const std::vector<double>& d) {
-    std::vector<std::uint64_t> wrong;
-    for (std::uint64_t e = 0; e < d.size(); ++e)
-      if (d[e] != right[e]) wrong.push_back(e);
-    return wrong;
-  };
   std::vector<double> d;
   std::vector<std::uint64_t> wrong;
   std::uint64_t failing = 0, runs = 0;
@@ -302,7 +318,7 @@ void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed,
   while (runs < enough || (failing == 0 && runs < kMost)) {  // a race may take many
     const Run run = multiply(out.words);
     ++runs;
-    std::vector<std::uint64_t> now = wrong_of(run.d);
+    std::vector<std::uint64_t> now = wrong_of(run.d, right);
     if (now.empty()) continue;
     ++failing;
     if (wrong.size() < now.size()) wrong = std::move(now), d = run.d;
@@ -326,7 +342,7 @@ void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed,
   const auto right_with = [&](unsigned padding) {
     Words words = out.words;
     words.padding = padding;
-    return wrong_of(multiply(words).d).empty();
+    return wrong_of(multiply(words).d, right).empty();
   };
   if (right_with(0)) {
     const bool of_a = !right_with(1), of_b = !right_with(2);
@@ -360,9 +376,13 @@ void tell_faults(const Product& x, const Multiply& multiply, std::uint64_t seed,
       if (!each.empty()) out.faults.push_back(each);
   constexpr std::size_t kMostRanges = 8;
   if (out.faults.empty() && out.wrong_k.size() <= kMostRanges &&
-      gives(x, out.words, out.wrong_k, d, right, wrong))
+      gives(x, out.words, out.wrong_k, d, right, wrong) && gives_turned(x, multiply, out))
     for (const KRange& each : out.wrong_k) {
-      out.faults.push_back(text_of(each, x) + whereabouts(x, wrong, true));  // rows and columns: by the code
+      const auto can = [&](std::uint64_t e) {  // by the code a row and a column see some of K
+        const Span span = span_of(x, out.words, place_of(x, e));
+        return span.begin <= each.last && span.end > each.first && !(x.relu && right[e] == 0);
+      };
+      out.faults.push_back(text_of(each, x) + whereabouts(x, wrong, can));
       if (each.last + 1 == x.k && each.times == 0) out.tail = each.last - each.first + 1;
     }
   if (!out.faults.empty()) return;

@@ -19,7 +19,9 @@ using report::Section;
 using report::Table;
 using report::Tone;
 
-std::string shown(double x) { return x == 0 ? "0" : x != x ? "NaN" : fmt::format("{:.3g}", x); }
+std::string shown(double x, int digits = 3) {
+  return x == 0 ? "0" : x != x ? "NaN" : fmt::format("{:.{}g}", x, digits);
+}
 std::string percent(double x) { return fmt::format("{:.2f}%", 100 * x); }
 
 /// The first that is not a number, else the largest.
@@ -59,11 +61,11 @@ std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
 }
 
 /// "Beyond the limit 0.05: ...": at most so many of them.
-std::string line_of(const char* what, double limit, const std::vector<std::string>& some) {
+std::string line_of(std::string_view what, const std::vector<std::string>& some) {
   constexpr std::size_t kMost = 6;
   if (some.empty()) return {};
   const auto end = some.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, some.size()));
-  return fmt::format("{} the limit {}: {}{}. ", what, limit, fmt::join(some.begin(), end, ", "),
+  return fmt::format("{}: {}{}. ", what, fmt::join(some.begin(), end, ", "),
                      some.size() > kMost ? fmt::format(" and {} more", some.size() - kMost) : "");
 }
 
@@ -98,19 +100,19 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
   fields.push_back({{"largest cause"}, largest_text});
   number("worst head", [](Audit one) { return fmt::format("{} ({})", shown(one.worst), one.worst_head); });
   for (std::size_t i = 0; i < std::size(kAttentionCauses); ++i)
-    number(kAttentionCauses[i].data(), [i](Audit one) { return shown(one.causes[i].size); });
-  number("P saturated, to 0", [](Audit one) {
-    return fmt::format("{}, {}", percent(one.saturated), percent(one.flushed));
-  });
+    number(kAttentionCauses[i].data(), [i](Audit one) { return shown(one.causes[i].size, 2); });
+  number("P saturated, to 0",
+         [](Audit one) { return fmt::format("{}, {}", percent(one.saturated), percent(one.flushed)); });
+  out.records = report::table_of<AttentionAudit>("Errors", audits, fields);
+  fields.pop_back();  // a page has no room for it: a note says it
   Table table = report::table_of<AttentionAudit>("Errors", audits, fields);
   table.remark =
       "|O - exact O| / |exact O|, 2-norms; exact: softmax(scale Q K^T) V in binary64. Beside it what each "
       "step alone changes; heads count from 0 over the batch.";
-  out.records = table;
   out.sections.push_back(report::section_of(std::move(table)));
   Section plans{.title = "Plans"};
   std::uint64_t rows = 0;
-  std::vector<std::string> good, bad;
+  std::vector<std::string> good, bad, lost;
   for (Audit one : audits) {
     rows = std::max(rows, one.rows);
     std::string plan =
@@ -123,14 +125,19 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
       text +=
           fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
     (within(one) ? good : bad).push_back(std::move(text));
+    if (one.saturated != 0 || one.flushed != 0)
+      lost.push_back(fmt::format("{}{}{} {} and {}", one.layer, one.layer.empty() ? "" : " by ",
+                                 one.recipe->name, percent(one.saturated), percent(one.flushed)));
   }
-  plans.notes = {fmt::format("{} rows were compared with exact ones.", rows)};
+  plans.notes = {fmt::format("{} rows were compared with exact ones. {}", rows,
+                             line_of("P saturated and P to 0", lost))};
+  if (plans.notes[0].ends_with(' ')) plans.notes[0].pop_back();
   out.sections.push_back(std::move(plans));
   if (limit != 0 || !bad.empty()) {
     out.tone = bad.empty() ? Tone::good : Tone::bad;
     out.headline =
-        line_of("Beyond", limit, bad) +
-        (audits.front().layer.empty() ? line_of("Within", limit, good)
+        line_of(fmt::format("Beyond the limit {}", limit), bad) +
+        (audits.front().layer.empty() ? line_of(fmt::format("Within the limit {}", limit), good)
                                       : fmt::format("{} of {} are within it. ", good.size(), audits.size()));
     out.headline.pop_back();
   }
@@ -236,6 +243,8 @@ report::Report explain_attention(const AttentionProblem& problem, const Attentio
 report::Report attention_invariance(std::string_view family, const AttentionProblem& problem,
                                     std::uint64_t most) {
   report::Report out{.title = "Over which sizes a row keeps its bits"};
+  if (problem.heads % problem.kv_heads != 0)
+    refuse("--heads: found {}, allowed: a multiple of {}, the heads of K", problem.heads, problem.kv_heads);
   out.meta = {fmt::format("{}: {}", family, sizes_of(problem))};
   Table all{.title = "Ranges",
             .columns = {{"size"}, {"from", true}, {"to", true}, {"plan"}, {"what changes"}}};

@@ -114,8 +114,8 @@ struct GemmCheckDiff {
   std::vector<std::string> provenance;
   std::uint64_t calls = 0;  ///< of NEW
 };
-/// What another library changed: `unseen` is a fault of OLD of which NEW made too few calls to miss it. Where
-/// both had the same products, none is.
+/// What another library changed: `unseen` is a fault that one of the two has and of which the other made too
+/// few calls to miss it. Where both had the same products and algorithms, none is.
 GemmCheckDiff diff_gemm_checks(const GemmCheck& before, const GemmCheck& after);
 /// Bad where a fault is new or gone.
 report::Report report_of(const GemmCheckDiff& diff);

@@ -31,9 +31,17 @@ double share(std::uint64_t part, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
 }
 
-/// Calls that a fault of OLD's frequency would show in NEW.
+/// Calls that a fault that one of the two has would show in the other, of the same frequency.
 double awaited(const GemmCheckChange& x) {
-  return share(x.old_wrong, x.old_calls) * static_cast<double>(x.new_calls);
+  return x.old_wrong == 0 ? share(x.new_wrong, x.new_calls) * static_cast<double>(x.old_calls)
+                          : share(x.old_wrong, x.old_calls) * static_cast<double>(x.new_calls);
+}
+
+/// What was asked, whichever library and GPU answered.
+Json products_of(const GemmCheck& check) {
+  Json out = check.asked;
+  if (out.is_object()) out.erase("cublas"), out.erase("gpu");
+  return out;
 }
 
 }  // namespace
@@ -43,7 +51,7 @@ GemmCheckDiff diff_gemm_checks(const GemmCheck& before, const GemmCheck& after) 
   for (const auto& [field, was, is] :
        {std::tuple{"GPU", before.gpu, after.gpu}, {"cuBLASLt", before.library, after.library}})
     if (was != is) out.provenance.push_back(fmt::format("{}: {}, was {}", field, is, was));
-  const bool same_products = before.asked == after.asked && before.taken == after.taken;
+  const bool same_products = products_of(before) == products_of(after) && before.taken == after.taken;
   if (!same_products) out.provenance.emplace_back("products: others, or another number of them");
   const std::map<Key, std::uint64_t> old_wrong = wrong_calls_of(before), new_wrong = wrong_calls_of(after);
   std::set<Key> keys;
@@ -60,10 +68,10 @@ GemmCheckDiff diff_gemm_checks(const GemmCheck& before, const GemmCheck& after) 
     x.old_wrong = count(old_wrong), x.old_calls = calls_of(before, type, place);
     x.new_wrong = count(new_wrong), x.new_calls = calls_of(after, type, place);
     constexpr double kEnough = 3;  // none is then seen by chance once in 20 times: exp(-3)
-    if (x.old_wrong == 0)
-      x.kind = Kind::added;
-    else if (x.new_wrong == 0)
-      x.kind = (same_products && x.new_calls != 0) || awaited(x) >= kEnough ? Kind::gone : Kind::unseen;
+    if (x.old_wrong == 0 || x.new_wrong == 0) {
+      const bool enough = (same_products && x.old_calls != 0 && x.new_calls != 0) || awaited(x) >= kEnough;
+      x.kind = !enough ? Kind::unseen : x.old_wrong == 0 ? Kind::added : Kind::gone;
+    }
     out.changes.push_back(std::move(x));
   }
   return out;
@@ -80,7 +88,8 @@ report::Report report_of(const GemmCheckDiff& diff) {
     const auto at = static_cast<std::size_t>(x.kind);
     ++counts[at];
     std::string change(kWords[at]);
-    if (x.kind == Kind::unseen) change += fmt::format(": {:.1f} awaited", awaited(x));
+    if (x.kind == Kind::unseen)
+      change += fmt::format(" of {}: {:.1f} awaited", x.old_wrong == 0 ? "OLD" : "NEW", awaited(x));
     table.rows.push_back(
         {x.type, x.place, x.fault, fmt::format("{} of {} calls", x.old_wrong, x.old_calls),
          fmt::format("{} of {} calls", x.new_wrong, x.new_calls),
@@ -92,7 +101,7 @@ report::Report report_of(const GemmCheckDiff& diff) {
                      ? "NEW has no calls"
                      : fmt::format(
                            "{} of {} kinds of fault are new, {} gone, {} as before, {} not seen in too few "
-                           "calls; NEW: {} calls",
+                           "calls of OLD or NEW; NEW: {} calls",
                            counts[1], diff.changes.size(), counts[2], counts[0], counts[3], diff.calls);
   out.headline_last = true;
   out.sections = {{.title = "What differs between OLD and NEW", .lines = diff.provenance},

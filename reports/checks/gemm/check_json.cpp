@@ -62,6 +62,11 @@ double number_of(const JsonNode& node) {
   if (!node.json().is_number()) node.refuse(node.json(), "a number");
   return node.json().get<double>();
 }
+double seconds_of(const JsonNode& node) {
+  const double out = number_of(node);
+  if (!(out >= 0)) node.refuse(node.json(), "0 or more");
+  return out;
+}
 std::uint64_t count_of(const JsonNode& node) { return node.count(UINT64_MAX); }
 bool truth_of(const JsonNode& node) {
   if (!node.json().is_boolean()) node.refuse(node.json(), "true, false");
@@ -159,7 +164,7 @@ GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
   out.asked = top.at("asked").json();
   out.seed = count_of(top.at("seed")), out.repeat = count_of(top.at("repeat"));
   out.taken = count_of(top.at("taken"));
-  out.seconds = number_of(top.at("seconds")), out.product_seconds = number_of(top.at("product_seconds"));
+  out.seconds = seconds_of(top.at("seconds")), out.product_seconds = seconds_of(top.at("product_seconds"));
   out.stopped = truth_of(top.at("stopped"));
   for (std::size_t i = 0; i < std::size(out.launches); ++i) {
     const std::string_view kind = device::names::kLaunchKind[i];
@@ -172,8 +177,8 @@ GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
     const JsonNode type = top.at("types").at(name);
     GemmTypeCount& count = out.types[name];
     for (const auto& [key, field] : kCounts) count.*field = count_of(type.at(key));
-    count.seconds = number_of(type.at("seconds")),
-    count.product_seconds = number_of(type.at("product_seconds"));
+    count.seconds = seconds_of(type.at("seconds")),
+    count.product_seconds = seconds_of(type.at("product_seconds"));
     for (const auto& [place, calls] : type.at("calls_by_algorithm").integers())
       count.calls_by[place] = static_cast<std::uint64_t>(calls);
   }

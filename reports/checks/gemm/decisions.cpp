@@ -105,6 +105,17 @@ std::size_t recorded_of(const corpus::DecisionFile& file, const std::vector<Gemm
       layers.begin(), layers.end(), [&](const GemmProblem& each) { return has_layer(file, each); }));
 }
 
+std::string recorded_in_words(const corpus::DecisionFile& file, const std::vector<DecisionPass>& passes) {
+  std::size_t all = 0, recorded = 0;
+  for (const DecisionPass& pass : passes) {
+    all += pass.layers.size();
+    recorded += recorded_of(file, pass.layers);
+  }
+  return fmt::format("{} of {} layers for M = {} to {}, {} others, {} choices; {} are left", recorded, all,
+                     file.first_m, file.last_m, file.layers.size() - recorded, file.choices.size(),
+                     all - recorded);
+}
+
 std::size_t record_decisions(corpus::DecisionFile& file, const std::vector<GemmProblem>& layers,
                              const RecordDecisions& run) {
   std::vector<GemmProblem> lacking;

@@ -7,7 +7,10 @@
 #include <map>
 #include <set>
 
+#include "mmaudit/error.hpp"
+#include "mmaudit/refusal.hpp"
 #include "mmaudit/report/figures.hpp"
+#include "mmaudit/whole_number.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -72,7 +75,7 @@ Table layers_of(const RecordedInvariant& result) {
        {{"plans", true}, [](const RecordedLayer& each) { return std::to_string(plans_of(each)); }},
        {{"pinned algorithm"}, [&](const RecordedLayer& each) { return pin_text(each, result); }},
        {{"its cost"}, [](const RecordedLayer& each) {
-          return each.ranges.size() < 2 ? std::string() : std::string("not recorded");
+          return each.ranges.size() < 2 ? "" : each.cost.empty() ? "not recorded" : each.cost;
         }}});
 }
 
@@ -227,6 +230,31 @@ RecordedPin pin_of(const RecordedLayer& layer) {
   return out;
 }
 
+void take_costs(RecordedInvariant& result, std::string_view csv, const std::string& file) {
+  for (RecordedLayer& layer : result.layers) {
+    const GemmProblem& x = layer.problem;
+    if (!is_recorded(layer) || x.api != GemmApi::cublas) continue;
+    const std::string product = fmt::format("{},{},{},{},{},", name_of(x.type), x.transposed_b ? "nt" : "nn",
+                                            x.n, x.k, pin_of(layer).m);
+    std::map<double, std::string> times;  // how much longer, and at which M
+    for (std::string_view rest = csv; !rest.empty();) {
+      std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (!line.starts_with(product)) continue;
+      const std::string_view figures = line.substr(product.size());
+      const std::size_t one = figures.find(','), two = figures.rfind(',');
+      const double pinned = whole_number<double>(figures.substr(one + 1, two - one - 1)).value_or(0);
+      const double first = whole_number<double>(figures.substr(two + 1)).value_or(0);
+      if (one == two || !(pinned > 0) || !(first > 0))
+        throw InputError(file + refusal(": found {}, allowed: M and two times in us", in_quotes(figures)));
+      times.emplace(pinned / first, figures.substr(0, one));
+    }
+    if (!times.empty())
+      layer.cost = fmt::format("{:.2f} (M = {}) to {:.2f} (M = {}) times", times.begin()->first,
+                               times.begin()->second, times.rbegin()->first, times.rbegin()->second);
+  }
+}
+
 report::Report report_of(const RecordedInvariant& result) {
   std::size_t recorded = 0, guessed = 0;
   for (const RecordedLayer& each : result.layers) {
@@ -249,9 +277,9 @@ report::Report report_of(const RecordedInvariant& result) {
   section.layout = report::Layout::wide;
   section.notes = {
       "A pinned algorithm serves every M with one plan. cuBLASLt takes one; torch.mm asks cublasGemmEx, "
-      "which "
-      "takes none: such a layer has to ask cuBLASLt. `mmaudit gemm invariant --n N --k K --pin M` on the GPU "
-      "measures the cost."};
+      "which takes none: such a layer has to ask cuBLASLt. Its cost is the time by the time of cuBLASLt's "
+      "first "
+      "choice; `mmaudit gemm invariant --n N --k K --pin M` on the GPU measures it."};
   out.sections.push_back(section_of(changes_table(result)));
   std::vector<std::string> lacking;
   for (const RecordedLayer& each : result.layers)

@@ -20,6 +20,7 @@ struct RecordedLayer {
   std::string source;  ///< DecidedPlan's; empty: not recorded
   std::string why;     ///< it is not
   std::vector<RecordedRange> ranges;
+  std::string cost;  ///< of pin_of()'s algorithm, in words; empty: not recorded
 };
 /// The ranges of one product, whose m means nothing.
 RecordedLayer recorded_layer(const corpus::DecisionFile& file, const GemmProblem& problem);
@@ -44,6 +45,9 @@ struct RecordedPin {
   std::string plan;               ///< empty: no known plan
 };
 RecordedPin pin_of(const RecordedLayer& layer);
+/// What: gives each layer that was recorded as torch.mm asks the cost of pin_of()'s algorithm, from a table
+/// of costs (corpus/decisions/NAME.pins.csv; lines with # say its source). Errors: InputError.
+void take_costs(RecordedInvariant& result, std::string_view csv, const std::string& file);
 
 /// Nothing is judged: passed where a layer was recorded. The result has to outlive it.
 report::Report report_of(const RecordedInvariant& result);

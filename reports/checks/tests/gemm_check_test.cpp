@@ -183,6 +183,15 @@ TEST(GemmCheck, relu_and_few_elements_hide_no_end_of_k) {
                 "the last 8 elements of K are in no sum; that is K mod slices, of 9 slices"}));
 }
 
+TEST(GemmCheck, relu_hides_no_condition) {
+  GemmProblem x = problem(584);
+  x.m = x.n = 4;  // one element has the end of K
+  x.activation = GemmActivation::relu;
+  const GemmCheck found = checked({x, x, x, x});
+  ASSERT_FALSE(found.faults.empty());
+  EXPECT_EQ(found.faults[0].condition, "slices * ceil(floor(K / slices) / 64) * 64 is less than K");
+}
+
 TEST(GemmCheck, a_report_says_it) {
   const GemmCheck found = checked({problem(584)});
   const report::Report report = report_of(found);
@@ -274,6 +283,11 @@ TEST(GemmCheck, json_of_another_kind_is_refused) {
   EXPECT_TRUE(refused("{}").starts_with("old.json: ")) << refused("{}");
   std::string text = to_json(checked({problem(584)}));
   EXPECT_EQ(refused(text), "");
+  for (const char* const seconds : {"null", "-1e9"}) {  // the budget goes on from them
+    nlohmann::json changed = nlohmann::json::parse(text);
+    changed["seconds"] = nlohmann::json::parse(seconds);
+    EXPECT_NE(refused(changed.dump()).find("seconds: found"), std::string::npos) << refused(changed.dump());
+  }
   for (const char* const field :
        {"\"faults\"", "\"types\"", "\"taken\"", "\"stopped\"", "\"calls_by_algorithm\""}) {
     std::string broken = text;
@@ -303,11 +317,20 @@ TEST(GemmCheck, two_libraries_are_compared) {
   std::tie(code, text) = told(right, wrong);
   EXPECT_EQ(code, 1);
   EXPECT_NE(text.find("1 of 1 kinds of fault are new"), std::string::npos) << text;
+  // The same products, whichever library and GPU answer.
+  wrong.asked = {{"seed", 1}, {"cublas", 130100}, {"gpu", "a"}};
+  right.asked = {{"seed", 1}, {"cublas", 130200}, {"gpu", "b"}};
+  EXPECT_EQ(told(wrong, right).second.find("products: others"), std::string::npos);
   // Other products, and too few of them: a fault of every second call may have been missed.
   right.taken = 3, right.types.at("f16").calls_by.at("cublaslt 0") = 3;
   std::tie(code, text) = told(wrong, right);
   EXPECT_EQ(code, 0) << text;
-  EXPECT_NE(text.find("not seen, too few calls"), std::string::npos) << text;
+  EXPECT_NE(text.find("not seen, too few calls of NEW"), std::string::npos) << text;
+  std::tie(code, text) = told(right, wrong);  // nor is it new
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_NE(text.find("not seen, too few calls of OLD"), std::string::npos) << text;
+  right.types.clear();  // another type was asked for
+  EXPECT_NE(told(right, wrong).second.find("0 of 1 kinds of fault are new"), std::string::npos);
 }
 
 TEST(GemmCheck, random_problems_with_epilogues_are_exact) {

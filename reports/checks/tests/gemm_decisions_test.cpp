@@ -211,6 +211,31 @@ TEST(RecordedInvariant, TheRangesAreThoseOfTheRule) {
   EXPECT_EQ(pin.held, 66U);  // of 100, 24 + 9 + 1 are split
 }
 
+TEST(RecordedInvariant, ACostIsThatOfTheProductAndItsPin) {
+  const corpus::DecisionFile file = corpus::read_decisions(recorded({layer(4096, 4096)}), "x");
+  RecordedInvariant result;
+  result.layers = {recorded_layer(file, layer(4096, 4096)), recorded_layer(file, layer(4096, 8192))};
+  const std::string other =
+      "# bf16,nt,4096,4096,49,1,9,1\nbf16,nt,4096,4096,48,1,9,1\nbf16,nt,4096,8192,49,1,9,1\n";
+  take_costs(result, other, "x");
+  EXPECT_EQ(result.layers[0].cost, "");
+  take_costs(result, other + "bf16,nt,4096,4096,49,2,3.5,2\nbf16,nt,4096,4096,49,64,8,16\n", "x");
+  EXPECT_EQ(result.layers[0].cost, "0.50 (M = 64) to 1.75 (M = 2) times");
+  EXPECT_EQ(result.layers[1].cost, "") << "a guess";
+  for (const char* const bad : {"2", "2,3", "2,0,1", "2,1,nan", "2,x,1", "2,1,"})
+    EXPECT_THROW(take_costs(result, std::string("bf16,nt,4096,4096,49,") + bad, "x"), InputError) << bad;
+}
+
+TEST(RecordedDecisions, OnlyLayersOfTheListCountAsItsOwn) {
+  const corpus::DecisionFile file =
+      corpus::read_decisions(recorded({layer(4096, 4096), layer(8, 8), layer(16, 8)}), "x");
+  const std::vector<DecisionPass> passes = {{"mm", GemmApi::cublas, {layer(4096, 4096), layer(8, 64)}},
+                                            {"mm", GemmApi::cublas, {layer(8, 8)}}};
+  EXPECT_EQ(recorded_in_words(file, passes), "2 of 3 layers for M = 1 to 100, 1 others, " +
+                                                 std::to_string(file.choices.size()) +
+                                                 " choices; 1 are left");
+}
+
 TEST(RecordedDecisions, AnH200ChangesBitsWhereItsProductsDid) {
   // docs/results/gemm.md, "Batch invariance": every M ran there, and rows of D were compared.
   const std::string path = MMAUDIT_TEST_DECISIONS "/h200-cublas-13.1.jsonl.zst";

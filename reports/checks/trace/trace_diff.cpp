@@ -21,7 +21,7 @@ struct CallPair {
 /// Two tensors, token by token.
 struct Compared {
   std::uint64_t rows = 0, differing = 0;
-  bool known = false;
+  bool known = false, hashed = true;
   std::vector<bool> differs;  ///< by the tokens of the calls
   [[nodiscard]] bool equal() const { return differing == 0; }
 };
@@ -50,7 +50,7 @@ class Differ {
     for (const CallPair& call : calls) compare_calls(call);
     std::stable_sort(out_.findings.begin(), out_.findings.end(),
                      [](const TraceFinding& x, const TraceFinding& y) { return x.a < y.a; });
-    if (out_.operations == 0)
+    if (out_.operations == 0 && !regions_)
       refuse("{}: found no operation of {}, allowed: the same modules, or --map", b_.file, a_.file);
     if (!out_.findings.empty()) out_.unseen.clear();
     for (auto& [module, sums] : growth_) {
@@ -143,7 +143,13 @@ class Differ {
   [[nodiscard]] Compared compare(std::size_t x, std::size_t y, const CallPair& call) const {
     const TraceTensor &of_a = a_.tensors[x], &of_b = b_.tensors[y];
     Compared out;
-    if (!of_a.hashed || !of_b.hashed) return out;
+    if (!of_a.hashed || !of_b.hashed) {
+      const auto empty = [](const TraceTensor& of) {
+        return std::count(of.shape.begin(), of.shape.end(), 0U) != 0;
+      };
+      out.hashed = empty(of_a) && empty(of_b);
+      return out;
+    }
     if (of_a.at == kNone && of_b.at == kNone) {
       out.known = of_a.shape == of_b.shape;
       out.rows = out.known ? 1 : 0;
@@ -201,12 +207,12 @@ class Differ {
     bool equal = true, whole_differs = false;
     for (std::size_t i = 0; i < std::min(x.in.size(), y.in.size()); ++i) {
       const Compared found = compare(x.in[i], y.in[i], call);
-      if (found.equal()) continue;
+      if (found.equal() && found.hashed) continue;
       equal = false;
       if (found.differs.empty()) whole_differs = true;
       for (std::size_t t = 0; t < found.differs.size(); ++t)
         if (found.differs[t]) spoiled[t] = true;
-      if (!of_module) judge_source(x.in[i], y.in[i], in_a, in_b, found, call);
+      if (!of_module && found.hashed) judge_source(x.in[i], y.in[i], in_a, in_b, found, call);
     }
     TraceFinding finding{in_a, in_b, "", 0, 0, {}};
     std::uint64_t differing = 0;
@@ -222,6 +228,7 @@ class Differ {
       finding.differing = std::max(finding.differing, blamed);
     }
     if (of_module) {
+      regions_ = regions_ || x.compiled || y.compiled;
       judge_module(finding, equal);
       return;
     }
@@ -363,6 +370,7 @@ class Differ {
   const Trace& b_;
   const TraceDiffOptions& options_;
   TraceDiff out_;
+  bool regions_ = false;  ///< a compiled region has a partner, of which nothing else is seen
   std::vector<TokenPair> all_;
   std::set<std::pair<std::size_t, std::size_t>> told_;
   std::vector<std::size_t> alone_a_, alone_b_;

@@ -107,11 +107,23 @@ TEST_F(DecisionsCommand, ANetworkIsAskedAsAWhole) {
       << layer.err;
 }
 
+TEST_F(DecisionsCommand, AResultOfAnotherTypeIsNotCompared) {
+  const std::vector<std::uint16_t> ones(4, 0x3C00), two(2, 0x4000);
+  corpus::write_npy(path("x.npy"), corpus::make_tensor<std::uint16_t>("x", corpus::DType::f16, {2, 2}, ones));
+  corpus::write_npy(path("y.npy"), corpus::make_tensor<std::uint16_t>("y", corpus::DType::i16, {2}, two));
+  const Outcome bits = run({"collective", "compare", "--x", path("x.npy"), "--y", path("y.npy")});
+  EXPECT_EQ(bits.code, kBadInput) << bits.out;
+  EXPECT_NE(bits.err.find("--y: found 2 elements of none, allowed: 2 of f16"), std::string::npos) << bits.err;
+}
+
 TEST_F(DecisionsCommand, WhatIsLackingIsOneLine) {
   EXPECT_NE(run({"gemm", "plans", "--problems", path("gpu.jsonl"), "--like", "h300"}).code, kAllGood);
   for (const auto& [arguments, says] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"gemm", "invariant", "--n", "8", "--k", "8", "--like", "h300"}, "--like: found h300, allowed: "},
            {{"gemm", "invariant"}, "--n and --k, --model: found neither, allowed: one of them"},
+           {{"gemm", "invariant", "--n", "8", "--k", "8", "--type", "e4m3", "--bias", "--like",
+             path("gpu.jsonl")},
+            "--bias: found with e4m3, allowed: without"},
            {{"gemm", "invariant", "--model", path("x"), "--n", "8"}, "--n and --k, --model: found both"},
            {{"gemm", "invariant", "--model", path("x")}, "allowed: with --like"},
            {{"gemm", "decisions", "--check", path("x"), "--record", path("y")},

@@ -31,6 +31,13 @@ struct RowRule {
   OutputDivision division;
   LseRule lse;
   float offset, threshold, scale, scale2;
+
+  /// The rule of one block, which all rows see wholly or not.
+  [[nodiscard]] MMAUDIT_HD RowRule of_block(bool whole) const {
+    RowRule rule = *this;
+    if (score == ScoreRule::scaled_masked) rule.score = whole ? ScoreRule::scaled_after : ScoreRule::scaled;
+    return rule;
+  }
 };
 inline RowRule rule_of(const AttentionPlan& plan, const AttentionProblem& problem) {
   return {plan.score,
@@ -259,6 +266,10 @@ MMAUDIT_HD float factor_of(const RowRule& rule, float sum, const Tables& tables)
 }
 template <typename Tables>
 MMAUDIT_HD float lse_of(const RowRule& rule, float maximum, float sum, bool split, const Tables& tables) {
+  if (rule.offset != 0) sum = ldexpf(sum, -static_cast<int>(rule.offset));  // softmax.h of hopper/: sum_scale
+  if (rule.lse == LseRule::log2_whole)
+    return times(maximum + functions::as_float(functions::log2_of(functions::bits_of(sum == 0 ? 1 : sum))),
+                 kLn2);
   if (sum == 0 || sum != sum) return rule.lse == LseRule::log_scaled ? 0 : split ? kNoKey : -kNoKey;
   if (rule.lse == LseRule::log_scaled) return maximum / kLog2E + evaluated(functions::Id::logf, sum, tables);
   const float log2 = evaluated(functions::Id::lg2, sum, tables);
@@ -352,6 +363,9 @@ struct BlockOrder {
     const std::uint64_t block = first + i, others = count - (whole.last - whole.first);
     if (whole.first == whole.last || block < whole.first) return block;
     return i < others ? block + (whole.last - whole.first) : whole.first + i - others;
+  }
+  [[nodiscard]] MMAUDIT_HD bool is_whole(std::uint64_t i) const {
+    return number(i) >= whole.first && number(i) < whole.last;
   }
   [[nodiscard]] MMAUDIT_HD Block at(std::uint64_t i) const {
     const std::uint64_t block = number(i), end = (block + 1) * block_k;

@@ -91,6 +91,11 @@ MMAUDIT_HD constexpr Coefficients<9> log_coefficients() {
            -0.16684235632419586182F, 0.20012299716472625732F, -0.24999669194221496582F,
            0.33333182334899902344F, -0.5F}};
 }
+MMAUDIT_HD constexpr Coefficients<10> log2_coefficients() {
+  return {{as_float(0x3DC6B27F), as_float(0xBE2C7F30), as_float(0x3E2FCF2A), as_float(0xBE374E43),
+           as_float(0x3E520BF4), as_float(0xBE763C8B), as_float(0x3E93BF99), as_float(0xBEB8AA49),
+           as_float(0x3EF6384A), as_float(0xBF38AA3B)}};
+}
 MMAUDIT_HD constexpr Coefficients<9> log1p_coefficients() {
   return {{-as_float(0x3D39BF78), 0.10546888411045074463F, -0.13229703903198242188F, 0.14491446316242218018F,
            -0.16641564667224884033F, 0.19988867640495300293F, -0.25000196695327758789F,
@@ -110,19 +115,35 @@ MMAUDIT_HD constexpr Coefficients<7> erf_far_coefficients() {
            as_float(0x3E235519), as_float(0x3F69B4F9), as_float(0x3F210A14)}};
 }
 
-/// logf: no MUFU in it.
-MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
+/// x is 2^exponent (1 + f); 2^-23 as large a number where it was subnormal.
+struct Binade {
+  std::uint32_t x, exponent, f;
+};
+/// `least`: the bits of the least 1 + f.
+MMAUDIT_HD constexpr Binade binade_of(std::uint32_t x, std::uint32_t least) {
   const bool normal = at_least(x, 0x1p-126F);
   if (!normal) x = mul(x, 0x1p23F);
-  const std::uint32_t shift = (x - 0x3F2AAAABU) & 0xFF800000U;
-  const std::uint32_t f = add(x - shift, -1.0F);
-  const std::uint32_t exponent =
-      fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, normal ? 0.0F : -23.0F);
+  const std::uint32_t shift = (x - least) & 0xFF800000U;
+  return {
+      x, fma(bits_of(static_cast<float>(static_cast<std::int32_t>(shift))), 0x1p-23F, normal ? 0.0F : -23.0F),
+      add(x - shift, -1.0F)};
+}
+/// logf: no MUFU in it.
+MMAUDIT_HD constexpr std::uint32_t log_of(std::uint32_t x) {
+  const Binade at = binade_of(x, 0x3F2AAAABU);
   const auto c = log_coefficients();
-  const std::uint32_t tail = fma(f, mul(f, horner(f, c)), f);
-  if (size_of(x) == 0) return kInfinity | kSign;
-  if (x >= kInfinity) return fma(x, kInfinity, kInfinity);
-  return fma(exponent, 0.69314718246459960938F, tail);
+  const std::uint32_t tail = fma(at.f, mul(at.f, horner(at.f, c)), at.f);
+  if (size_of(at.x) == 0) return kInfinity | kSign;
+  if (at.x >= kInfinity) return fma(at.x, kInfinity, kInfinity);
+  return fma(at.exponent, 0.69314718246459960938F, tail);
+}
+/// log2f as libdevice's __nv_log2f has it, from the PTX of a kernel of Triton 3.6.
+MMAUDIT_HD constexpr std::uint32_t log2_of(std::uint32_t x) {
+  const Binade at = binade_of(x, 0x3F3504F3U);
+  const auto c = log2_coefficients();
+  const std::uint32_t tail = fma(at.f, as_float(0x3FB8AA3BU), mul(at.f, mul(at.f, horner(at.f, c))));
+  if (size_of(at.x) == 0) return kInfinity | kSign;
+  return at.x >= kInfinity ? fma(at.x, kInfinity, kInfinity) : add(at.exponent, tail);
 }
 
 /// log1pf: 1 + x is 2^e (1 + f) with f in [-1/4, 1/2); no MUFU in it.

@@ -92,7 +92,8 @@ def call_of(layer: str, args: Any, kwargs: Dict[str, Any], products: bool = Fals
             q.dim() > 2 and not grouped and q.shape[1] != k.shape[1]) or q.is_meta:
         return None
     found = "operands of DTensor" if _sharded.among([type(one) for one in (q, k, v)]) else (
-        f"dropout_p {dropout}" if dropout else f"operands of {q.dim()} dimensions" if q.dim() != 4 else "")
+        f"dropout_p {dropout}" if dropout else f"scale {scale}" if scale is not None and not (
+            scale and math.isfinite(scale)) else f"operands of {q.dim()} dimensions" if q.dim() != 4 else "")
     if not found and (k.shape != v.shape or (q.shape[0], q.shape[3]) != (k.shape[0], k.shape[3]) or
                       not q.dtype == k.dtype == v.dtype):
         found = f"Q, K, V of {list(q.shape)}, {list(k.shape)}, {list(v.shape)}, {q.dtype}, {k.dtype}, {v.dtype}"

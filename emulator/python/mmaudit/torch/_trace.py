@@ -1,12 +1,14 @@
 """Every operation that torch's dispatcher sees while a module runs, with a hash per row of what goes in and comes out."""
 import fnmatch
 import time
+import warnings
 from contextlib import ExitStack
 from os import PathLike
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module as _hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
 
@@ -61,6 +63,7 @@ class Trace(Tensors):
         for one in globs:
             _checked.of_kind("keep", one, str, "a glob over names of modules, or of module:operator")
         self.keep: List[str] = list(globs)
+        self._unmatched = dict.fromkeys(self.keep if not isinstance(keep, TraceDiff) else ())  # which names both sides
         self._most_kept = _MOST_KEPT if isinstance(keep, str) else _MOST_CHOSEN
         self.operations, self.bytes, self.seconds = 0, 0, 0.0
         self._kernels = Kernels(kernels and torch.cuda.is_available())
@@ -93,7 +96,9 @@ class Trace(Tensors):
             stack.callback(self._file.close)
             stack.callback(self.module.register_forward_pre_hook(self._called, with_kwargs=True, prepend=True).remove)
             stack.callback(register_module_forward_pre_hook(self._entering).remove)
-            stack.callback(register_module_forward_hook(self._leaving, with_kwargs=True, always_call=True).remove)
+            leaving = register_module_forward_hook(self._leaving, with_kwargs=True, always_call=True)
+            stack.callback(_hooks._global_forward_hooks_with_kwargs.pop, leaving.id, None)  # which remove() forgets
+            stack.callback(leaving.remove)
             for one in _get_current_dispatch_mode_stack():
                 if isinstance(one, _EmulationMode):
                     stack.enter_context(_Watched(one.owner, self._emulated))
@@ -114,6 +119,10 @@ class Trace(Tensors):
             self.operations = len(self._ops)
             self.bytes = self._file.size
             self.seconds = time.perf_counter() - self._begun
+            if not self.operations:
+                warnings.warn(f"trace: found no operation for {self.path}: the thread that enters has to run them", stacklevel=2)
+            for one in self._unmatched:
+                warnings.warn(f"keep: found {one}, which no module and no module:operator of the run matches", stacklevel=2)
         self._held.clear()
         self._storages.clear()
 
@@ -149,7 +158,7 @@ class Trace(Tensors):
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
         kind = {"E4M3": "F8_E4M3", "E5M2": "F8_E5M2", "S8": "I8", "S32": "I32"}.get(kind, kind)
-        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy().tobytes()
+        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy()
         self._file.add(name, kind, list(x.shape), raw)
 
     # ---- where we are --------------------------------------------------------------------------------------------------
@@ -215,8 +224,9 @@ class Trace(Tensors):
             read, arguments = self._before(facts, args, kwargs)
         self._plan = None
         if self._kernels.on:
-            with self._kernels.of(len(self._ops)):
-                out = facts.run(*args, **kwargs)
+            number, begin = len(self._ops), time.perf_counter_ns()
+            out = facts.run(*args, **kwargs)
+            self._kernels.ran.append((begin, time.perf_counter_ns(), number))
         else:
             out = facts.run(*args, **kwargs)
         if self._others:
@@ -286,7 +296,8 @@ class Trace(Tensors):
         inputs, first = tensors_of(kwargs.values(), tensors_of(args, [])), results(facts, out)[:1]
         if not (facts.reduction and first and row_sample(inputs, first[0], keep)):
             for at, one in enumerate([*inputs, *first]):
-                if one.numel() * one.element_size() <= self._most_kept:
+                dense = one.layout == torch.strided and not (one.is_meta or one.is_quantized or one.is_nested or one.is_complex())
+                if dense and one.numel() * one.element_size() <= self._most_kept:
                     keep("out" if at == len(inputs) else str(at), one.clone())
         self._more.setdefault(number, {})["kept"] = True
 
@@ -295,8 +306,10 @@ class Trace(Tensors):
         found = self._matched.get(key)
         if found is None:
             layer = place[0]
-            found = self._matched[key] = any(fnmatch.fnmatchcase(layer, one) or fnmatch.fnmatchcase(f"{layer}:{name}", one)
-                                             for one in self.keep)
+            hits = [one for one in self.keep if fnmatch.fnmatchcase(layer, one) or fnmatch.fnmatchcase(f"{layer}:{name}", one)]
+            found = self._matched[key] = bool(hits)
+            for one in hits:
+                self._unmatched.pop(one, None)
         return found
 
 

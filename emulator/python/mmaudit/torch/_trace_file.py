@@ -1,6 +1,7 @@
 """The file of a trace: safetensors, whose data is written while the module runs."""
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any, Dict, List
@@ -10,6 +11,7 @@ import numpy as np
 from .._report import written
 
 SCHEMA = "mmaudit.trace/1"
+_MOST_MEMORY = 1 << 26  #: bytes that wait in memory
 
 
 class TraceFile:
@@ -17,29 +19,39 @@ class TraceFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._data = tempfile.TemporaryFile(dir=Path(path).parent)  # noqa: SIM115
+        self._data: Any = None  #: a file, once there is more than memory should hold
+        self._parts: List[Any] = []  #: behind it
         self._header: Dict[str, Any] = {"__metadata__": {"mmaudit": json.dumps({"schema": SCHEMA})}}
-        self._at = 0
+        self._at = self._spilt = 0
 
-    def add(self, name: str, dtype: str, shape: List[int], raw: bytes) -> None:
-        self._data.write(raw)
+    def add(self, name: str, dtype: str, shape: List[int], raw: Any) -> None:
+        """`raw` has a buffer, which nobody changes any more."""
+        raw = memoryview(raw).cast("B")
+        self._parts.append(raw)
         self._header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [self._at, self._at + len(raw)]}
         self._at += len(raw)
+        if self._at - self._spilt > _MOST_MEMORY:
+            self._data = self._data or tempfile.TemporaryFile(dir=Path(self.path).parent)  # noqa: SIM115
+            self._data.writelines(self._parts)
+            self._parts, self._spilt = [], self._at
 
     def finish(self, trace: Dict[str, Any]) -> None:
         text = json.dumps(trace, ensure_ascii=True, separators=(",", ":")).encode()
         self.add("trace", "U8", [len(text)], text)
         header = json.dumps(self._header, separators=(",", ":")).encode()
         header += b" " * (-len(header) % 8)
-        self._data.seek(0)
         with written(self.path) as part, open(part, "wb") as out:
             out.write(np.uint64(len(header)).tobytes() + header)
-            while block := self._data.read(1 << 24):
-                out.write(block)
+            if self._data is not None:
+                self._data.seek(0)
+                shutil.copyfileobj(self._data, out, 1 << 24)
+            out.writelines(self._parts)
         self.close()
 
     def close(self) -> None:
-        self._data.close()
+        self._parts = []
+        if self._data is not None:
+            self._data.close()
 
     @property
     def size(self) -> int:

@@ -54,6 +54,8 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
         return None
     by = given(func, args, kwargs)
     a, b, extra = by[names[0]], by[names[1]], by.get(names[2])
+    if a.layout != torch.strided or b.layout != torch.strided:
+        return None
     if func is aten.linear.default:
         a, b = (a if a.dim() == 2 else a.flatten(0, -2)) if a.dim() > 1 else a.unsqueeze(0), b.t()
     ends = by.get("offs")
@@ -88,7 +90,7 @@ def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any,
                flags: int) -> Optional[Dict[str, Any]]:
     """The problem of gemm_of(), found once for operands of the same shapes, strides and types."""
     def of(one: Any) -> Any:
-        return (one.shape, one.stride(), one.dtype) if isinstance(one, Tensor) else one
+        return (one.shape, one.stride() if one.layout == torch.strided else (), one.dtype) if isinstance(one, Tensor) else one
     try:
         key = (func, *(of(one) for one in args), of(d), flags, *((name, of(one)) for name, one in kwargs.items()))
         if key not in known:

@@ -12,6 +12,8 @@ _CHUNK = 1 << 24  #: elements that torch's path widens at once
 _INTEGER = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 #: How the kernel reads numbers; others have a hash alone.
 _KINDS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}
+#: Of which torch gives no raw bits.
+_QUANTIZED = {torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4}
 _MOST_COLUMNS = 1 << 30  #: of a row, which the kernel counts in 32 bits
 
 
@@ -129,7 +131,8 @@ def cut_of(shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype, 
         fields = [0, 0, inner[0], outer[1], inner[1], total, padded[1][0], padded[2][0], padded[0][1], padded[1][1],
                   padded[2][1], 0, PERIOD if turned else 0, math.prod(shape[axis] for axis in axes), 0, 0]
     whole = rows is not None and not gaps and not rows.context and rows.axes in ((0,), (0, 1))
-    plain, size = (dtype, math.prod(shape), batch, tokens) if whole else None, math.prod(shape) * dtype.itemsize
+    plain = (dtype, math.prod(shape), batch, tokens) if whole else None
+    size = 0 if dtype in _QUANTIZED else math.prod(shape) * dtype.itemsize
     return Cut(rows, shape, stride, axes, math.prod(shape[axis] for axis in axes), turned, plain, size, dtype, said, fields,
                (dtype.itemsize, _KINDS.get(dtype, 0) if rows is not None else 0, len(columns) < 2))
 
@@ -142,9 +145,8 @@ def joined(hashes: np.ndarray, turned: bool) -> int:
     """One hash of the rows of a tensor without tokens."""
     of = _weights()[0 if turned else 1].view(np.uint64)
     with np.errstate(over="ignore"):
-        at = np.arange(len(hashes), dtype=np.uint64)
-        weights = of[at % np.uint64(PERIOD)] * (at // np.uint64(PERIOD) * np.uint64(2) + np.uint64(1))
-        return int((hashes.view(np.uint64) * weights).sum(dtype=np.uint64))
+        parts = [hashes[at:at + PERIOD].view(np.uint64) for at in range(0, len(hashes), PERIOD)]
+        return sum((2 * turn + 1) * int(np.dot(part, of[:len(part)])) for turn, part in enumerate(parts)) % (1 << 64)
 
 
 def value_of(hash: int, dtype: torch.dtype) -> str:
@@ -185,10 +187,11 @@ def _kernel() -> Any:
 
 
 def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]:
-    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32."""
+    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32. Tensors with rows of
+    tokens are the last ones."""
     found = []
     devices: Dict[torch.device, List[Pending]] = {}
-    for one in pending:
+    for one in sorted(pending, key=lambda one: one[1].rows is not None):
         devices.setdefault(one[0].device, []).append(one)
     for device, of in devices.items():
         out = torch.zeros((sum(cut.length for _, cut, _ in of), 2), dtype=torch.int64, device=device)

@@ -5,86 +5,121 @@ import os
 import platform
 import re
 import tempfile
+from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ContextManager, Dict, List, Tuple
+from time import perf_counter_ns
+from typing import Any, Dict, List, Tuple
 
 import torch
+from torch.autograd import profiler
 
-_MARK = "mmaudit#"
+from .._refuse import refused
+
+_MARK = "mmaudit's clock"
 
 
 class Kernels:
-    """torch's profiler round a run. Each operation stands under a mark of its own; a launch belongs to the mark during
-    which it was made."""
+    """torch's profiler round a run, which records launches and kernels but none of torch's own calls: they would take more
+    time than the launches do. A launch belongs to the operation during whose time on the host it was made."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
+        self.ran: List[Tuple[int, int, int]] = []  #: operations: begin, end and number, in nanoseconds of perf_counter_ns()
+        self._clock: List[Tuple[int, int]] = []  #: before and after each mark, whose time the profile has too
         self._profile: Any = None
-        self._mark: Any = getattr(torch._C._profiler, "_RecordFunctionFast", torch.profiler.record_function)
 
     def __enter__(self) -> None:
         if self.on:
-            activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-            self._profile = torch.profiler.profile(activities=activities)
-            self._profile.__enter__()
+            of: Any = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None)
+            of._prepare_trace()
+            self._profile, enable = of, getattr(torch._C._autograd, "_enable_profiler")  # noqa: B009  (its stub lacks scopes)
+            enable(of.config(), of.kineto_activities, {torch._C._profiler.RecordScope.USER_SCOPE})
+            self._look()
 
     def __exit__(self, *what: Any) -> None:
         self.stop()
 
+    def _look(self) -> None:
+        for _ in range(16):  # the first ones are slow, and the closest ones count
+            before = perf_counter_ns()
+            with profiler.record_function(_MARK):
+                self._clock.append((before, perf_counter_ns()))
+
     def stop(self) -> None:
         if self._profile is not None and self.on:
             self.on = False
-            self._profile.__exit__(None, None, None)
+            self._look()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            self._profile = torch._C._autograd._disable_profiler()
 
-    def of(self, number: int) -> ContextManager[Any]:
-        return self._mark(f"{_MARK}{number}")
+    def events(self) -> List[Dict[str, Any]]:
+        self.stop()
+        with tempfile.TemporaryDirectory() as folder:
+            self._profile.save(os.path.join(folder, "profile.json"))
+            found: List[Dict[str, Any]] = json.loads(Path(folder, "profile.json").read_text(errors="replace"))["traceEvents"]
+        return found
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
         """The kernels by the numbers of operations, in the order of their launches."""
-        if self._profile is None:
-            return {}
-        self.stop()
-        handle, path = tempfile.mkstemp(suffix=".json")
-        os.close(handle)
-        try:
-            self._profile.export_chrome_trace(path)
-            events = json.loads(Path(path).read_text(errors="replace"))["traceEvents"]
-        finally:
-            os.remove(path)
-        return kernels_of(events)
+        return {} if self._profile is None else kernels_of(self.events(), self.ran, self._clock)
 
 
-def kernels_of(events: List[Dict[str, Any]]) -> Dict[int, List[Dict[str, Any]]]:
-    """Of the events of a profile, as torch writes them."""
-    marks: List[Tuple[float, float, int]] = []
+def _offset(marks: List[Tuple[float, Tuple[int, int]]]) -> Tuple[float, float]:
+    """A time of perf_counter_ns(), and what is added to it for the time of the profile, in nanoseconds: each mark was made
+    between two times, and all of them leave little room."""
+    room = max(at - after for at, (_, after) in marks), min(at - before for at, (before, _) in marks)
+    return sum(before for _, (before, _) in marks) / len(marks), sum(room) / 2
+
+
+def kernels_of(events: List[Dict[str, Any]], ran: List[Tuple[int, int, int]],
+               clock: List[Tuple[int, int]]) -> Dict[int, List[Dict[str, Any]]]:
+    """Of the events of a profile, as torch writes them, and times of operations and of marks on the host."""
+    marks: List[float] = []
     launches: List[Tuple[float, int]] = []
     kernels: Dict[int, Dict[str, Any]] = {}
     for one in events:
         kind, arguments = one.get("cat", ""), one.get("args", {})
         if one.get("ph") != "X":
             continue
-        if one["name"].startswith(_MARK) and not kind.startswith("gpu"):
-            marks.append((one["ts"], one["ts"] + one["dur"], int(one["name"][len(_MARK):])))
+        if one["name"] == _MARK and not kind.startswith("gpu"):
+            marks.append(one["ts"] * 1e3)
         elif kind in ("cuda_runtime", "cuda_driver") and "correlation" in arguments:
-            launches.append((one["ts"], arguments["correlation"]))
+            launches.append((one["ts"] * 1e3, arguments["correlation"]))
         elif kind == "kernel" and "correlation" in arguments:
             found = {"name": one["name"]}
             for name in ("grid", "block", "cluster"):
                 if arguments.get(name):
                     found[name] = arguments[name]
             kernels[arguments["correlation"]] = found
-    marks.sort()
+    if len(marks) != len(clock) or not marks:
+        raise refused("kernels", f"a profile with {len(marks)} of {len(clock)} marks of the clock", "all, or kernels=False", RuntimeError)
+    both, half = list(zip(sorted(marks), clock)), len(marks) // 2
+    (begin, early), (end, late) = _offset(both[:half]), _offset(both[half:])  # clocks drift apart in a long run
     out: Dict[int, List[Dict[str, Any]]] = {}
-    at = 0
+    at, ran = 0, sorted(ran)
     for when, correlation in sorted(launches):
-        while at < len(marks) and marks[at][1] < when:
+        when -= early + (late - early) * (when - early - begin) / max(1.0, end - begin)
+        while at < len(ran) and ran[at][1] < when:
             at += 1
-        if at < len(marks) and marks[at][0] <= when and correlation in kernels:
-            out.setdefault(marks[at][2], []).append(kernels[correlation])
+        if at < len(ran) and ran[at][0] <= when and correlation in kernels:
+            out.setdefault(ran[at][2], []).append(kernels[correlation])
     return out
 
 
+@cache
+def _versions() -> Dict[str, str]:
+    """Of packages, whose lookup takes milliseconds."""
+    found = {}
+    for name in ("transformers", "triton", "flash-attn", "vllm", "sglang"):
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+@cache
 def _cublas() -> str:
     """The version of the cuBLAS that torch has loaded."""
     try:
@@ -114,9 +149,4 @@ def machine() -> Dict[str, str]:
         driver = Path("/proc/driver/nvidia/version")
         seen = re.search(r"\b\d+\.\d+(\.\d+)?\b", driver.read_text()) if driver.is_file() else None
         found["driver"] = seen.group(0) if seen else ""
-    for name in ("transformers", "triton", "flash-attn", "vllm", "sglang"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return {name: one for name, one in found.items() if one}
+    return {name: one for name, one in {**found, **_versions()}.items() if one}

@@ -44,13 +44,14 @@ def facts_of(func: Any) -> Facts:
     schema = getattr(func, "_schema", None)
     arguments, returns = ([], []) if schema is None else (schema.arguments, schema.returns)
     aliases = [one.alias_info for one in returns]
-    short = name.split(".")[1] if "." in name else name
+    short, tags = name.split(".")[1] if "." in name else name, getattr(func, "tags", ())
+    draws = torch.Tag.nondeterministic_seeded in tags and short.endswith("_") and not short.startswith("rrelu")
     FACTS[id(func)] = found = Facts(
         func, func._op if type(func) is OpOverload else func, name, tuple(one.name for one in arguments),
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
-        (*(one.name for one in arguments if one.is_out), *(("self",) if name in _OVERWRITE else ())),
-        torch.Tag.pointwise in getattr(func, "tags", ()) or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
+        (*(one.name for one in arguments if one.is_out), *(("self",) if draws or name in _OVERWRITE else ())),
+        torch.Tag.pointwise in tags or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
         "empty" in name or short == "resize_")
     return found
 
@@ -65,6 +66,19 @@ def tensors_of(values: Iterable[Any], out: List[Tensor]) -> List[Tensor]:
         elif isinstance(one, dict):
             tensors_of(one.values(), out)
     return out
+
+
+def parts_of(x: Tensor) -> List[Tensor]:
+    """The numbers of a tensor that has no strides, in dense tensors."""
+    if x.is_nested:
+        return list(x.unbind())
+    if x.layout == torch.sparse_coo:
+        return [x._indices(), x._values()]
+    if x.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [x.crow_indices(), x.col_indices(), x.values()]
+    if x.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [x.ccol_indices(), x.row_indices(), x.values()]
+    return [x.to_dense()]
 
 
 def results(facts: Facts, out: Any) -> List[Tensor]:

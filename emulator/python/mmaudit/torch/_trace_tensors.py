@@ -2,7 +2,6 @@
 import math
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -10,6 +9,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile
 from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
+from ._trace_operators import parts_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
@@ -21,10 +21,11 @@ class _Storage:
     __slots__ = ("alive", "weight", "base", "plain", "at", "version", "seen")
 
     def __init__(self, storage: Any, weight: str = "") -> None:
-        self.alive, self.weight = StorageWeakRef(storage), weight
+        self.alive, self.weight = StorageWeakRef(storage), weight  # type: ignore[no-untyped-call, unused-ignore]
         self.base = -1  #: the tensor of who wrote it last
         self.plain: Optional[Tuple[Any, ...]] = None  #: of `base`: which tensors have the same rows
-        self.at = self.version = 0
+        self.at: Any = 0
+        self.version = 0
         self.seen: Dict[Any, Tuple[int, int]] = {}  #: version and number by place and shape
 
 
@@ -54,9 +55,9 @@ class Tensors:
         if held is not None and held[1] == version:
             return held[2]
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            return self._without_numbers(x)
-        if x.is_complex():
-            x = x.resolve_conj()
+            return self._without_strides(x)
+        if x.is_complex() or x.is_neg():
+            x = x.resolve_conj().resolve_neg()
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         address = storage._cdata
         of = self._storages.get(address)
@@ -81,14 +82,18 @@ class Tensors:
         self._held[id(x)] = x, version, found
         return found
 
-    def _without_numbers(self, x: Tensor) -> int:
-        self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, "", None))
-        return len(self._tensors) - 1
+    def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
+        """One hash of the bytes of all parts; none where there are no numbers, and then nothing is said of the tensor."""
+        if x.is_meta:
+            self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, *more))
+            return len(self._tensors) - 1
+        bytes_of = torch.cat([one.detach().contiguous().reshape(-1).view(torch.uint8) for one in parts_of(x)])
+        return self._add(bytes_of, cut_of(bytes_of.shape, bytes_of.stride(), torch.uint8, 0, 0, 0), more, 0)
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
         if x.is_meta or x.layout != torch.strided or x.is_nested:
-            return self._without_numbers(x)
+            return self._without_strides(x, ("made", by))
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         version, address = 0 if x.is_inference() else x._version, storage._cdata
         cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
@@ -103,6 +108,8 @@ class Tensors:
 
     def _writes(self, x: Tensor) -> None:
         """An operation is about to change a tensor."""
+        if x.layout != torch.strided or x.is_nested:
+            return  # its bytes were copied
         storage = x.untyped_storage()
         if storage._cdata in self._waiting:
             self._flush()
@@ -132,17 +139,16 @@ class Tensors:
         self._pending, self._bytes_pending = [], 0
         self._waiting.clear()
         self._held.clear()
-        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}
+        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}  # type: ignore[no-untyped-call, unused-ignore]
         if sum(rows.numel() for _, rows in self._results) > _MOST_ROWS:
             self._drain()
 
     def _drain(self) -> None:
         """Rows go to the file; a tensor without rows of tokens has one hash."""
         for pending, rows in self._results:
-            raw, at, kept = rows.cpu().numpy(), 0, []
+            raw, at, first = rows.cpu().numpy(), 0, len(rows)
             for cut, tensor in pending:
                 of = raw[at:at + cut.length]
-                at += cut.length
                 if cut.rows is None:
                     whole = joined(of[:, 0], cut.turned)
                     self._found.setdefault(tensor, {})["hash"] = whole
@@ -151,10 +157,10 @@ class Tensors:
                 else:
                     self._found.setdefault(tensor, {})["at"] = self._rows
                     self._rows += cut.length
-                    kept.append(of)
-            if kept:
-                part = np.ascontiguousarray(np.concatenate(kept))
-                self._file.add(f"rows.{self._parts}", "I64", list(part.shape), part.tobytes())
+                    first = min(first, at)
+                at += cut.length
+            if first < at:  # tensors without rows of tokens stand before
+                self._file.add(f"rows.{self._parts}", "I64", [at - first, 2], raw[first:])
                 self._parts += 1
         self._results = []
 
