@@ -68,8 +68,7 @@ OnDevice attention_on_device(const mmaudit_attention& work) {
                                     {"maxima", work.maxima},
                                     {"sums", work.sums}})
     if (given(array)) refuse("{}: found it with device pointers, allowed: o, lse", name);
-  if (const std::string why = device::DeviceAttention::why_not(x.plan); !why.empty())
-    throw InputError(why);
+  if (const std::string why = device::DeviceAttention::why_not(x.plan); !why.empty()) throw InputError(why);
   return {x, device::DeviceAttention(x.problem, x.plan, *x.architecture)};
 }
 

@@ -319,8 +319,8 @@ typedef struct mmaudit_exact {
 } mmaudit_exact;
 
 /* What a product is asked to multiply: small integers and powers of two. A (batch, m, k) or (1, m, k), B
- * (batch, k, n), C (batch, m, n), bias (n), scale_a (groups of rows, blocks), scale_b (blocks, groups of columns); null where
- * the product has none. */
+ * (batch, k, n), C (batch, m, n), bias (n), scale_a (groups of rows, blocks), scale_b (blocks, groups of
+ * columns); null where the product has none. */
 typedef struct mmaudit_exact_operands {
   size_t size;
   const float *a, *b, *c, *bias, *scale_a, *scale_b;
@@ -413,20 +413,22 @@ MMAUDIT_API int mmaudit_reduce_rows(const mmaudit_rows* work, char** plan_text);
 
 typedef struct mmaudit_collective_work {
   size_t size;
-  const char *kind, *operation; /* all-reduce (null), reduce-scatter; sum (null), average */
-  const char* library;          /* null: nccl-2.29; nccl-2.27, gloo */
-  const char* type;             /* f32, f16, bf16 */
-  uint64_t ranks, count;        /* count: elements of one rank's input */
+  const char *kind, *operation;     /* all-reduce (null), reduce-scatter; sum (null), average */
+  const char* library;              /* null: nccl-2.29; nccl-2.27, gloo */
+  const char* type;                 /* f32, f16, bf16 */
+  uint64_t ranks, count;            /* count: elements of one rank's input */
   const char *algorithm, *protocol; /* NCCL's: ring (null), tree; simple (null), ll, ll128 */
-  const char* rings;            /* "0 1 2 3; 0 3 2 1", a ring per channel, then again; null: 0 1 2 ... */
-  const char* log;              /* what NCCL_DEBUG=INFO printed on all ranks, in place of the choices; may be null */
-  uint64_t channels, threads, buffer; /* of the communicator, 0: 1; NCCL_NTHREADS, NCCL_BUFFSIZE, 0: as usual */
-  mmaudit_in x;                 /* (ranks, count) */
-  mmaudit_out y;                /* (count); of a reduce-scatter the results of ranks 0, 1, ... */
+  const char* rings;                /* "0 1 2 3; 0 3 2 1", a ring per channel, then again; null: 0 1 2 ... */
+  const char* log; /* what NCCL_DEBUG=INFO printed on all ranks, in place of the choices; may be null */
+  uint64_t channels, threads,
+      buffer;    /* of the communicator, 0: 1; NCCL_NTHREADS, NCCL_BUFFSIZE, 0: as usual */
+  mmaudit_in x;  /* (ranks, count) */
+  mmaudit_out y; /* (count); of a reduce-scatter the results of ranks 0, 1, ... */
 } mmaudit_collective_work;
 
-/* What: a sum over the ranks of a group with the bits that a library gives (docs/collectives.md). `plan_text`, unless
- * null: the order of the sums; free with mmaudit_free(). MMAUDIT_BAD_INPUT where the order is not known. */
+/* What: a sum over the ranks of a group with the bits that a library gives (docs/collectives.md).
+ * `plan_text`, unless null: the order of the sums; free with mmaudit_free(). MMAUDIT_BAD_INPUT where the
+ * order is not known. */
 MMAUDIT_API int mmaudit_collective(const mmaudit_collective_work* work, char** plan_text);
 
 typedef struct mmaudit_attention {

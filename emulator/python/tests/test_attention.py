@@ -112,7 +112,8 @@ class Attention(unittest.TestCase):
 
     def test_an_error_in_any_field_changes_bits(self) -> None:
         others = {"block_k": ["32", "64", "256"], "order": ["ascending", "descending", "partial_first"], "p": ["f16", "bf16"],
-                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after", "scaled_masked"], "log2e": ["binary32", "binary64"],
+                  "score": ["products", "fused", "scaled", "scaled_once", "fused_after", "scaled_after", "scaled_masked"],
+                  "log2e": ["binary32", "binary64", "once"],
                   "row_sum": ["lanes", "block_lanes", "warps", "joined", "eighths", "quads"], "join": ["crossed", "neighbours"],
                   "output_sum": ["chain", "blocks", "two_level"], "division": ["reciprocal", "approximate", "quotient"],
                   "splits": ["1", "2", "3"], "combine_lanes": ["1", "2"], "lse": ["log2_unit", "log_scaled", "log2_sum", "log2_whole"],

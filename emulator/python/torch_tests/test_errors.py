@@ -80,7 +80,8 @@ def test_without_the_library_of_gpus(tmp_path, monkeypatch):
     other = tmp_path / "other.so"
     other.write_bytes(Path(os.environ["MMAUDIT_LIBRARY"]).read_bytes())
     (tmp_path / "text.so").write_text("no library")
-    allowed = ("), allowed: tensors on the CPU, mmaudit-cuda of the same version, or the library of a build with CUDA, beside libmmaudit.so or as "
+    allowed = ("), allowed: tensors on the CPU, mmaudit-cuda of the same version, or the library of a build with CUDA, "
+               "beside libmmaudit.so or as "
                "$MMAUDIT_CUDA_LIBRARY")
     for name, reason in (("none.so", "cannot open shared object file"), ("text.so", "file too short|invalid ELF header"),
                          ("other.so", "undefined symbol: mmaudit_cuda_last_error")):

@@ -54,9 +54,8 @@ class _Progress:
 
     def __init__(self, given: Optional[bool]) -> None:
         self._terminal = sys.stderr.isatty()
-        self._on = self._terminal if given is None else given
-        self._start = time.monotonic()
-        self._last = float("-inf") if self._terminal else self._start  # a terminal shows the first run at once
+        self._on, self._start = self._terminal if given is None else given, time.monotonic()
+        self._last = 0.0 if self._terminal else self._start  # a terminal shows the first run at once
 
     def __call__(self, text: str) -> None:
         now = time.monotonic()

@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import tempfile
+import warnings
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -63,8 +64,13 @@ class Kernels:
         return found
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
-        """The kernels by the numbers of operations, in the order of their launches."""
-        return {} if self._profile is None else kernels_of(self.events(), self.ran, self._clock)
+        """The kernels by the numbers of operations, in the order of their launches. A profile that can't be matched with
+        the operations costs a trace its names, and nothing else."""
+        try:
+            return {} if self._profile is None else kernels_of(self.events(), self.ran, self._clock)
+        except RuntimeError as error:
+            warnings.warn(f"this trace has no names of kernels: {error}", stacklevel=2)
+            return {}
 
 
 def _offset(marks: List[Tuple[float, Tuple[int, int]]]) -> Tuple[float, float]:
