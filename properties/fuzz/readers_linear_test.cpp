@@ -49,8 +49,12 @@ double seconds_of(const Read& read, const std::string& text) {
 }
 
 void expect_linear(const std::string& what, std::size_t whole, const Make& make, const Read& read) {
-  const double tenth = std::max(seconds_of(read, make(whole / 10)), kLeastSeconds);
-  EXPECT_LE(seconds_of(read, make(whole)) / tenth, kMostRatio) << what;
+  double ratio = 1e9;
+  for (int i = 0; i < 3 && ratio > kMostRatio; ++i) {  // a loaded machine spoils one measurement, not three
+    const double tenth = std::max(seconds_of(read, make(whole / 10)), kLeastSeconds);
+    ratio = seconds_of(read, make(whole)) / tenth;
+  }
+  EXPECT_LE(ratio, kMostRatio) << what;
 }
 
 /// `head`, `unit` as often as it fits `size`, `tail`.

@@ -117,7 +117,7 @@ def _layers(found: Mapping[str, Any]) -> Dict[str, Any]:
     title = "Relative error of every layer's output"
     lines = {name: [row["layers"].get(layer) for layer in found["layers"]] for name, row in plans.items()}
     for row in plans.values():
-        if row.get("limit") is not None and not LIMITED[row.get("limit_field", "max_output_error")]:  # of the error of the output
+        if row.get("limit") is not None and LIMITED.get(row.get("limit_field", "max_output_error")) == "":  # of the error of the output
             lines[f"limit of the output, {row['limit']:.2g}"] = [row["limit"]] * len(names)
     figure = _report.curves(title, "layers, in the order in which they run", names, lines)
     for line in figure["curves"][len(plans):]:
