@@ -197,7 +197,7 @@ void add_collective(Command& app) {
        "mmaudit collective predict --x x.npy --log nccl.log --out y.npy"},
       predict, [&](Command& command, CollectiveOptions& options) {
         add_x(command, options).required();
-        command.option("--out FILE", options.out, "the result; of a reduce-scatter those of all ranks")
+        command.option("--out FILE", options.out, "the result; of a reduce-scatter the results of all ranks")
             .required();
         add_plan_options(command, options);
       });

@@ -21,7 +21,7 @@ CHAINS = 4  # registers of each class, so that results are waited for after as m
 
 
 def mma(shape, types, a, b, d):
-    """An mma whose A and B are those of the kernel, onto chain {c}. d: registers of D."""
+    """An mma whose A and B are the kernel's, onto chain {c}. d: registers of D."""
     outs = ", ".join(f"%{i}" for i in range(d))
     ins_a = ", ".join(f"%{d + i}" for i in range(a))
     ins_b = ", ".join(f"%{d + a + i}" for i in range(b))

@@ -191,7 +191,7 @@ class Faulty(unittest.TestCase):
 
     def test_c(self):
         self.named(adds_another_tiles_c, "C is taken -16 columns away (columns 16 to 31)", shapes=[(48, 40, 136), (33, 64, 512)])
-        self.named(Stale(), "C is that of an earlier call")
+        self.named(Stale(), "C is from an earlier call")
         self.named(adds_what_out_held, "each by 77, which is what `out` held before")
         self.named(lambda a, b, scale_a, scale_b: f32(product(a, b) * scale_a * scale_b * scale_b), "scale_b is applied twice",
                    scales="row")

@@ -138,7 +138,7 @@ bool explains(const Product& x, const Words& words, const Fault& f, const std::v
 std::vector<std::pair<Fault, std::string>> faults_of_c(const Words& words, std::uint64_t seed) {
   std::vector<std::pair<Fault, std::string>> out;
   for (std::uint64_t earlier = seed; earlier < words.seed; ++earlier)
-    out.emplace_back(Fault{}, "C is that of an earlier call").first.c_seed = earlier;
+    out.emplace_back(Fault{}, "C is from an earlier call").first.c_seed = earlier;
   for (const int size : {1, 8, 16, 32, 64, 128, 256})
     for (const int by : {size, -size}) {
       out.emplace_back(Fault{}, with_values("C is taken {} rows away", {by})).first.c_row = by;

@@ -25,7 +25,7 @@ class TraceFile:
         self._at = self._spilt = 0
 
     def add(self, name: str, dtype: str, shape: List[int], raw: Any) -> None:
-        """`raw` has a buffer, which nobody changes any more."""
+        """`raw` has a buffer, which does not change any more."""
         raw = memoryview(raw).cast("B")
         self._parts.append(raw)
         self._header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [self._at, self._at + len(raw)]}
