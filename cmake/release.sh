@@ -36,7 +36,8 @@ make_wheel() {
   publish_wheel "$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")"
 }
 
-# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder. By this machine's compilers.
+# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder. By this machine's
+# compilers.
 make_cuda_wheel() {
   local made=build/cuda-wheel version=${name#mmaudit-} info
   grep -qF "\"mmaudit-cuda==$version\"" emulator/python/pyproject.toml || die 1 "pyproject.toml: found another version of mmaudit-cuda, allowed: $version"

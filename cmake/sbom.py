@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""sbom.py NAME-VERSION COMPILER [CUDA]: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's packages
-of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER). CUDA: the
-version of the runtime in libmmaudit_cuda.so."""
+"""sbom.py NAME-VERSION COMPILER [CUDA]: what the released programs hold beside their own sources, as CycloneDX 1.5:
+Debian's packages of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER). CUDA:
+the version of the runtime in libmmaudit_cuda.so."""
 import json
 import re
 import subprocess

@@ -47,7 +47,7 @@ def kind_of(command):
 
 
 def own_names(text):
-    """What a source defines at the left margin, functions with parameters' types; of these names, types and constants."""
+    """What a source defines at the left margin, functions with parameters' types; and which are types and constants."""
     names, types = set(), set()
     for line in text.splitlines():
         line = re.sub(r"\[\[\w+\]\] ?|alignas\(\w+\) ?", "", line)
@@ -142,7 +142,7 @@ def main():
     files = [file for file in named if file.endswith(".cpp") and file in commands]  # device code may be left out
     if not files:
         sys.exit("run: tidy: no sources that are compiled here")
-    # A file is read again when the file itself, its command, any header of ours, the configuration or the tool has changed.
+    # A file is read again when it, its command, any header of ours, the configuration or the tool has changed.
     shared = hashlib.sha256(output_of(tool, "--version").encode())
     headers = (file for file in root.rglob("*.hpp") if "build" not in file.relative_to(root).parts)
     for file in [root / ".clang-tidy", *sorted(headers)]:

@@ -42,6 +42,10 @@ std::string JsonNode::text(std::string_view allowed) const {
   return json_->get<std::string>();
 }
 
+void JsonNode::expect(std::string_view allowed) const {
+  if (const std::string found = text(); found != allowed) refuse(found, allowed);
+}
+
 int JsonNode::number(int least, int most, std::string_view allowed) const {
   if (json_ == nullptr || !json_->is_number_integer() || json_->get<std::int64_t>() < least ||
       json_->get<std::int64_t>() > most)

@@ -105,8 +105,7 @@ std::string to_json(const Baseline& baseline) {
 Baseline baseline_of_json(std::string_view text, const std::string& file) {
   const Json json = corpus::parse_bounded(text, file, "what `mmaudit baseline record` writes");
   const JsonNode top(json, file + ": ", {.separator = ".", .types = true, .most = 80});
-  if (const std::string schema = top.at("schema").text(); schema != kBaselineSchema)
-    top.at("schema").refuse(schema, kBaselineSchema);
+  top.at("schema").expect(kBaselineSchema);
   Baseline out;
   const JsonNode from = top.at("provenance");
   out.on = from.at("on").text();

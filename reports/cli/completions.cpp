@@ -6,6 +6,7 @@
 #include "command_text.hpp"
 #include "mmaudit/error.hpp"
 #include "mmaudit/name_in.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::cli {
 namespace {
@@ -40,17 +41,10 @@ void for_each_option(const CommandText& command, const std::function<void(const 
     for (const OptionText& option : group.options) act(option);
 }
 
-/// `text` inside single quotes of a shell.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 std::string bash_script(const CommandText& program, const ValueWords& words) {
   std::string paths, values, offers, valued;
   for_each_command(program, [&](const CommandText& command) {
-    if (command.path != program.path) paths += (paths.empty() ? "" : " | ") + quoted(command.path);
+    if (command.path != program.path) paths += (paths.empty() ? "" : " | ") + in_shell_quotes(command.path);
     std::vector<std::string> names;
     for (const CommandText& one : command.commands) names.push_back(one.name());
     for_each_option(command, [&](const OptionText& option) {
@@ -60,20 +54,22 @@ std::string bash_script(const CommandText& program, const ValueWords& words) {
       if (option.value.empty()) return;
       std::string pattern;
       for (const std::string& name : option.names)
-        pattern += (pattern.empty() ? "" : " | ") + quoted(command.path + " " + name);
+        pattern += (pattern.empty() ? "" : " | ") + in_shell_quotes(command.path + " " + name);
       const std::string offer = offered(option.value, words);
       const std::string reply =
           offer == "files"     ? "_mmaudit_files -f"
           : offer == "folders" ? "_mmaudit_files -d"
-          : is_list(option) ? fmt::format("compgen -P \"$listed\" -W {} -- \"${{word##*,}}\"", quoted(offer))
-                            : fmt::format("compgen -W {} -- \"$word\"", quoted(offer));
+          : is_list(option)
+              ? fmt::format("compgen -P \"$listed\" -W {} -- \"${{word##*,}}\"", in_shell_quotes(offer))
+              : fmt::format("compgen -W {} -- \"$word\"", in_shell_quotes(offer));
       if (option.argument) return;
       values += fmt::format("    {}) {}; {} ;;\n", pattern,
                             reply.starts_with("_") ? reply : "mapfile -t COMPREPLY < <(" + reply + ")",
                             option.alone ? "[[ $word == -* ]] || return 0" : "return 0");
       if (!option.alone) valued += (valued.empty() ? "" : " | ") + pattern;
     });
-    offers += fmt::format("    {}) options={} ;;\n", quoted(command.path), quoted(joined(names)));
+    offers +=
+        fmt::format("    {}) options={} ;;\n", in_shell_quotes(command.path), in_shell_quotes(joined(names)));
   });
   return fmt::format(
       "# bash completion of mmaudit, written by `mmaudit completions bash`.\n"
@@ -149,14 +145,14 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
       if (option.argument) {
         if (!command.commands.empty()) return;  // their names stand in its place
         const std::string offer = offered(option.value, words);
-        specs +=
-            fmt::format(" \\\n    {}", quoted(fmt::format("{}:{}:{}", place++, zsh_text(option.names[0]),
-                                                          offer.empty() ? "_files" : zsh_action(offer))));
+        specs += fmt::format(" \\\n    {}",
+                             in_shell_quotes(fmt::format("{}:{}:{}", place++, zsh_text(option.names[0]),
+                                                         offer.empty() ? "_files" : zsh_action(offer))));
         return;
       }
       for (const std::string& name : option.names)
-        specs +=
-            fmt::format(" \\\n    {}", quoted(fmt::format("*{}[{}]{}", name, zsh_text(option.text), value)));
+        specs += fmt::format(" \\\n    {}",
+                             in_shell_quotes(fmt::format("*{}[{}]{}", name, zsh_text(option.text), value)));
     });
     out += fmt::format("\n{}() {{\n", zsh_function(command));
     if (command.commands.empty()) {
@@ -165,7 +161,7 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
     }
     std::string described, cases;
     for (const CommandText& one : command.commands) {
-      described += " " + quoted(one.name() + ":" + one.text);
+      described += " " + in_shell_quotes(one.name() + ":" + one.text);
       cases += fmt::format("    {}) {} ;;\n", one.name(), zsh_function(one));
     }
     out += fmt::format(
@@ -183,15 +179,17 @@ std::string zsh_script(const CommandText& program, const ValueWords& words) {
 std::string fish_script(const CommandText& program, const ValueWords& words) {
   std::string paths, lines, valued;
   for_each_command(program, [&](const CommandText& command) {
-    if (command.path != program.path) paths += " " + quoted(command.path);
-    const std::string here = fmt::format("complete -c mmaudit -n {} ",
-                                         quoted(fmt::format("test (__mmaudit_path) = \"{}\"", command.path)));
+    if (command.path != program.path) paths += " " + in_shell_quotes(command.path);
+    const std::string here =
+        fmt::format("complete -c mmaudit -n {} ",
+                    in_shell_quotes(fmt::format("test (__mmaudit_path) = \"{}\"", command.path)));
     for (const CommandText& one : command.commands)
-      lines += fmt::format("{}-a {} -d {}\n", here, one.name(), quoted(one.text));
+      lines += fmt::format("{}-a {} -d {}\n", here, one.name(), in_shell_quotes(one.text));
     for_each_option(command, [&](const OptionText& option) {
       if (option.argument) {
         const std::string offer = offered(option.value, words);
-        lines += here + (offer == "files" || offer.empty() ? "-F\n" : fmt::format("-a {}\n", quoted(offer)));
+        lines += here + (offer == "files" || offer.empty() ? "-F\n"
+                                                           : fmt::format("-a {}\n", in_shell_quotes(offer)));
         return;
       }
       std::string line = here;
@@ -200,15 +198,16 @@ std::string fish_script(const CommandText& program, const ValueWords& words) {
       if (!option.value.empty()) {
         const std::string offer = offered(option.value, words);
         for (const std::string& name : option.names)
-          if (!option.alone) valued += " " + quoted(command.path + " " + name);
-        line +=
-            offer == "files"     ? "-r -F "
-            : offer == "folders" ? "-x -a '(__fish_complete_directories)' "
-            : is_list(option)    ? fmt::format("-x -a {} ", quoted(fmt::format("(__mmaudit_list {})", offer)))
-            : offer.empty()      ? "-x "
-                            : fmt::format("-x -a {} ", quoted(fmt::format("(__mmaudit_words {})", offer)));
+          if (!option.alone) valued += " " + in_shell_quotes(command.path + " " + name);
+        line += offer == "files"     ? "-r -F "
+                : offer == "folders" ? "-x -a '(__fish_complete_directories)' "
+                : is_list(option)
+                    ? fmt::format("-x -a {} ", in_shell_quotes(fmt::format("(__mmaudit_list {})", offer)))
+                : offer.empty()
+                    ? "-x "
+                    : fmt::format("-x -a {} ", in_shell_quotes(fmt::format("(__mmaudit_words {})", offer)));
       }
-      lines += line + "-d " + quoted(option.text) + "\n";
+      lines += line + "-d " + in_shell_quotes(option.text) + "\n";
     });
   });
   return fmt::format(

@@ -1,8 +1,6 @@
 // The timed kernels of a program, read by cuobjdump. Most of the program's code is not timed, and
 // disassembling all of it takes half a minute: the program is cut into its cubins first, and only those with
 // timed kernels are disassembled.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -10,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "mmaudit/printable.hpp"
+#include "mmaudit/scratch_folder.hpp"
 #include "mmaudit/sweeps/sass.hpp"
 
 namespace mmaudit::sweeps {
@@ -19,30 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPlaces[] = {"cuobjdump", "/usr/local/cuda/bin/cuobjdump"};
 
-/// A folder of its own, gone afterwards; empty where none can be made.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "mmaudit-XXXXXX").string();
-    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  ScratchFolder(ScratchFolder&&) = delete;
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
+std::string quoted(const fs::path& path) { return in_shell_quotes(path.string()); }
 
 /// Calls `take` with every line that a command prints.
 template <typename Take>

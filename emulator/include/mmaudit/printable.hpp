@@ -25,6 +25,9 @@ std::string printable(std::string_view text, std::size_t limit = 120);
 /// bytes that are no UTF-8 become \ufffd.
 std::string made_visible(std::string_view text);
 
+/// `text` inside single quotes of a shell.
+std::string in_shell_quotes(std::string_view text);
+
 /// True if `text` holds a control character of ASCII.
 bool has_control_characters(std::string_view text);
 

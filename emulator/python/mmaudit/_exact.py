@@ -83,8 +83,9 @@ def _seconds(budget: Union[None, str, float]) -> float:
 
 
 def usual_shapes(seed: int, count: int, batches: bool = False) -> List[Shape]:
-    """Sizes drawn on a logarithmic scale, half of them multiples of 16: M and N to 64, K to 512. Every fourth is deep, K to
-    4096. Of the others one of three has M and N from 64 to 512, since kernels have tiles of 128 and 256, and K to 128."""
+    """Sizes drawn on a logarithmic scale, half of them multiples of 16: M and N to 64, K to 512. Every fourth is deep,
+    K to 4096. Of the others one of three has M and N from 64 to 512, since kernels have tiles of 128 and 256, and K to
+    128."""
     rng = np.random.default_rng(seed)
     shapes: List[Shape] = []
     for index in range(count):

@@ -20,7 +20,8 @@ def _product(a: np.ndarray, b: np.ndarray, kernel: str, what: str) -> np.ndarray
 
 
 def math_attention(q: Any, k: Any, v: Any, kernels: Sequence[str], causal: bool = False, scale: Optional[float] = None) -> np.ndarray:
-    """O of scaled_dot_product_attention() with SDPBackend.MATH (sdp_utils, attention.cpp of torch 2.11), without dropout.
+    """O of scaled_dot_product_attention() with SDPBackend.MATH (sdp_utils, attention.cpp of torch 2.11), without
+    dropout.
 
     Args: q, k, v: (batch, heads, rows, depth) of as many heads, f16, bf16 or f32. kernels: what torch's profiler printed, in order;
         the first and the last product count. causal: the upper left corner.

@@ -95,6 +95,12 @@ std::string made_visible(std::string_view text) {
   });
 }
 
+std::string in_shell_quotes(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_control);
 }

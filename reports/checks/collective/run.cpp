@@ -1,7 +1,6 @@
 #include "collective/run.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/printable.hpp"
+#include "mmaudit/scratch_folder.hpp"
 #include "mmaudit/splitmix64.hpp"
 
 namespace mmaudit::checks {
@@ -55,31 +55,6 @@ if __name__ == "__main__":
     mp.spawn(work, (folder, backend, kind, operation, name, int(ranks), int(count), int(calls)), int(ranks))
 )";
 
-class Folder {
- public:
-  Folder() : path_(fs::temp_directory_path() / fmt::format("mmaudit-collective-{}", ::getpid())) {
-    fs::create_directory(path_);
-    fs::permissions(path_, fs::perms::owner_all);
-  }
-  ~Folder() {
-    std::error_code none;
-    fs::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] fs::path file(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char each : text) out += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  return out + "'";
-}
-
 void write(const fs::path& file, const void* data, std::size_t bytes) {
   std::ofstream out(file, std::ios::binary);
   out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
@@ -89,35 +64,39 @@ void write(const fs::path& file, const void* data, std::size_t bytes) {
 }  // namespace
 
 CollectiveAnswer run_torch(const CollectiveRun& run, const std::vector<std::byte>& x) {
-  const Folder folder;
-  write(folder.file("x"), x.data(), x.size());
-  write(folder.file("run.py"), kPython, std::string_view(kPython).size());
+  const ScratchFolder scratch;
+  const fs::path& folder = scratch.path();
+  if (folder.empty())
+    throw EnvironmentError(fs::temp_directory_path().string() + ": no folder can be made there");
+  write(folder / "x", x.data(), x.size());
+  write(folder / "run.py", kPython, std::string_view(kPython).size());
   const CollectiveProblem& problem = run.problem;
-  const std::string call = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} >{} 2>&1", quoted(run.python), quoted(folder.file("run.py").string()),
-      quoted(folder.path().string()), run.backend, name_in(names::kCollectiveKind, problem.kind),
-      name_in(names::kCollectiveOperation, problem.operation), name_of(problem.type), problem.ranks,
-      problem.count, run.calls, quoted(folder.file("said").string()));
+  const std::string call =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} >{} 2>&1", in_shell_quotes(run.python),
+                  in_shell_quotes((folder / "run.py").string()), in_shell_quotes(folder.string()),
+                  run.backend, name_in(names::kCollectiveKind, problem.kind),
+                  name_in(names::kCollectiveOperation, problem.operation), name_of(problem.type),
+                  problem.ranks, problem.count, run.calls, in_shell_quotes((folder / "said").string()));
   if (std::system(call.c_str()) != 0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe): the user's Python
-    std::string said = corpus::text_of_file(folder.file("said").string());
+    std::string said = corpus::text_of_file(folder / "said");
     while (!said.empty() && said.back() == '\n') said.pop_back();
     throw EnvironmentError(fmt::format("torch.distributed with {}, {} processes of {}: {}", run.backend,
                                        problem.ranks, run.python,
                                        printable(said.substr(said.rfind('\n') + 1), 300)));
   }
   CollectiveAnswer out;
-  out.version = corpus::text_of_file(folder.file("version").string());
+  out.version = corpus::text_of_file(folder / "version");
   const bool scatters = problem.kind == CollectiveKind::reduce_scatter;
   const std::size_t bytes =
       run.calls * problem.count / (scatters ? problem.ranks : 1) * spec_of(problem.type).storage_bytes();
   for (std::uint64_t rank = 0; rank < problem.ranks; ++rank) {
-    const std::string text = corpus::text_of_file(folder.file(fmt::format("y{}", rank)), ~std::uint64_t{0});
+    const std::string text = corpus::text_of_file(folder / fmt::format("y{}", rank), ~std::uint64_t{0});
     if (text.size() != bytes)
       throw EnvironmentError(fmt::format("rank {}: {} bytes instead of {}", rank, text.size(), bytes));
     const auto* const first = reinterpret_cast<const std::byte*>(text.data());
     out.ranks.emplace_back(first, first + text.size());
   }
-  for (const auto& each : fs::directory_iterator(folder.path()))
+  for (const auto& each : fs::directory_iterator(folder))
     if (each.path().filename().string().starts_with("log.")) out.log += corpus::text_of_file(each.path());
   return out;
 }

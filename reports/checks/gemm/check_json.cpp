@@ -156,8 +156,7 @@ std::string to_json(const GemmCheck& check) {
 GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
   const Json json = corpus::parse_bounded(text, file, "what `mmaudit gemm check --json` writes");
   const JsonNode top(json, file + ": ", {.separator = ".", .types = true, .most = 80});
-  if (const std::string schema = top.at("schema").text(); schema != kSchema)
-    top.at("schema").refuse(schema, kSchema);
+  top.at("schema").expect(kSchema);
   GemmCheck out;
   out.library = top.at("library").text(), out.gpu = top.at("gpu").text();
   out.why_refused = top.at("why_refused").text();

@@ -45,6 +45,8 @@ class JsonNode {
   /// The members of an object that are integers of 64 bits with a sign.
   [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> integers() const;
 
+  /// Refuses any other text, as of a schema.
+  void expect(std::string_view allowed) const;
   [[noreturn]] void refuse(std::string_view allowed) const;
   [[noreturn]] void refuse(const Json& found, std::string_view allowed) const;
   [[noreturn]] void refuse_type(std::string_view allowed) const;

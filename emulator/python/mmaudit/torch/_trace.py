@@ -339,8 +339,9 @@ def tracing(module: nn.Module, path: "Union[str, PathLike[str]]", *, keep: Optio
         module: whose parts give operations their names; each of its calls is a call of the trace.
         path: the file, schema mmaudit.trace/1 in a safetensors file; it is there once the context is left.
         keep: a glob over names of modules, or of "module:operator", whose values are kept, for proofs: of products some
-            rows and columns with all of K, of reductions some rows, of others tensors of up to 1 MiB. Or several globs, or
-            the TraceDiff of two traces before, whose first operation of each cause is then kept, up to 64 MiB per tensor.
+            rows and columns with all of K, of reductions some rows, of others tensors of up to 1 MiB. Or several globs,
+            or the TraceDiff of two traces before, whose first operation of each cause is then kept, up to 64 MiB per
+            tensor.
         kernels: on a GPU names of kernels too, by torch's profiler, which must not run elsewhere.
     Raises: ValueError, in one line.
     """

@@ -187,8 +187,8 @@ def _kernel() -> Any:
 
 
 def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]:
-    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32. Tensors with rows of
-    tokens are the last ones."""
+    """Rows of all of them, (rows, 2) of int64 per device: hash, and norm and sketch as two binary32. Tensors with rows
+    of tokens are the last ones."""
     found = []
     devices: Dict[torch.device, List[Pending]] = {}
     for one in sorted(pending, key=lambda one: one[1].rows is not None):

@@ -22,8 +22,8 @@ _MARK = "mmaudit's clock"
 
 
 class Kernels:
-    """torch's profiler round a run, which records launches and kernels but none of torch's own calls: they would take more
-    time than the launches do. A launch belongs to the operation during whose time on the host it was made."""
+    """torch's profiler round a run, which records launches and kernels but none of torch's own calls: they would take
+    more time than the launches do. A launch belongs to the operation during whose time on the host it was made."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
@@ -64,8 +64,8 @@ class Kernels:
         return found
 
     def found(self) -> Dict[int, List[Dict[str, Any]]]:
-        """The kernels by the numbers of operations, in the order of their launches. A profile that can't be matched with
-        the operations costs a trace its names, and nothing else."""
+        """The kernels by the numbers of operations, in the order of their launches. A profile that can't be matched
+        with the operations costs a trace its names, and nothing else."""
         try:
             return {} if self._profile is None else kernels_of(self.events(), self.ran, self._clock)
         except RuntimeError as error:
@@ -74,8 +74,8 @@ class Kernels:
 
 
 def _offset(marks: List[Tuple[float, Tuple[int, int]]]) -> Tuple[float, float]:
-    """A time of perf_counter_ns(), and what is added to it for the time of the profile, in nanoseconds: each mark was made
-    between two times, and all of them leave little room."""
+    """A time of perf_counter_ns(), and what is added to it for the time of the profile, in nanoseconds: each mark was
+    made between two times, and all of them leave little room."""
     room = max(at - after for at, (_, after) in marks), min(at - before for at, (before, _) in marks)
     return sum(before for _, (before, _) in marks) / len(marks), sum(room) / 2
 

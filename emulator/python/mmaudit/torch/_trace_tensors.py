@@ -83,7 +83,7 @@ class Tensors:
         return found
 
     def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
-        """One hash of the bytes of all parts; none where there are no numbers, and then nothing is said of the tensor."""
+        """One hash of the bytes of all parts; none where there are no numbers, and then the tensor is not judged."""
         if x.is_meta:
             self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, *more))
             return len(self._tensors) - 1
