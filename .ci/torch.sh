@@ -36,7 +36,7 @@ status=0
 "$scratch/env/bin/ruff" check --no-cache --config pyproject.toml . ../../docs/experiments/networks || status=1
 tests/asked.sh "$scratch/env/bin/python" || status=1
 tests/pip.sh "$scratch/env/bin/python" || status=1
-"$scratch/env/bin/python" -m pytest -q -p no:cacheprovider --junit-xml "$scratch/junit.xml" torch_tests || status=1
+"$scratch/env/bin/python" -m pytest -q -rsfE -p no:cacheprovider --junit-xml "$scratch/junit.xml" torch_tests || status=1
 "$scratch/env/bin/python" - "$scratch/junit.xml" $status <<'PYTHON'
 import sys
 import xml.etree.ElementTree as tree

@@ -7,6 +7,7 @@ import torch
 
 from mmaudit.torch._operator import find_path
 from mmaudit.torch._tensors import dtype_of, formats_of
+from mmaudit.torch._trace_hash import cut_of
 
 #: Narrow formats keep their bits at the low end of a byte.
 _MASK = {"e2m1": 15, "e3m2": 63, "e2m3": 63}
@@ -23,6 +24,11 @@ INSTRUCTIONS = [
     ("blackwell", "mxf4", "mx-floor"), ("blackwell", "nvf4", "mx"), ("blackwell_rtx", "nvf4", "mx"),
     ("blackwell_rtx", "mxf8", "mx-ceil"), ("blackwell", "bf16", "none"), ("blackwell", "f16", "none"),
     ("blackwell", "e4m3", "none"), ("blackwell_rtx", "e4m3", "none"), ("ada", "e5m2", "none"))]
+
+
+def cut(x, batch, tokens):
+    """The rows of a tensor that a trace hashes."""
+    return cut_of(tuple(x.shape), x.stride(), x.dtype, batch, tokens, tokens)
 
 
 def bits(seed, name, *shape):

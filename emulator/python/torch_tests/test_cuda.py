@@ -9,8 +9,9 @@ from torch import nn
 
 import mmaudit
 import mmaudit.torch as mt
-from common import INSTRUCTIONS, as_numpy, bits, by_command, numbers, operands, same_bits
+from common import INSTRUCTIONS, as_numpy, bits, by_command, cut, numbers, operands, same_bits
 from mmaudit.torch import _cuda, _operator
+from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._hardware import Hardware
 from mmaudit.torch._operator import product
 
@@ -250,3 +251,21 @@ def test_special_functions_in_a_graph_and_refused():
                        (lambda: mmaudit.function("divide", x, x.cpu()), r"y: found \[1000\] on cpu")):
         with pytest.raises(ValueError, match=line):
             call()
+
+
+@pytest.mark.skipif(rows._kernel() is None, reason="torch has no Triton")
+def test_the_kernel_gives_the_hashes_of_torchs_own_operations():
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 3, 5, 70000, generator=draw).cuda()
+    given = [(x[..., :16].bfloat16(), 2, 5), (x[..., :64].transpose(1, 2), 2, 5), (x[0, 0], 1, 5), (x[0, 0].t(), 0, 0),
+             (x[:, ::2, :, ::3], 0, 0), (x[0, 0].half(), 1, 5), (torch.arange(10, device="cuda").view(2, 5), 2, 5), (x[0, 0, 0, 0], 0, 0)]
+    pending = [(x, cut(x, batch, tokens), i) for i, (x, batch, tokens) in enumerate(given)]
+    (_, by_kernel), = rows.hashed(pending)
+    by_torch = torch.zeros_like(by_kernel)
+    at = 0
+    for x, one, _ in pending:
+        rows._by_torch(x, one, by_torch[at:at + one.length])
+        at += one.length
+    assert torch.equal(by_kernel[:, 0], by_torch[:, 0])
+    norms, expected = (one[:, 1].contiguous().view(torch.float32) for one in (by_kernel, by_torch))
+    assert torch.allclose(norms, expected, rtol=1e-4, atol=1e-2)

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import mmaudit
 import mmaudit.torch as mt
+from common import cut
 from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._trace_kernels import Kernels, kernels_of
 
@@ -459,10 +460,6 @@ def test_attention_of_another_kernel(net, tokens, tmp_path):
 # ---- the trace itself ------------------------------------------------------------------------------------------------------
 
 
-def cut(x, batch, tokens):
-    return rows.cut_of(tuple(x.shape), x.stride(), x.dtype, batch, tokens, tokens)
-
-
 def test_a_hash_sees_every_bit_and_no_layout():
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 16, generator=draw).to(torch.bfloat16)
@@ -497,24 +494,6 @@ def test_a_whole_tensor_has_one_hash_whatever_its_strides():
     raw = x.view(torch.int32).tolist()
     expected = sum(int(by_row[i]) * int(columns[j]) * raw[i][j] for i in range(48) for j in range(64)) % 2**64
     assert whole(x) == expected
-
-
-@pytest.mark.skipif(not torch.cuda.is_available() or rows._kernel() is None, reason="no GPU with Triton")
-def test_the_kernel_gives_the_hashes_of_torchs_own_operations():
-    draw = torch.Generator().manual_seed(0)
-    x = torch.randn(2, 3, 5, 70000, generator=draw).cuda()
-    given = [(x[..., :16].bfloat16(), 2, 5), (x[..., :64].transpose(1, 2), 2, 5), (x[0, 0], 1, 5), (x[0, 0].t(), 0, 0),
-             (x[:, ::2, :, ::3], 0, 0), (x[0, 0].half(), 1, 5), (torch.arange(10, device="cuda").view(2, 5), 2, 5), (x[0, 0, 0, 0], 0, 0)]
-    pending = [(x, cut(x, batch, tokens), i) for i, (x, batch, tokens) in enumerate(given)]
-    (_, by_kernel), = rows.hashed(pending)
-    by_torch = torch.zeros_like(by_kernel)
-    at = 0
-    for x, one, _ in pending:
-        rows._by_torch(x, one, by_torch[at:at + one.length])
-        at += one.length
-    assert torch.equal(by_kernel[:, 0], by_torch[:, 0])
-    norms, expected = (one[:, 1].contiguous().view(torch.float32) for one in (by_kernel, by_torch))
-    assert torch.allclose(norms, expected, rtol=1e-4, atol=1e-2)
 
 
 def test_rows_are_found_by_their_sizes():
