@@ -11,6 +11,7 @@ from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_h
 
 import mmaudit.torch as mt
 from common import same_bits
+from mmaudit.torch._cached import Weights
 from mmaudit.torch._operator import product
 
 
@@ -293,3 +294,44 @@ def test_scaled_mm_is_added_as_the_recipe_says():
     assert emulation.products["emulated"] == 1
     assert same_bits(d, mt.matmul(a, b, inst="wgmma.m64n64k32.f32.e4m3.e4m3", d_format="bf16", factor_a=0.5,
                                   factor_b=0.125))
+
+
+@pytest.mark.parametrize("write", [lambda w: w.data.mul_(-3), lambda w: w.detach().numpy().__setitem__((0, 0), 7.0),
+                                   lambda w: setattr(w, "data", torch.randn(48, 64)),
+                                   lambda w: w.data[1].fill_(torch.nan)])
+@pytest.mark.parametrize("name", ["nvfp4", "fp8-tensor", "mxfp8-ceil"])
+def test_weights_that_were_written_to_in_any_way_are_quantized_anew(name, write):
+    net = nn.Linear(64, 48)
+    x = torch.randn(5, 64)
+    with torch.no_grad(), mt.emulate(net, name) as emulation:
+        first = net(x)
+        assert same_bits(net(x), first) and len(emulation.weights._weights) == 1
+        write(net.weight)
+        again = net(x)
+    with torch.no_grad(), mt.emulate(net, name):
+        fresh = net(x)
+    assert same_bits(again, fresh) and not same_bits(fresh, first)
+
+
+def test_the_same_a_serves_several_layers_and_one_that_was_written_to_does_not():
+    q, k = nn.Linear(64, 32), nn.Linear(64, 32)
+    net = nn.ModuleList([q, k])
+    x = torch.randn(5, 64)
+    with torch.no_grad(), mt.emulate(net, "nvfp4"):
+        before = q(x), k(x)
+        x.data[2, 3] = 100
+        after = q(x), k(x)
+    for one, layer in zip(after, (q, k)):
+        with torch.no_grad(), mt.emulate(layer, "nvfp4"):
+            assert same_bits(one, layer(x))
+    assert not any(same_bits(one, other) for one, other in zip(before, after))
+
+
+def test_weights_beyond_the_memory_are_quantized_each_time():
+    few = Weights(most=64 * 48 * 6)
+    draw = [torch.randn(1, 64, 48) for _ in range(3)]
+    how = {"arch": "blackwell", "policy": "plain", "tensor_largest": None}
+    for x in draw + draw:
+        found = few(x, "nvf4", None, of_b=True, **how)
+        assert same_bits(found.elements, mt.quantize(x, "nvf4", arch="blackwell", of_b=True).elements)
+    assert len(few._weights) == 1

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any, Callable, Dict, Hashable, Iterator, List, Mapping, Optional, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -36,6 +37,46 @@ class _Kept:
         self._all[key] = (value, size)
         while self._bytes > self._most and len(self._all) > 1:
             self._bytes -= self._all.popitem(last=False)[1][1]
+
+
+def _words(x: Tensor) -> Optional[Any]:
+    """The bytes of one dense matrix on the CPU, in the order of memory; else None."""
+    if x.device.type != "cpu" or x.dim() != 3 or x.shape[0] != 1:
+        return None
+    dense = x if x.is_contiguous() else x.transpose(1, 2)
+    if not dense.is_contiguous():
+        return None
+    found = dense.detach().reshape(-1).view(torch.uint8).numpy()
+    return found.view("u8") if found.size % 8 == 0 else found
+
+
+class Weights:
+    """quantize(), where weights whose bytes are as they were need no second time. Neither does the A before, which
+    projections to queries, keys and values share. Bytes decide, since `x.data` has no version."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._weights: Dict[Tuple[Any, ...], Tuple[Any, Quantized]] = {}
+        self._last: Dict[Tuple[Any, ...], Tuple[Any, Quantized]] = {}
+        self._left = most
+
+    def __call__(self, x: Tensor, dtype: str, scaling: Optional[str], *, arch: str, policy: str,
+                 tensor_largest: Optional[Tensor], of_b: bool = False) -> Quantized:
+        place = x if x.dim() == 3 else x.unsqueeze(0)
+        now = _words(place) if tensor_largest is None else None
+        known, at = (self._weights, x.data_ptr()) if of_b else (self._last, 0)
+        key = (at, tuple(x.shape), x.stride(), x.dtype, dtype, scaling, arch, policy)
+        before = known.get(key)
+        if now is not None and before is not None and np.array_equal(before[0], now):
+            return before[1]
+        done = quantize(x, dtype, scaling, arch=arch, policy=policy, tensor_largest=tensor_largest, of_b=of_b)
+        if now is not None and not of_b:
+            self._last = {key: (now.copy(), done)}
+        elif now is not None:
+            size = now.nbytes + sum(one.nbytes for one in done if isinstance(one, Tensor)) if before is None else 0
+            if size <= self._left:
+                self._left -= size
+                known[key] = now.copy(), done
+        return done
 
 
 class _Digests:

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from .._refuse import listed, refused
 from . import _attention, _checked, _settings, _sharded
-from ._cached import Products
+from ._cached import Products, Weights
 from ._calibrate import Calibration, prepared
 from ._checked import named_modules
 from ._coverage import EMULATED, KEPT, MISSED, Coverage, operator_name, unlisted
@@ -83,6 +83,7 @@ class Emulation:
         self._keys: Set[str] = set()
         self._draws: Dict[int, torch.Generator] = {}  #: of stochastic rounding, by seeds
         self.cache: Optional[Products] = None  #: of the search for a plan
+        self.weights = Weights()
 
     def __reduce__(self) -> Any:
         """A copy is a new one, of a copy of the module: storages are those of this module."""
@@ -315,16 +316,14 @@ class Emulation:
         """A * B of integers, whose sums are exact on every GPU: torch's own."""
         site, kept, _ = self._where((a, b))
         decides, recipe = self._chosen(site)
-        emulated = recipe is not None and not kept
-        self.counted(func, site, EMULATED if emulated else KEPT, a.shape[0] * a.shape[1] * b.shape[1], decides or kept)
+        self.counted(func, site, KEPT if kept or recipe is None else EMULATED, a.shape[0] * a.shape[1] * b.shape[1], decides or kept)
         return native()
 
     def _product(self, site: Site, gradient: Optional[int], recipe: Recipe, a: Tensor, b: Tensor,
                  out: torch.dtype, weight: bool) -> Tensor:
         dtype = recipe.dtype
         if gradient is not None and recipe.gradient is not None:
-            pair = (recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient)
-            dtype = "-".join(pair)
+            dtype = "-".join((recipe.gradient, dtype) if gradient == 0 else (dtype, recipe.gradient))
         path = find_path(recipe.arch, dtype, recipe.scaling, recipe.policy)
         scaling_b = path.scaling if weight else path.activations
         largest_a = largest_b = None
@@ -337,18 +336,19 @@ class Emulation:
             largest_a = self._delayed(site, "a" + role, recipe.history, a, largest_a)
             largest_b = self._delayed(site, "b" + role, recipe.history, b, largest_b)
         apart = self.whole is None and not recipe.history  # nothing but a and b decides on D
-        by: Any = None  # in the place of quantize()
+        kept = apart and self.cache is None and b in self._parameters and not torch.is_grad_enabled()
+        by: Any = self.weights if kept else None  # in the place of quantize()
         if recipe.prepares and (weight or site.backward):
             by = prepared(self.calibration, site, recipe, a.shape[-1], whole=self.whole is None)
         if site.backward and recipe.trains:
             seed, of_weight = recipe.stochastic, site.by_weight and a not in self._parameters and b not in self._parameters
             draw = None if seed is None else self._draws.setdefault(seed, torch.Generator().manual_seed(seed))
             by = Backward(f"layer {site.layer!r}", gradient, draw, recipe.rht and of_weight)
+        how: Dict[str, Any] = {"arch": recipe.arch, "dtype": dtype, "scaling_a": path.scaling, "scaling_b": scaling_b,
+                               "policy": recipe.policy}
         if self.cache is not None and apart and a.device.type == b.device.type == "cpu":
-            return self.cache.product(a, b, out, b in self._parameters, by, arch=recipe.arch, dtype=dtype,
-                                      scaling_a=path.scaling, scaling_b=scaling_b, policy=recipe.policy)
-        return product(a, b, out, arch=recipe.arch, dtype=dtype, scaling_a=path.scaling, scaling_b=scaling_b,
-                       policy=recipe.policy, largest_a=largest_a, largest_b=largest_b, quantizer=by)
+            return self.cache.product(a, b, out, b in self._parameters, by, **how)
+        return product(a, b, out, largest_a=largest_a, largest_b=largest_b, quantizer=by, **how)
 
     def _delayed(self, site: Site, role: str, length: int, x: Tensor, of_whole: Optional[Tensor]) -> Tensor:
         """The largest of the tensors before, of this one where there is none yet; this one joins them."""
