@@ -286,8 +286,8 @@ Report report_of(const CaptureAudit& audit) {
                  .remark = audit.output_limit
                                ? output_remark(*audit.output_recipes)
                                : "Of those that pass in all of its products: the fewest bits per "
-                                 "element, then one chain over K, "
-                                 "then the least error.",
+                                 "element, then one chain over K, then what most layers can take, "
+                                 "then the least error of all layers. All on one GPU.",
                  .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
   if (audit.output_limit) {
     cheapest.columns.emplace_back("gain", true);

@@ -138,12 +138,9 @@ report::Report doctor() {
                                    library_section()};
   if (!device::built_with_cuda())
     notes.emplace_back(
-        "Built without CUDA: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
-        "3.");
+        "Built without CUDA: --on gpu, --on both, verify --live, sweep and screen end with 3.");
   else if (gpus.empty())
-    notes.emplace_back(
-        "No GPU is visible: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
-        "3.");
+    notes.emplace_back("No GPU is visible: --on gpu, --on both, verify --live, sweep and screen end with 3.");
   for (const device::DeviceInfo& gpu : gpus)
     if (find_architecture(gpu.compute_capability) == nullptr)
       notes.push_back(
