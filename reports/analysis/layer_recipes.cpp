@@ -165,7 +165,8 @@ Alone alone(Layers layers) {
       ++at->layers, at->error += row->errors.total;
     }
   const auto key = [&](const GemmAuditRow* row) {
-    return std::tuple(element_bits(*row), !one_chain(*row), all.size() - of(row)->layers, of(row)->error);
+    return std::tuple(element_bits(*row), !one_chain(*row), layers.usable.size() - of(row)->layers,
+                      of(row)->error);
   };
   Alone out{std::move(layers.choices), {}};
   auto& [without, bits, error] = out.cost;

@@ -186,26 +186,6 @@ TEST_F(ModelCommand, WritesRecipesAndRefusesInOneLine) {
   }
 }
 
-TEST_F(ModelCommand, ShardsWithAnIndexAreWrittenAboutToo) {
-  const std::string folder = folder_ + "shards/", index = folder + "model.safetensors.index.json";
-  std::filesystem::create_directories(folder);
-  std::filesystem::copy_file(folder_ + "original.safetensors", folder + "model-1.safetensors",
-                             std::filesystem::copy_options::overwrite_existing);
-  std::ofstream map(index);
-  for (int i = 0; i < 3; ++i)
-    map << (i == 0 ? R"({"weight_map":{)" : ",") << R"("model.layers.)" << i
-        << R"(.mlp.up_proj.weight":"model-1.safetensors")";
-  map << "}}";
-  map.close();
-  for (const std::string& path : {folder, index}) {
-    const test::Outcome found =
-        test::run({"model", path, "--max-rel-fro", "6%", "--html", folder_ + "shards.html"});
-    EXPECT_EQ(found.code, 0) << found.err;
-    EXPECT_NE(found.out.find("3 of 3 products are within the limit."), std::string::npos) << found.out;
-    EXPECT_EQ(test::run({"model", path, "--html", index}).code, 2);  // a file of the checkpoint
-  }
-}
-
 /// One layer of 64 x 64 with INT8 codes of `original` times these factors, a scale per row, and a norm.
 void write_smoothed(const std::string& folder, const std::vector<float>& factors,
                     const std::vector<float>& norm, const std::string& more = "", std::size_t bad_row = 64) {
