@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -138,8 +139,7 @@ std::vector<std::string> gpus_of(const std::vector<CapturedProduct>& products) {
   return out;
 }
 
-/// What every layer takes by itself, and what that costs: layers without a combination, bits of all others,
-/// error.
+/// What every layer takes by itself, and what that costs: layers that take nothing, bits, errors.
 struct Alone {
   std::vector<LayerChoice> choices;
   std::tuple<std::size_t, double, double> cost;
@@ -148,25 +148,15 @@ struct Alone {
 /// Each layer the fewest bits, then one chain. Of what costs the same the combination that most layers can
 /// take, then the one with the least sum of errors: errors of a sample would choose anew in every layer.
 Alone alone(Layers layers) {
-  struct Combination {
-    const GemmAuditRow* row;
-    std::size_t layers = 0;
-    double error = 0;
-  };
-  std::vector<Combination> all;
-  const auto of = [&](const GemmAuditRow* row) {
-    return std::find_if(all.begin(), all.end(),
-                        [&](const Combination& one) { return same_combination(*one.row, *row); });
-  };
+  std::map<std::string, std::pair<std::size_t, double>>
+      all;  // by combination: layers that can't take it, errors
   for (const auto& rows : layers.usable)
     for (const GemmAuditRow* row : rows) {
-      auto at = of(row);
-      if (at == all.end()) at = all.insert(at, {row});
-      ++at->layers, at->error += row->errors.total;
+      auto& [lack, error] = all.try_emplace(subject_text(*row, true), layers.usable.size(), 0).first->second;
+      --lack, error += row->errors.total;
     }
   const auto key = [&](const GemmAuditRow* row) {
-    return std::tuple(element_bits(*row), !one_chain(*row), layers.usable.size() - of(row)->layers,
-                      of(row)->error);
+    return std::tuple(element_bits(*row), !one_chain(*row), all.at(subject_text(*row, true)));
   };
   Alone out{std::move(layers.choices), {}};
   auto& [without, bits, error] = out.cost;

@@ -57,5 +57,20 @@ TEST(ModelFolders, AHeadThatIsTheEmbeddingIsAuditedToo) {
   EXPECT_EQ(test::run({"model", folder, "--list"}).out.find("lm_head"), std::string::npos);
 }
 
+TEST(ModelFolders, AForeignQuantMethodIsOneFault) {
+  const ScratchFolder scratch, other;
+  const std::string folder = scratch.path().string() + "/",
+                    original = other.path().string() + "/a.safetensors";
+  write(folder + "model.safetensors", "b.weight");
+  write(original, "a.weight");
+  std::ofstream(folder + "config.json") << R"({"quantization_config":{"quant_method":"torchao"}})";
+  const test::Outcome found = test::run({"model", folder, "--original", original});
+  EXPECT_EQ(found.code, 1) << found.err;
+  EXPECT_NE(found.out.find("found \"torchao\", which is not read here"), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("a      not compared: it may be of the quant_method"), std::string::npos)
+      << found.out;
+  EXPECT_EQ(found.out.find("missing: the original has it"), std::string::npos) << found.out;
+}
+
 }  // namespace
 }  // namespace mmaudit::cli

@@ -294,14 +294,15 @@ class LayerRecipes:
         """Names of a checkpoint, as `mmaudit model --plan` has them, become the module's by transformers' own tables. Experts
         that are one parameter there take the dearest of their recipes."""
         own = {name for name, _ in named_modules(module)}
-        if not hasattr(module, "base_model_prefix") or all(key in own for key, _ in self.layers):
+        strange = {key for key, _ in self.layers if key not in own and not set(key) & set("*?[")}
+        if not strange or not hasattr(module, "base_model_prefix"):
             return
         from ._cost import weight_bits
         from ._load import Names
         names = Names(module)
         found: Dict[str, List[Optional[Recipe]]] = {}
         for key, recipe in self.layers:
-            place = None if key in own or set(key) & set("*?[") else names.place(key + ".weight")
+            place = names.place(key + ".weight") if key in strange else None
             found.setdefault(key if place is None else place.target.rpartition(".")[0], []).append(recipe)
         for key, some in found.items():
             if any(one != some[0] for one in some):
