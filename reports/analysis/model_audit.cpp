@@ -277,8 +277,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   out.strict = request.strict, out.limited = request.limit > 0, out.recipes = request.recipes;
   out.sampled = fmt::format(
       "{} rows of A and at most {} rows of every weight, in runs of 16{}; scales, largest magnitudes and "
-      "what is not "
-      "finite are of the whole layer.",
+      "what is not finite are of the whole layer.",
       kActivationRows, request.sample,
       std::none_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->experts > 1; }) ? ""
       : original ? ", of one expert for the product and at most 16 of each other expert against the original"

@@ -27,7 +27,7 @@ from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
 from ._export import fused as fused_of
-from ._export import fused_groups, offered
+from ._export import fused_groups, offered, types_of
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search
@@ -292,7 +292,7 @@ def choose_plan(
         over: "worst": each batch is within the limit; "mean": their mean is.
         arch: GPUs; of several each gets a plan, and the one with the lowest cost is returned, the rest in `others`.
         dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: nvf4, mxf8, bf16, and
-            on GPUs without these e4m3, f16; the usual scale; plain.
+            on GPUs without these e4m3, f16, or the types of the framework; the usual scale; plain.
         options: what each type is tried with too, where a layer is multiplied by a weight: "smooth:0.5" (SmoothQuant),
             "hadamard:16" or "hadamard:whole", "static:max", "static:mse", "static:percentile:99.9", several with + between.
             They cost nothing in this account, and are calibrated on these batches (`.calibration`).
@@ -321,7 +321,7 @@ def choose_plan(
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
     kernels = names_of("attention", attention)
-    costs = [Costs(one, dtype, scale, policy, asked, kernels) for one in architectures_of(arch)]
+    costs = [Costs(one, dtype or types_of(framework, one), scale, policy, asked, kernels) for one in architectures_of(arch)]
     given = batches_of(module, batch, batches)
     if page is not None:
         _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)

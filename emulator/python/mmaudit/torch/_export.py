@@ -113,6 +113,14 @@ def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
             if isinstance(one, nn.Linear) and type(one).__name__ != "NonDynamicallyQuantizableLinear"}
 
 
+def types_of(framework: Optional[str], arch: str) -> Optional[List[str]]:
+    """For choose_plan() without a dtype: recipes of the framework's rows on this GPU, its own bytes first; None: the usual ones."""
+    names = [found[0] for found in (read_as(row) for row in ROWS if row.framework == framework and row.written) if found]
+    mine = [name for name, one in ((name, RECIPES[name]) for name in dict.fromkeys(names)) if one.arch == arch and (
+        one.weights is None and one.stochastic is None and not one.history)]
+    return [*mine, "bf16"] if mine else None
+
+
 def offered(framework: Optional[str], module: nn.Module, layers: Mapping[str, Layer], costs: Costs) -> List[Layer]:
     """For choose_plan(): layers with the candidates that export() leaves out there; what it leaves out everywhere goes."""
     if framework is None:
