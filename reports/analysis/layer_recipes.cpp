@@ -27,8 +27,7 @@ bool usable(const GemmAuditRow& row) {
 }
 
 /// The GPU's combinations that are usable in all products of a layer, each as its row with the largest error.
-/// A layer of which none was asked on this GPU (of a checkpoint, quantized for another one) has those of its
-/// own.
+/// A layer of a checkpoint that another GPU's recipe quantized, and was asked on that GPU alone, stays on it.
 std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedProduct*>& products,
                                              std::string_view gpu) {
   std::vector<const GemmAuditRow*> out;
@@ -52,9 +51,8 @@ std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedPro
   return out;
 }
 
-constexpr double kKeptBits = 32;  ///< more than any type that is offered costs
-constexpr double kSeveralChains =
-    0.25;  ///< bits that leaving the tensor core every so often is worth: less than a type
+constexpr double kKeptBits = 32;         ///< more than any type that is offered costs
+constexpr double kSeveralChains = 0.25;  ///< bits that one chain is worth: less than a type
 
 /// What a layer may take under a limit on the output: costs rise, errors fall, and the last one keeps it.
 struct Ladder {

@@ -125,11 +125,8 @@ struct Tensors {
       const std::string parent = owner_of(layer.name);
       if (!there.contains(layer.name)) parents.insert(parent), parents.insert(owner_of(parent));
     }
-    bool foreign = false;  // a quant_method that is named already, as are layers that can't be read
-    for (const OtherTensor& other : checkpoint.others()) {
-      foreign = foreign || other.name == "quant_method";
-      if (!other.why.empty() && other.is_layer()) here.insert(owner_of(other.name));
-    }
+    for (const OtherTensor& other : checkpoint.others())
+      if (!other.why.empty() && other.is_layer()) here.insert(owner_of(other.name));  // named already
     const Json* tied = checkpoint.config().find("tie_word_embeddings");
     for (const CheckpointLayer& layer : original.layers()) {
       if (here.contains(layer.name) || !asked(layer.name)) continue;
@@ -139,7 +136,7 @@ struct Tensors {
       ModelTensor one{.name = layer.name};
       if (head)
         one.notes.emplace_back("missing: the embedding is in its place, as the config says");
-      else if (foreign)
+      else if (here.contains("quant_method"))
         one.notes.emplace_back("not compared: it may be of the quant_method, which is not read here");
       else if (parents.contains(parent) || parents.contains(owner_of(parent)))
         one.notes.emplace_back("not compared: layers of other names are in its place");

@@ -26,8 +26,7 @@ from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
-from ._export import fused as fused_of
-from ._export import fused_groups, offered, types_of
+from ._export import fused_groups, fused_of, offered, types_of
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search

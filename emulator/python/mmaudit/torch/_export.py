@@ -63,15 +63,6 @@ def row_for(framework: str, recipe: Recipe) -> Optional[Tuple[Row, bool]]:
                  if any(name in (row.exact if exact else row.nearest) for name in names)), None)
 
 
-def writes(framework: str, recipe: Optional[Recipe], linear: Optional[nn.Linear]) -> bool:
-    """Whether export() leaves out nothing of such a layer; None: no nn.Linear."""
-    if recipe is None or (recipe.attention is None and unscaled(recipe)):
-        return True
-    found = None if linear is None or recipe.attention is not None else row_for(framework, recipe)
-    return found is not None and linear is not None and not any(
-        size % step for size, step in zip(linear.weight.shape, found[0].multiple))
-
-
 def read_as(row: Row) -> Optional[Tuple[str, bool]]:
     """The recipe that a row is read as, and whether it has the row's bytes; None while RECIPES has none."""
     return next(((name, name in row.exact) for name in (*row.exact, *row.nearest) if name in RECIPES), None)
@@ -115,9 +106,9 @@ def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
 
 def types_of(framework: Optional[str], arch: str) -> Optional[List[str]]:
     """For choose_plan() without a dtype: recipes of the framework's rows on this GPU, its own bytes first; None: the usual ones."""
-    names = [found[0] for found in (read_as(row) for row in ROWS if row.framework == framework and row.written) if found]
-    mine = [name for name, one in ((name, RECIPES[name]) for name in dict.fromkeys(names)) if one.arch == arch and (
-        one.weights is None and one.stochastic is None and not one.history)]
+    found = dict.fromkeys(one[0] for one in (read_as(row) for row in ROWS if row.framework == framework and row.written) if one)
+    mine = [name for name, one in ((name, RECIPES[name]) for name in found)
+            if (one.arch, one.weights, one.stochastic, one.history) == (arch, None, None, 0)]
     return [*mine, "bf16"] if mine else None
 
 
@@ -125,8 +116,15 @@ def offered(framework: Optional[str], module: nn.Module, layers: Mapping[str, La
     """For choose_plan(): layers with the candidates that export() leaves out there; what it leaves out everywhere goes."""
     if framework is None:
         return list(layers.values())
-    linear = linear_layers(module)
-    left = {name: [one.name for one in costs.candidates if not writes(framework, one.recipe, linear.get(name))] for name in layers}
+
+    def lacks(recipe: Optional[Recipe], shape: Sequence[int]) -> bool:
+        if recipe is None or (recipe.attention is None and unscaled(recipe)):
+            return False
+        found = row_for(framework, recipe) if shape and recipe.attention is None else None
+        return found is None or any(size % step for size, step in zip(shape, found[0].multiple))
+
+    shapes = {name: one.weight.shape for name, one in linear_layers(module).items()}
+    left = {name: [one.name for one in costs.candidates if lacks(one.recipe, shapes.get(name, ()))] for name in layers}
     none = [one.name for one in costs.candidates if all(one.name in some for some in left.values())]
     costs.missing += [f"{framework} has {one} for no layer here, it is left out" for one in none]
     costs.candidates = [one for one in costs.candidates if one.name not in none]
@@ -232,7 +230,7 @@ def fused_groups(given: "Union[str, Sequence[Sequence[str]], None]", framework: 
     return given
 
 
-def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
+def fused_of(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
     """Layers that are multiplied at once, by the module that they are in and the group."""
     found: Dict[Tuple[str, Tuple[str, ...]], List[str]] = {}
     for name in names:
@@ -246,7 +244,7 @@ def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict
 def _apart(layers: Dict[str, Tuple[str, str, bool]], names: Sequence[str]) -> List[str]:
     """Layers that vLLM multiplies at once and that don't take the same, a line each."""
     lines: List[str] = []
-    for (parent, group), some in fused(names).items():
+    for (parent, group), some in fused_of(names).items():
         words = [layers[one][1] if one in layers else "kept" for one in some]
         if len(set(words)) > 1:
             lines.append(f"vLLM multiplies {', '.join(group)} of {parent or 'the module'} at once and wants one scheme: "

@@ -59,10 +59,10 @@ struct CaptureAudit {
   std::ptrdiff_t attentions = 0;                ///< calls whose Q, K and V the file has
   std::optional<CaptureCoverage> coverage;      ///< none: the file does not say
   std::string activations;  ///< the distribution that A was drawn from; empty: A was captured
-  /// In the order of the layers, all on one GPU. Of everything that was asked for the cheapest: the fewest
-  /// bits per element, then one chain over K, then what most layers can take, then the least error of all
-  /// layers. With `output_limit` the cheapest for all layers together, bits times multiplications, whose
-  /// estimate is within it. Rows point into `products`.
+  /// In the order of the layers, all on one GPU, pointing into `products`. The fewest bits per element, then
+  /// one chain over K, then what most layers can take, then the least error of all layers. With
+  /// `output_limit` the cheapest for all layers together, bits times multiplications, whose estimate is
+  /// within it.
   [[nodiscard]] std::vector<LayerChoice> choices() const;
   /// Choices for when the output's error, measured, exceeds the limit: `output_recipes->tighter`.
   [[nodiscard]] std::vector<std::vector<LayerChoice>> tighter() const;
