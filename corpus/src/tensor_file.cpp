@@ -73,6 +73,7 @@ std::string by_file(const std::string& spec) {
 }  // namespace
 
 std::string file_of(const std::string& given) {
+  if (given.ends_with(kIndex)) return given;  // no tensor of it: the index itself
   std::string spec = by_file(given);
   for (const std::string_view extension : kBeforeColon)
     if (const std::size_t at = spec.find(std::string(extension) + ':'); at != std::string::npos)

@@ -170,6 +170,7 @@ TEST(TensorFile, TheIndexOfACheckpointSaysWhichFile) {
                     {{}, {make_tensor<float>("a.weight", DType::f32, {2}, std::span<const float>(numbers))}});
   EXPECT_EQ(load_tensor(index + ":a.weight").as<float>()[1], 2);
   EXPECT_EQ(file_of(index + ":a.weight"), (folder / "model-2.safetensors").string());
+  EXPECT_EQ(file_of(index), index);
   expect_refused([&] { load_tensor(index + ":a.weigth"); }, "tensor: found a.weigth, allowed: a.weight, b");
   expect_refused([&] { load_tensor(index); }, "tensor: found no name, allowed: a.weight, b");
   std::ofstream(index) << "{";

@@ -163,15 +163,13 @@ Table layer_table(const CaptureAudit& audit, const std::vector<LayerChoice>& cho
 std::string output_remark(const OutputRecipes& found) {
   std::string out =
       "The fewest bits times multiplications of all layers together for which the root of the sum of squares "
-      "of "
-      "the last column stays within the limit";
+      "of the last column stays within the limit";
   out += found.least_cost < found.cost ? fmt::format("; another choice may be cheaper, by {:.2g} % at most.",
                                                      100 * (found.cost - found.least_cost) / found.cost)
                                        : std::string("; no other choice is cheaper.");
   return out +
          " The error is an estimate to first order and may be exceeded: tighten() of mmaudit.torch measures "
-         "it "
-         "and goes on to a plan that is within the limit.";
+         "it and goes on to a plan that is within the limit.";
 }
 
 }  // namespace
@@ -286,8 +284,8 @@ Report report_of(const CaptureAudit& audit) {
                  .remark = audit.output_limit
                                ? output_remark(*audit.output_recipes)
                                : "Of those that pass in all of its products: the fewest bits per "
-                                 "element, then one chain over K, "
-                                 "then the least error.",
+                                 "element, then one chain over K, then what most layers can take, "
+                                 "then the least error of all layers. All on one GPU.",
                  .columns = {{"layer"}, {"products", true}, {"combination"}, {"error", true}}};
   if (audit.output_limit) {
     cheapest.columns.emplace_back("gain", true);

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "gemm/audit_tables.hpp"
@@ -23,10 +26,16 @@ bool usable(const GemmAuditRow& row) {
   return has_total(row) && !row.errors.loses();
 }
 
-/// The combinations that are usable in all products of a layer, each as its row with the largest error.
-std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedProduct*>& products) {
+/// The GPU's combinations that are usable in all products of a layer, each as its row with the largest error.
+/// A layer of a checkpoint that another GPU's recipe quantized, and was asked on that GPU alone, stays on it.
+std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedProduct*>& products,
+                                             std::string_view gpu) {
   std::vector<const GemmAuditRow*> out;
-  for (const GemmAuditRow& candidate : products.front()->audit.rows_of) {
+  const auto is_on = [&](const GemmAuditRow& row) { return row.architecture == gpu; };
+  const std::vector<GemmAuditRow>& all = products.front()->audit.rows_of;
+  const bool asked = std::any_of(all.begin(), all.end(), is_on);
+  for (const GemmAuditRow& candidate : all) {
+    if (asked && !is_on(candidate)) continue;
     const GemmAuditRow* worst = &candidate;
     bool good = true;
     for (const CapturedProduct* each : products) {
@@ -42,9 +51,8 @@ std::vector<const GemmAuditRow*> usable_rows(const std::vector<const CapturedPro
   return out;
 }
 
-constexpr double kKeptBits = 32;  ///< more than any type that is offered costs
-constexpr double kSeveralChains =
-    0.25;  ///< bits that leaving the tensor core every so often is worth: less than a type
+constexpr double kKeptBits = 32;         ///< more than any type that is offered costs
+constexpr double kSeveralChains = 0.25;  ///< bits that one chain is worth: less than a type
 
 /// What a layer may take under a limit on the output: costs rise, errors fall, and the last one keeps it.
 struct Ladder {
@@ -81,7 +89,7 @@ struct Layers {
   std::vector<Ladder> ladders;
 };
 
-Layers layers_of(const std::vector<CapturedProduct>& products) {
+Layers layers_of(const std::vector<CapturedProduct>& products, std::string_view gpu) {
   Layers out;
   std::map<std::string_view, std::size_t> places;
   std::vector<std::vector<const CapturedProduct*>> of_layer;
@@ -100,7 +108,7 @@ Layers layers_of(const std::vector<CapturedProduct>& products) {
       choice.gain = std::max(choice.gain, each->gain->gain);
       multiplications += each->gain->multiplications;
     }
-    out.usable.push_back(usable_rows(all));
+    out.usable.push_back(usable_rows(all, gpu));
     // By a gain of 0 every error is estimated as none: such a layer is kept.
     const auto& offered = choice.gain > 0 ? out.usable.back() : std::vector<const GemmAuditRow*>{};
     out.ladders.push_back(ladder_of(offered, choice.gain, multiplications));
@@ -120,14 +128,66 @@ std::vector<LayerChoice> chosen(const Layers& layers, const std::vector<std::siz
   return out;
 }
 
+/// The GPUs of the combinations, each once: a network runs on one of them.
+std::vector<std::string> gpus_of(const std::vector<CapturedProduct>& products) {
+  std::vector<std::string> out;
+  for (const CapturedProduct& product : products)
+    for (const GemmAuditRow& row : product.audit.rows_of)
+      if (std::find(out.begin(), out.end(), row.architecture) == out.end()) out.push_back(row.architecture);
+  return out;
+}
+
+/// What every layer takes by itself, and what that costs: layers that take nothing, bits, errors.
+struct Alone {
+  std::vector<LayerChoice> choices;
+  std::tuple<std::size_t, double, double> cost;
+};
+
+/// Each layer the fewest bits, then one chain. Of what costs the same the combination that most layers can
+/// take, then the one with the least sum of errors: errors of a sample would choose anew in every layer.
+Alone alone(Layers layers) {
+  std::map<std::string, std::pair<std::size_t, double>>
+      all;  // by combination: layers that can't take it, errors
+  for (const auto& rows : layers.usable)
+    for (const GemmAuditRow* row : rows) {
+      auto& [lack, error] = all.try_emplace(subject_text(*row, true), layers.usable.size(), 0).first->second;
+      --lack, error += row->errors.total;
+    }
+  const auto key = [&](const GemmAuditRow* row) {
+    return std::tuple(element_bits(*row), !one_chain(*row), all.at(subject_text(*row, true)));
+  };
+  Alone out{std::move(layers.choices), {}};
+  auto& [without, bits, error] = out.cost;
+  for (std::size_t i = 0; i < out.choices.size(); ++i) {
+    const auto& rows = layers.usable[i];
+    const auto best = std::min_element(rows.begin(), rows.end(),
+                                       [&](const auto* x, const auto* y) { return key(x) < key(y); });
+    if (best == rows.end()) {
+      ++without;
+      continue;
+    }
+    out.choices[i].row = *best;
+    bits += element_bits(**best), error += (*best)->errors.total;
+  }
+  return out;
+}
+
 }  // namespace
 
 OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, double limit) {
   constexpr double kTighter = 0.85;  // limit of choices, per estimate of the one before
   constexpr std::size_t kMostTighter = 40, kStates = 500;
-  const std::vector<std::vector<RecipeLevel>> levels = levels_of(layers_of(products));
-  const RecipesFound found = cheapest_levels(levels, most_squared(limit));
-  OutputRecipes out{found.levels, {}, found.cost, found.least_cost};
+  std::vector<std::vector<RecipeLevel>> levels;
+  RecipesFound found;
+  OutputRecipes out;
+  for (const std::string& gpu : gpus_of(products)) {
+    std::vector<std::vector<RecipeLevel>> of_gpu = levels_of(layers_of(products, gpu));
+    const RecipesFound one = cheapest_levels(of_gpu, most_squared(limit));
+    if (!out.gpu.empty() && std::pair(one.cost, one.squared) >= std::pair(found.cost, found.squared))
+      continue;
+    found = one, levels = std::move(of_gpu);
+    out = {gpu, found.levels, {}, found.cost, found.least_cost};
+  }
   for (double squared = found.squared; squared > 0 && out.tighter.size() < kMostTighter;) {
     const RecipesFound next = cheapest_levels(levels, most_squared(kTighter * std::sqrt(squared)), kStates);
     squared = next.squared;
@@ -137,19 +197,18 @@ OutputRecipes output_recipes_of(const std::vector<CapturedProduct>& products, do
 }
 
 std::vector<LayerChoice> CaptureAudit::choices() const {
-  Layers layers = layers_of(products);
-  if (output_recipes) return chosen(layers, output_recipes->levels);
-  for (std::size_t i = 0; i < layers.choices.size(); ++i)
-    if (const auto& rows = layers.usable[i]; !rows.empty() && products.front().audit.limit)
-      layers.choices[i].row = *std::min_element(
-          rows.begin(), rows.end(), [](const auto* x, const auto* y) { return goes_before(*x, *y); });
-  return std::move(layers.choices);
+  if (output_recipes) return chosen(layers_of(products, output_recipes->gpu), output_recipes->levels);
+  if (products.empty() || !products.front().audit.limit) return layers_of(products, {}).choices;
+  std::optional<Alone> best;
+  for (const std::string& gpu : gpus_of(products))
+    if (Alone one = alone(layers_of(products, gpu)); !best || one.cost < best->cost) best = std::move(one);
+  return best ? std::move(best->choices) : layers_of(products, {}).choices;
 }
 
 std::vector<std::vector<LayerChoice>> CaptureAudit::tighter() const {
   std::vector<std::vector<LayerChoice>> out;
   if (!output_recipes) return out;
-  const Layers layers = layers_of(products);
+  const Layers layers = layers_of(products, output_recipes->gpu);
   for (const std::vector<std::size_t>& levels : output_recipes->tighter)
     out.push_back(chosen(layers, levels));
   return out;

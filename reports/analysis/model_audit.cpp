@@ -193,6 +193,27 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, ModelLayer
   result.audit.products.push_back(std::move(product));
 }
 
+/// The head of a network whose weight is the embedding's table: a product that no tensor stands for. By the
+/// config (transformers 5.24.0, configuration_utils.py: tie_word_embeddings), of a GGUF where it has a last
+/// norm and no head.
+std::optional<CheckpointLayer> tied_head(const Checkpoint& checkpoint) {
+  const std::vector<CheckpointLayer>& layers = checkpoint.layers();
+  const auto named = [&](std::string_view end) {
+    return std::find_if(layers.begin(), layers.end(),
+                        [&](const CheckpointLayer& one) { return one.name.ends_with(end); });
+  };
+  const Json* said = checkpoint.config().find("tie_word_embeddings");
+  const bool tied = checkpoint.kind() == "gguf"
+                        ? std::any_of(checkpoint.tensors().begin(), checkpoint.tensors().end(),
+                                      [](const auto& one) { return one->name == "output_norm.weight"; })
+                        : said != nullptr && *said == true;
+  const auto table = named(".embed_tokens");
+  if (!tied || table == layers.end() || named("lm_head") != layers.end()) return {};
+  CheckpointLayer head = *table;
+  head.name = "lm_head", head.product = true, head.bytes = 0;
+  return head;
+}
+
 }  // namespace
 
 ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAuditProgress& progress) {
@@ -218,6 +239,9 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   LayerWork work{request, checkpoint, original ? &*original : nullptr, activations, {}, {}, smoothings};
   if (original)
     for (const CheckpointLayer& layer : original->layers()) work.originals.emplace(layer.name, &layer);
+  const std::optional<CheckpointLayer> head = tied_head(checkpoint),
+                                       before = original ? tied_head(*original) : std::nullopt;
+  if (before) work.originals.emplace(before->name, &*before);
   if (checkpoint.layers().empty())
     refuse("{}: layers: found none{}, allowed: matrices of weights", checkpoint.label(),
            out.unread.empty() ? "" : " (" + out.unread.front() + ")");
@@ -226,6 +250,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
     if (layer.input_scale) work.input_scales[kind_of(layer.name)].push_back(*layer.input_scale);
     if (fnmatch(request.layers.c_str(), layer.name.c_str(), 0) == 0) chosen.push_back(&layer);
   }
+  if (head && fnmatch(request.layers.c_str(), head->name.c_str(), 0) == 0) chosen.push_back(&*head);
   if (chosen.empty())
     refuse("--layers: found {}, which no layer matches, allowed: a glob over {} layers ({})", request.layers,
            checkpoint.layers().size(), "such as " + checkpoint.layers().front().name);
@@ -237,6 +262,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
     one.experts = layer.experts, one.n = layer.n, one.k = layer.k, one.bytes = layer.bytes;
     one.type =
         layer.scale_columns != 0 ? std::string(layer.convention_name()) : std::string(name_of(layer.format));
+    if (head && each == &*head) one.type = "the embedding";
     one.quantized = layer.scale_columns != 0, one.product = layer.product;
     if (list) continue;
     audit_layer(work, layer, one, out);
@@ -251,8 +277,7 @@ ModelAudit audit_model(const ModelRequest& request, bool list, const TensorAudit
   out.strict = request.strict, out.limited = request.limit > 0, out.recipes = request.recipes;
   out.sampled = fmt::format(
       "{} rows of A and at most {} rows of every weight, in runs of 16{}; scales, largest magnitudes and "
-      "what is not "
-      "finite are of the whole layer.",
+      "what is not finite are of the whole layer.",
       kActivationRows, request.sample,
       std::none_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->experts > 1; }) ? ""
       : original ? ", of one expert for the product and at most 16 of each other expert against the original"

@@ -136,6 +136,8 @@ struct Tensors {
       ModelTensor one{.name = layer.name};
       if (head)
         one.notes.emplace_back("missing: the embedding is in its place, as the config says");
+      else if (here.contains("quant_method"))
+        one.notes.emplace_back("not compared: it may be of the quant_method, which is not read here");
       else if (parents.contains(parent) || parents.contains(owner_of(parent)))
         one.notes.emplace_back("not compared: layers of other names are in its place");
       else

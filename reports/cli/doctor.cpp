@@ -136,14 +136,9 @@ report::Report doctor() {
   std::vector<std::string>& notes = out.warnings.lines;
   std::vector<Section> sections = {program_section(notes), machine_section(), gpu_section(gpus),
                                    library_section()};
-  if (!device::built_with_cuda())
-    notes.emplace_back(
-        "Built without CUDA: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
-        "3.");
-  else if (gpus.empty())
-    notes.emplace_back(
-        "No GPU is visible: --on gpu, --on both, verify --live, baseline record, sweep and screen end with "
-        "3.");
+  if (gpus.empty())
+    notes.push_back(fmt::format("{}: --on gpu, --on both, verify --live, sweep and screen end with 3.",
+                                device::built_with_cuda() ? "No GPU is visible" : "Built without CUDA"));
   for (const device::DeviceInfo& gpu : gpus)
     if (find_architecture(gpu.compute_capability) == nullptr)
       notes.push_back(

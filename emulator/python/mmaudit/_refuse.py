@@ -10,9 +10,9 @@ def listed(names: Iterable[object]) -> str:
 
 def with_nearest(found: str, names: Iterable[str]) -> str:
     """What was found, quoted, and the names that it is nearest to, three at most: those that go on from it, then others."""
-    known = list(names)
-    longer = [name for name in known if name.startswith(found)] if found else []
-    near = (longer + [name for name in get_close_matches(found, known) if name not in longer])[:3]
+    known, typed = {name.lower(): name for name in names}, found.lower()
+    longer = sorted((name for name in known if found and name.startswith(typed)), key=lambda name: name != typed)
+    near = [known[name] for name in (longer + [name for name in get_close_matches(typed, known) if name not in longer])[:3]]
     return repr(found) + (f" (did you mean {' or '.join(near)}?)" if near else "")
 
 

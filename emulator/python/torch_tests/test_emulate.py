@@ -206,6 +206,7 @@ def test_keys_that_decide_on_no_product_are_told():
 
 
 @pytest.mark.parametrize("plan,line", [
+    ("NVFP4", r"plan: found 'NVFP4' \(did you mean nvfp4 or nvfp4-"),
     ("nvfp5", r"plan: found 'nvfp5' \(did you mean nvfp4"),
     ("mxfp8", r"plan: found 'mxfp8' \(did you mean mxfp8-floor or mxfp8-ceil or "),
     ("fp9999", "plan: found 'fp9999', allowed: keep, bf16"),

@@ -249,7 +249,7 @@ def test_what_is_left_out_is_taken_from_the_saving():
 def test_partial_lists_what_is_left_out():
     done = mt.Plan.of({"layers": {"attention": "nvfp4", "out": "int8-w8a8"}}).export("torchao", Attending(), partial=True)
     assert [one[:2] for one in done.left_out] == [("attention", "nvfp4")] and set(done.layers) == {"out"}
-    assert "stay as the framework has them; the plan's error and speed-up count 1 keys of these" in str(done)
+    assert "stay as the framework has them; the plan's error and speed-up count these in 1 of its keys" in str(done)
     assert "left out, nvfp4: attention (products outside nn.Linear)" in str(done)
 
 

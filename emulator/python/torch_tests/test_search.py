@@ -440,3 +440,22 @@ def test_a_plan_keeps_its_limit_for_compare(tmp_path):
     for bad in ({"max_kl": 1, "min_top1": 1}, {"max_output_error": 1}, 3):
         with pytest.raises(ValueError, match="^plan bound: found"):
             mt.Plan.of({**worse, "bound": bad})
+
+
+def test_a_type_that_some_layers_cannot_take_does_not_drop_an_equally_fast_one():
+    """Blocks of 128 x 128 err least, in fewer layers: 64 rows are no block."""
+    torch.manual_seed(3)
+    sizes = (128, 128, 64, 64, 64, 64)
+    net, x = nn.Sequential(*(part for n in zip(sizes, sizes[1:]) for part in (nn.Linear(*n), nn.Tanh()))), torch.randn(40, 128)
+    net, x = net.bfloat16().eval(), x.bfloat16()  # what is kept costs what BF16 costs
+    how = {"framework": "compressed-tensors", "arch": "hopper"}
+    loose = {one.name: one.found.error for one in mt.choose_plan(net, x, max_output_error=0.5, **how).search.uniform}
+    limit = 0.99 * min(loose["all fp8-row-torchao"], loose["all fp8-tensor"])
+    assert loose["all fp8-1x128"] < limit
+    found = mt.choose_plan(net, x, max_output_error=limit, **how)
+    assert found.best.cost < next(one.cost for one in found.search.uniform if one.name == "all fp8-1x128")
+    assert found.plan.export("compressed-tensors", net).left_out == []
+    with pytest.raises(ValueError, match="^framework: found 'vllm', allowed: torchao, compressed-tensors, "):
+        mt.choose_plan(net, x, max_output_error=0.5, framework="vllm")
+    with pytest.raises(ValueError, match="^framework: found torchao, which has none of these types for these layers"):
+        mt.choose_plan(net, x, max_output_error=0.5, framework="torchao", dtype="mxf6")

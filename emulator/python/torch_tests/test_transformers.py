@@ -106,3 +106,38 @@ def test_runs_of_a_search_take_whole_layers_from_before():
             with blocks.on({}):
                 assert same_bits(net(TOKENS).logits, expected)
     assert net.config.use_cache is True and {f"model.layers.{i}" for i in (0, 1)} <= {key[0][0] for key in blocks._kept._all}
+
+
+def test_a_plan_by_a_checkpoints_names_fits_a_module_that_stacks_experts():
+    net, gate = mixtral(), "model.layers.0.block_sparse_moe.gate"
+    names = [f"model.layers.0.block_sparse_moe.experts.{i}.{part}" for i in range(4) for part in ("w1", "w2", "w3")]
+    plan = {"default": "keep", "layers": {gate: "nvfp4", **{name: "nvfp4" for name in names}, names[4]: "mxfp8-ceil"}}
+    with pytest.warns(UserWarning, match="mlp.experts runs all of its experts in one recipe: mxf8, the dearest of theirs"):
+        out, found = run(net, TOKENS, plan)
+    assert {one.layer for one in found.rows if one.state == "emulated"} == {"model.layers.0.mlp.experts", "model.layers.0.mlp.gate"}
+    same, _ = run(net, TOKENS, {"default": "keep", "layers": {"*.0.mlp.experts": "mxfp8-ceil", "*.0.mlp.gate": "nvfp4"}})
+    assert same_bits(out.logits, same.logits)
+    with pytest.raises(ValueError, match="^plan layers: found 'model.layers.7.mlp.gate', which no module matches"):
+        run(net, TOKENS, {"layers": {"model.layers.7.mlp.gate": "nvfp4"}})
+
+
+@pytest.mark.parametrize("framework", ["torchao", "compressed-tensors", "modelopt", "transformer-engine"])
+def test_a_plan_for_a_framework_is_exported_whole(framework):
+    net = mixtral().bfloat16()
+    found = mt.choose_plan(net, TOKENS, max_output_error=0.2, dtype="nvf4,mxf8", framework=framework)
+    exported = found.plan.export(framework, net)
+    assert exported.layers and not exported.left_out
+    stay = 7 if framework == "transformer-engine" else 6  # attention, routers, experts; 101 words are no multiple of 16
+    assert f"{stay} layers stay, such as model.layers.0.self_attn: {framework} has none" in " ".join(str(found).split())
+    attention = found.search.layers[found.search.names.index("model.layers.0.self_attn")]
+    assert attention.dtype == torch.bfloat16  # though torch multiplies its operands in FP32 on a CPU
+    tied = [{found.by_name[f"model.layers.{i}.self_attn.{one}_proj"] for one in "qkv"} for i in range(2)]
+    assert framework in ("torchao", "transformer-engine") or all(len(one) == 1 for one in tied)
+
+
+def test_an_export_says_what_shares_its_weight_with_an_embedding():
+    net = LlamaForCausalLM(LlamaConfig(**WORDS, tie_word_embeddings=True))
+    plan = mt.Plan.of({"default": "keep", "layers": {"lm_head": "mxfp8-floor", "*.q_proj": "mxfp8-floor"}})
+    exported = plan.export("torchao", net, partial=True)
+    shared = [one for one in exported.notes if "lm_head has the weight of model.embed_tokens" in one]
+    assert len(shared) == ("lm_head" in exported.layers) == 1

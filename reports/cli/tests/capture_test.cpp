@@ -81,6 +81,33 @@ TEST_F(Capture, GivesThePlanOfEveryLayer) {
     EXPECT_GT(std::filesystem::file_size(path(name)), 100U);
 }
 
+TEST_F(Capture, APlanIsForOneGpuAndTakesOneOfTwoTypesThatCostTheSame) {
+  std::vector<Named> tensors;
+  for (std::uint32_t i = 0; i < 8; ++i) {  // 3 to 4 % in each type, the least in now this one, now that one
+    const std::string name = fmt::format("l{}#0", i);
+    tensors.push_back({name + ".a", {12, 64}, values(std::uint64_t{12} * 64, 3 * i + 1)});
+    tensors.push_back({name + ".b", {64, 16}, values(std::uint64_t{64} * 16, 3 * i + 2)});
+    tensors.push_back({name + ".gain", {2}, {i == 0 ? 1.0F : 1e-3F, 1000}});
+  }
+  write(tensors);
+  const auto layers = [&](const std::vector<std::string>& limit, const char* types) {
+    std::vector<std::string> words = {"--arch", "hopper,blackwell", "--dtype", types, "--policy",
+                                      "plain",  "--allow-missing",  "--plan",  "-"};
+    words.insert(words.end(), limit.begin(), limit.end());
+    const Outcome found = capture(words);
+    EXPECT_EQ(found.code, kAllGood) << found.err;
+    return nlohmann::json::parse(found.out).at("layers");
+  };
+  const auto alone = layers({"--max-rel-fro", "10%"}, "e4m3,mxf8");
+  EXPECT_EQ(alone.size(), 8U);
+  for (const nlohmann::json& one : alone) EXPECT_EQ(one, alone.at("l0"));
+  // The first layer wants more than four bits, which Blackwell alone has.
+  const auto together = layers({"--max-output-error", "5%"}, "nvf4,e4m3");
+  EXPECT_EQ(together.at("l0").at("dtype"), "e4m3");
+  EXPECT_EQ(together.at("l1").at("dtype"), "nvf4");
+  for (const nlohmann::json& one : together) EXPECT_EQ(one.at("arch"), "blackwell");
+}
+
 TEST_F(Capture, LayersStandAsPeopleCount) {
   std::vector<Named> tensors = two_layers();
   for (const std::size_t i : {0U, 1U}) {

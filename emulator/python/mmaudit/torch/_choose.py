@@ -26,8 +26,7 @@ from ._compare import NO_PRODUCTS, logits_of
 from ._cost import Candidate, Costs, Layer, architectures_of, names_of
 from ._coverage import KEPT, Coverage
 from ._emulate import Emulation, Seen
-from ._export import fused as fused_of
-from ._export import fused_groups
+from ._export import fused_groups, fused_of, offered, types_of
 from ._limits import Batch, Limit, Loss, Metric, batches_of, first_call, limit_of
 from ._recipes import LayerRecipes, Plan, Recipe
 from ._search import Measured, Search
@@ -146,8 +145,7 @@ class Runner:
         attentions: Dict[str, int] = {}
         types: Dict[str, torch.dtype] = {}
         before = dict(self.layers)
-        with self._under(LayerRecipes(), note) as emulation, _attention.recorder(
-                lambda: emulation.here().layer, attended) if self._attention else nullcontext():
+        with self._under(LayerRecipes(), note) as emulation, _attention.recorder(lambda: emulation.here().layer, attended):
             found = first_call(self.module, batch, number)
         own = dict(named_modules(self.module))
         for name, mine in weights.items():
@@ -155,12 +153,13 @@ class Runner:
                 mine.update({(one.data_ptr(), one.numel()): one.element_size() for one in own[name].parameters(recurse=False)
                              if one.dim() > 1})
             count = sum(one.multiply_adds for one in emulation.coverage.rows if one.layer == name and one.state == KEPT)
-            alone = attentions.get(name) == count and (name not in before or before[name].attends is not None)
-            attends = tuple(one for one in self._attention if (name, one) not in self.not_taken) if alone else None
+            alone = attentions.get(name) == count
+            attends = tuple(one for one in self._attention if (name, one) not in self.not_taken) if (
+                self._attention and alone and (name not in before or before[name].attends is not None)) else None
             known, sizes = before.get(name, _NONE), tuple((size, each) for (_, size), each in mine.items())
             self.layers[name] = self.layers[name]._replace(
                 multiplications=known.multiplications + count, weights=max(known.weights, sizes, key=len), attends=attends,
-                dtype=self.layers[name].dtype if attends is None else types[name])
+                dtype=types[name] if alone else self.layers[name].dtype)  # torch's two products of a BF16 attention are of FP32
         if self.coverage is None or emulation.coverage.share_missed > self.coverage.share_missed:
             self.coverage = emulation.coverage
         return found
@@ -272,7 +271,7 @@ def choose_plan(
     batches: Optional[int] = None, arch: Names = "b200", dtype: Optional[Names] = None, scale: Optional[Names] = None,
     policy: Optional[Names] = None, options: Optional[Names] = None, attention: Optional[Names] = None,
     html: "Union[str, PathLike[str], None]" = None, fused: "Union[str, Sequence[Sequence[str]], None]" = None,
-    allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
+    framework: Optional[str] = None, allow_missed: float = 0.01, progress: Optional[bool] = None, seed: int = 0,
 ) -> Chosen:
     """The cheapest recipe for each layer under which one limit holds, measured by emulate().
 
@@ -292,12 +291,13 @@ def choose_plan(
         over: "worst": each batch is within the limit; "mean": their mean is.
         arch: GPUs; of several each gets a plan, and the one with the lowest cost is returned, the rest in `others`.
         dtype, scale, policy: one name or several, as ``mmaudit audit --help`` lists them; None: nvf4, mxf8, bf16, and
-            on GPUs without these e4m3, f16; the usual scale; plain.
+            on GPUs without these e4m3, f16, or the types of the framework; the usual scale; plain.
         options: what each type is tried with too, where a layer is multiplied by a weight: "smooth:0.5" (SmoothQuant),
             "hadamard:16" or "hadamard:whole", "static:max", "static:mse", "static:percentile:99.9", several with + between.
             They cost nothing in this account, and are calibrated on these batches (`.calibration`).
         attention: what layers of nothing but scaled_dot_product_attention are tried with, recipes of `mmaudit attention
             families` such as "fa3-head,fa3"; their products take no other type then. None: two products and a softmax.
+        framework: a name of export(), which leaves out nothing then: what is no nn.Linear stays, and vLLM's are tied (fused).
         fused: layers that are multiplied at once and so take the same: "compressed-tensors" or "modelopt", of which vLLM
             has q_proj, k_proj, v_proj and gate_proj, up_proj; or such groups of the last parts of names.
         html: the audit's page, every layer in every dtype; a file.
@@ -315,12 +315,12 @@ def choose_plan(
         raise refused("allow_missed", repr(allow_missed), "a share from 0 to 1")
     if progress is not None:
         _checked.of_kind("progress", progress, bool, "True, False, None")
-    groups = fused_groups(fused)
+    groups = fused_groups(fused, framework)
     page = None if html is None else Path(_checked.output_file("html", html)).resolve()
     _tool.program()  # before there is work to lose
     asked = names_of("options", options)
     kernels = names_of("attention", attention)
-    costs = [Costs(one, dtype, scale, policy, asked, kernels) for one in architectures_of(arch)]
+    costs = [Costs(one, dtype or types_of(framework, one), scale, policy, asked, kernels) for one in architectures_of(arch)]
     given = batches_of(module, batch, batches)
     if page is not None:
         _audited(module, given[0], page, costs, min(limit.bound, 0.99) if max_output_error else 0.12, seed)
@@ -330,7 +330,7 @@ def choose_plan(
         found: List[Chosen] = []
         for one in costs:
             try:
-                found.append(_searched(module, runner, one, tell, allow_missed, groups))
+                found.append(_searched(module, runner, one, tell, allow_missed, groups, framework))
             except KeyboardInterrupt:
                 if not found:
                     raise
@@ -345,8 +345,8 @@ def choose_plan(
 
 
 def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, allow_missed: float,
-              groups: Sequence[Sequence[str]]) -> Chosen:
-    names, layers = list(runner.layers), list(runner.layers.values())
+              groups: Sequence[Sequence[str]], framework: Optional[str]) -> Chosen:
+    names, layers = list(runner.layers), offered(framework, module, runner.layers, costs)
     tied = [[names.index(one) for one in some] for some in fused_of(names, groups).values()]
 
     def told(now: str) -> None:
@@ -383,7 +383,7 @@ def _searched(module: nn.Module, runner: Runner, costs: Costs, tell: _Progress, 
     chosen = Chosen(plan, limit.bound, [*tries, Try(best.found.error, best.found.value)])
     chosen.search, chosen.limits, chosen.interrupted, chosen.date = search, limit, interrupted, _report.now()
     chosen.batches, chosen.runs, chosen.coverage = len(runner.batches), runner.runs, runner.coverage
-    chosen.allow_missed, chosen.by_name, chosen.calibration = allow_missed, by_name, runner.calibration
+    chosen.framework, chosen.allow_missed, chosen.by_name, chosen.calibration = framework, allow_missed, by_name, runner.calibration
     return chosen
 
 

@@ -37,6 +37,7 @@ class Chosen(Tightened):
     batches, runs = 1, 0
     coverage: Optional[Coverage] = None
     allow_missed = 0.01
+    framework: Optional[str] = None  #: whose export() leaves out nothing of the plan
 
     @property
     def best(self) -> Try:
@@ -94,6 +95,11 @@ class Chosen(Tightened):
             lines.append(f"{len(self.search.tries)} plans were measured. No change of one layer{' or tied layers' if tied else ''} "
                          "to a type that costs less is within the limit, and no type in all layers that is within it costs less.")
             lines += [f"{sum(map(len, tied))} layers are tied in {len(tied)} groups, which are multiplied at once."] if tied else []
+        costs = self.search.costs
+        stay = [name for name, layer in zip(self.search.names, self.search.layers) if layer.refused and not any(
+            costs.fits(layer, at) for at, one in enumerate(costs.candidates) if one.recipe is not None)]
+        if stay:
+            lines.append(f"{len(stay)} layers stay, such as {stay[0]}: {self.framework} has none of these types for them.")
         if self.batches > 1:
             two = ("the mean", "the worst of them") if self.limits.mean else ("the worst of them", "the mean")
             shown = self.limits.shown

@@ -58,6 +58,7 @@ class Layer(NamedTuple):
     rows: Tuple[int, ...] = ()  #: k of products by weights
     #: Of a layer of nothing but scaled_dot_product_attention what runs all its calls; None: of another layer.
     attends: Optional[Tuple[str, ...]] = None
+    refused: Tuple[str, ...] = ()  #: candidates that the framework of the plan has not for it
 
 
 def names_of(field: str, given: Optional[Names]) -> List[str]:
@@ -213,7 +214,9 @@ class Costs:
         return Cost(layer.multiplications / (fma or 1.0), float(sum(n * each for n, each in layer.weights)))
 
     def fits(self, layer: Layer, at: int) -> bool:
-        """Whether the options of a candidate go with the layer's weights."""
+        """Whether a candidate and its options go with the layer and its weights."""
+        if self.candidates[at].name in layer.refused:
+            return False
         recipe = self.candidates[at].recipe
         if recipe is not None and (recipe.attention is not None or layer.attends is not None):
             return recipe.attention in (layer.attends or ())

@@ -6,14 +6,14 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from os import PathLike
 from pathlib import Path as File
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from torch import nn
 
 from .._refuse import listed, refused
 from . import _checked
 from ._checked import named_modules
-from ._cost import weight_bits
+from ._cost import Costs, Layer, weight_bits
 from ._mixed import words
 from ._operator import Path, find_path
 from ._recipes import RECIPES, LayerRecipes, Recipe, label
@@ -104,6 +104,35 @@ def linear_layers(model: nn.Module) -> Dict[str, nn.Linear]:
             if isinstance(one, nn.Linear) and type(one).__name__ != "NonDynamicallyQuantizableLinear"}
 
 
+def types_of(framework: Optional[str], arch: str) -> Optional[List[str]]:
+    """For choose_plan() without a dtype: recipes of the framework's rows on this GPU, its own bytes first; None: the usual ones."""
+    found = dict.fromkeys(one[0] for one in (read_as(row) for row in ROWS if row.framework == framework and row.written) if one)
+    mine = [name for name, one in ((name, RECIPES[name]) for name in found)
+            if (one.arch, one.weights, one.stochastic, one.history) == (arch, None, None, 0)]
+    return [*mine, "bf16"] if mine else None
+
+
+def offered(framework: Optional[str], module: nn.Module, layers: Mapping[str, Layer], costs: Costs) -> List[Layer]:
+    """For choose_plan(): layers with the candidates that export() leaves out there; what it leaves out everywhere goes."""
+    if framework is None:
+        return list(layers.values())
+
+    def lacks(recipe: Optional[Recipe], shape: Sequence[int]) -> bool:
+        if recipe is None or (recipe.attention is None and unscaled(recipe)):
+            return False
+        found = row_for(framework, recipe) if shape and recipe.attention is None else None
+        return found is None or any(size % step for size, step in zip(shape, found[0].multiple))
+
+    shapes = {name: one.weight.shape for name, one in linear_layers(module).items()}
+    left = {name: [one.name for one in costs.candidates if lacks(one.recipe, shapes.get(name, ()))] for name in layers}
+    none = [one.name for one in costs.candidates if all(one.name in some for some in left.values())]
+    costs.missing += [f"{framework} has {one} for no layer here, it is left out" for one in none]
+    costs.candidates = [one for one in costs.candidates if one.name not in none]
+    if len(costs.candidates) == 1:
+        raise refused("framework", f"{framework}, which has none of these types for these layers", "types of its own (docs/torch.md)")
+    return [one._replace(refused=tuple(left[name])) for name, one in layers.items()]
+
+
 def _name(recipe: Recipe) -> str:
     return (names_of(recipe) or [label(recipe)])[0]
 
@@ -185,10 +214,12 @@ def _engine(groups: Groups, kept: List[str]) -> Tuple[Any, Dict[str, Any]]:
 _MAKERS = {"torchao": _torchao, "modelopt": _modelopt, "compressed-tensors": _compressed, "transformer-engine": _engine}
 
 
-def fused_groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence[Sequence[str]]:
-    """What choose_plan(fused=) names, as groups of last parts of names."""
+def fused_groups(given: "Union[str, Sequence[Sequence[str]], None]", framework: Optional[str]) -> Sequence[Sequence[str]]:
+    """What choose_plan(fused=, framework=) names, as groups of last parts of names."""
+    if framework is not None and framework not in FRAMEWORKS:
+        raise refused("framework", repr(framework), listed(FRAMEWORKS))
     if given is None:
-        return ()
+        return FUSED if framework in READ_BY_VLLM else ()
     if isinstance(given, str) and given in READ_BY_VLLM:
         return FUSED
     if isinstance(given, str) or not isinstance(given, (list, tuple)) or not all(
@@ -199,7 +230,7 @@ def fused_groups(given: "Union[str, Sequence[Sequence[str]], None]") -> Sequence
     return given
 
 
-def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
+def fused_of(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict[Tuple[str, Tuple[str, ...]], List[str]]:
     """Layers that are multiplied at once, by the module that they are in and the group."""
     found: Dict[Tuple[str, Tuple[str, ...]], List[str]] = {}
     for name in names:
@@ -213,7 +244,7 @@ def fused(names: Iterable[str], groups: Sequence[Sequence[str]] = FUSED) -> Dict
 def _apart(layers: Dict[str, Tuple[str, str, bool]], names: Sequence[str]) -> List[str]:
     """Layers that vLLM multiplies at once and that don't take the same, a line each."""
     lines: List[str] = []
-    for (parent, group), some in fused(names).items():
+    for (parent, group), some in fused_of(names).items():
         words = [layers[one][1] if one in layers else "kept" for one in some]
         if len(set(words)) > 1:
             lines.append(f"vLLM multiplies {', '.join(group)} of {parent or 'the module'} at once and wants one scheme: "
@@ -258,7 +289,7 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     config, data = _MAKERS[framework](list(groups.values()), kept + outside)
     counted = sum(why == OUTSIDE for _, _, why in left_out)
     notes = [*_evidence(recipes), "products outside nn.Linear, such as attention's, stay as the framework has them"
-             + (f"; the plan's error and speed-up count {counted} keys of these, plan_from() has what is left" if counted else ""),
+             + (f"; the plan's error and speed-up count these in {counted} of its keys, plan_from() has what is left" if counted else ""),
              *(f"{row.name}: {row.note}" for row in rows if row.note), f"read from {listed(dict.fromkeys(row.source for row in rows))}"]
     lacking = {name: words(one) for name, one in chosen.items() if name in layers and one is not None and words(one)}
     if lacking:
@@ -280,6 +311,10 @@ def export(plan: LayerRecipes, framework: str, model: Optional[nn.Module], path:
     for line in apart:
         warnings.warn(f"export: {line}", stacklevel=3)
     notes += apart
+    if model is not None:
+        own = {id(one.weight): name for name, one in named_modules(model) if isinstance(one, nn.Embedding)}
+        notes += [f"{name} has the weight of {own[id(linear[name].weight)]}, which stays: untie them before, or keep {name}"
+                  for name in layers if name in linear and id(linear[name].weight) in own]
     notes += ["not loaded here: its classes need a GPU"] if framework == "transformer-engine" else []
     if file is not None:
         with _checked.written(file) as temporary:

@@ -23,10 +23,10 @@ _SMOOTHED = ".pre_quant_scale"  #: nvidia-modelopt 0.47.0, torch/export/quant_ut
 _STACKS = ("MergeModulelist", "Concatenate")  #: what transformers does with experts' weights that is done here too
 
 
-class _Names:
+class Names:
     """Names in files as transformers' names of parameters, by its own tables; before transformers 5 they are the same."""
 
-    def __init__(self, model: Any, folder: Path) -> None:
+    def __init__(self, model: Any, folder: Path = Path()) -> None:
         self._folder, self._model, self.parameters = folder, model, dict(model.named_parameters(remove_duplicate=False))
         self.parameters.update(model.named_buffers())
         self._loading: Any = None
@@ -113,7 +113,7 @@ def _put(model: nn.Module, target: str, value: Any) -> None:
     setattr(module, name, value)
 
 
-def _coded(stored: Stored, index: int, arch: str, model: Any, names: "Union[_Names, _gguf.Names]") -> List[Coded]:
+def _coded(stored: Stored, index: int, arch: str, model: Any, names: "Union[Names, _gguf.Names]") -> List[Coded]:
     """The matrices of a layer, by expert."""
     layer = stored.layers[index]
     plain = layer.dequantized if layer.dequantized in ("bf16", "f16") else NUMBERS[model.dtype]
@@ -196,7 +196,7 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
     """
     _checked.of_kind("arch", arch, str, "a str")
     file, tied = Path(path), None  # type: Path, Optional[List[Coded]]
-    names: Union[_Names, _gguf.Names]
+    names: Union[Names, _gguf.Names]
     gguf = file.suffix == ".gguf" and file.is_file()
     source = file.name if gguf else "config.json"
     if not gguf and not (file / "config.json").is_file():
@@ -209,7 +209,7 @@ def load(path: "Union[str, PathLike[str]]", arch: str, *, convention: Optional[s
             names = _gguf.Names(model, reader, stored)
         else:
             model = _empty({"pretrained_model_name_or_path": str(file)}, source, dtype)
-            names = _Names(model, file)
+            names = Names(model, file)
         unread = {one["name"]: one["why"] for one in stored.described["others"] if one["why"] is not None}
         left, odd = [], stored.described["contradictions"]  # type: List[str], List[str]
         pieces: Dict[str, Dict[Place, _Piece]] = {}

@@ -2,6 +2,7 @@
 import json
 import reprlib
 import sys
+import warnings
 from dataclasses import asdict, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from os import PathLike
@@ -285,8 +286,30 @@ class LayerRecipes:
         found.bound = _bound_of(given.get("bound"))
         found.tighter = _tighter_of(found, given.get("tighter", []))
         if module is not None:
+            found._take_names_of(module)
             found.require_matches(module)
         return found
+
+    def _take_names_of(self, module: nn.Module) -> None:
+        """Names of a checkpoint, as `mmaudit model --plan` has them, become the module's by transformers' own tables. Experts
+        that are one parameter there take the dearest of their recipes."""
+        own = {name for name, _ in named_modules(module)}
+        strange = {key for key, _ in self.layers if key not in own and not set(key) & set("*?[")}
+        if not strange or not hasattr(module, "base_model_prefix"):
+            return
+        from ._cost import weight_bits
+        from ._load import Names
+        names = Names(module)
+        found: Dict[str, List[Optional[Recipe]]] = {}
+        for key, recipe in self.layers:
+            place = names.place(key + ".weight") if key in strange else None
+            found.setdefault(key if place is None else place.target.rpartition(".")[0], []).append(recipe)
+        for key, some in found.items():
+            if any(one != some[0] for one in some):
+                dearest = None if None in some else max((one for one in some if one is not None), key=weight_bits)
+                warnings.warn(f"plan: {key} runs all of its experts in one recipe: {label(dearest)}, the dearest of theirs", stacklevel=4)
+                found[key] = [dearest]
+        self.layers = [(key, some[0]) for key, some in found.items()]
 
     def require_matches(self, module: nn.Module) -> None:
         """ValueError for a key that no module of `module` has."""

@@ -1,7 +1,7 @@
 """The cheapest assignment of candidates to layers that a measurement admits."""
 import math
 from functools import reduce
-from typing import Callable, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from torch import Tensor
 
@@ -131,11 +131,12 @@ class Search:
         return self.best
 
     def _drop(self) -> None:
-        """Of candidates of the same speed one stays: one that is within the limit everywhere before one that is not,
-        then the one that errs less, where that is significant, then the one of fewer bytes."""
-        def speed(one: int) -> Tuple[float, Optional[str], bool]:  # weights in another format are a choice of bytes
+        """Of candidates of the same speed that the same layers can take one stays: one that is within the limit everywhere
+        before one that is not, then the one that errs less, where that is significant, then the one of fewer bytes."""
+        def speed(one: int) -> Tuple[Any, ...]:  # weights in another format are a choice of bytes
             of = self.costs.candidates[one]
-            return of.fma, None if of.recipe is None else of.recipe.weights, self._attends(one)
+            return (of.fma, None if of.recipe is None else of.recipe.weights, self._attends(one),
+                    tuple(of.name in layer.refused for layer in self.layers))
 
         plain = [one for one in range(self._kept) if self._base(one) == one]
         for kind in dict.fromkeys(speed(one) for one in plain):

@@ -25,8 +25,7 @@ struct CapturedProduct {
   std::optional<LayerGain> gain;
 };
 
-/// What a layer may be computed in: the combination that comes first of those that pass in all of its
-/// products.
+/// What a layer may be computed in: one of the combinations that pass in all of its products.
 struct LayerChoice {
   std::string layer;
   std::size_t products = 0;
@@ -39,6 +38,7 @@ struct LayerChoice {
 /// The cheapest choices under a limit on the output, and choices for when that error, measured, is larger
 /// than estimated. Numbers say which of its combinations a layer takes.
 struct OutputRecipes {
+  std::string gpu;  ///< of all combinations
   std::vector<std::size_t> levels;
   std::vector<std::vector<std::size_t>> tighter;  ///< estimates fall by 15 % or more from each to the next
   double cost = 0;                                ///< of `levels`: bits times multiplications
@@ -59,9 +59,10 @@ struct CaptureAudit {
   std::ptrdiff_t attentions = 0;                ///< calls whose Q, K and V the file has
   std::optional<CaptureCoverage> coverage;      ///< none: the file does not say
   std::string activations;  ///< the distribution that A was drawn from; empty: A was captured
-  /// In the order of the layers; of everything that was asked for the cheapest: the fewest bits per element,
-  /// then one chain over K, then the least error. With `output_limit` the cheapest for all layers together,
-  /// bits times multiplications, whose estimate is within it. Rows point into `products`.
+  /// In the order of the layers, all on one GPU, pointing into `products`. The fewest bits per element, then
+  /// one chain over K, then what most layers can take, then the least error of all layers. With
+  /// `output_limit` the cheapest for all layers together, bits times multiplications, whose estimate is
+  /// within it.
   [[nodiscard]] std::vector<LayerChoice> choices() const;
   /// Choices for when the output's error, measured, exceeds the limit: `output_recipes->tighter`.
   [[nodiscard]] std::vector<std::vector<LayerChoice>> tighter() const;
