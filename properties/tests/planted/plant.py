@@ -267,6 +267,7 @@ def run_tests(folder, number, jobs, selection):
     Several can run at once: each has a folder of its own for the files that tests write."""
     environment = dict(environment_of(number), GTEST_FAIL_FAST='1', GTEST_BRIEF='1')
     with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o755)  # a test goes on as another user
         environment.update(TMPDIR=scratch, TEST_TMPDIR=scratch)
         done = subprocess.run(['ctest', '--test-dir', folder, '-j', str(jobs), '-LE', NOT_RUN,
                                '--no-tests=error', '--stop-on-failure', '--output-on-failure', *selection],
