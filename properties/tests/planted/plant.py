@@ -166,6 +166,11 @@ def planted_sources(bugs, root):
         for (first, last), bug in reversed(places):
             source = source[:first] + choice(bug, source[first:last]) + source[last:]
         up = '../' * file.count('/')
+        if file.endswith('.py'):
+            try:
+                compile(source, file, 'exec')
+            except SyntaxError as why:
+                errors.append(f'{file}: with its bugs: {why}')
         header = '' if file.endswith(('.py', '.js')) else f'#include "{up}mmaudit_planted.hpp"\n#line 1\n'
         texts[file] = header + source
     if errors:
