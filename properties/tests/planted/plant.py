@@ -142,7 +142,10 @@ def place_of(bug, source):
     place = only_match(bug['old'], source[begin:end])
     if isinstance(place, int):
         return f'found {place} times, allowed: once: {bug["old"]}'
-    return begin + place[0], begin + place[1]
+    first, last = begin + place[0], begin + place[1]
+    if bug['old'].endswith(';') and not re.search(r'([{};:)]|\b(else|do)|//[^\n]*|\n\s*#[^\n]*)\s*$', source[:first]):
+        return f'found the end of a statement, allowed: all of it, or its expression without ";": {bug["old"]}'
+    return first, last
 
 
 def planted_sources(bugs, root):
@@ -163,6 +166,11 @@ def planted_sources(bugs, root):
         for (first, last), bug in reversed(places):
             source = source[:first] + choice(bug, source[first:last]) + source[last:]
         up = '../' * file.count('/')
+        if file.endswith('.py'):
+            try:
+                compile(source, file, 'exec')
+            except SyntaxError as why:
+                errors.append(f'{file}: with its bugs: {why}')
         header = '' if file.endswith(('.py', '.js')) else f'#include "{up}mmaudit_planted.hpp"\n#line 1\n'
         texts[file] = header + source
     if errors:
@@ -213,11 +221,12 @@ def tests_of(folder, names):
 
 
 def targets_of(folder, names):
-    """What ninja has to make for some tests: what their commands and environments name of the folder."""
+    """What ninja has to make for some tests: the program of a test's name, since ctest shows no command of what is not
+    built yet, and what their commands and environments name of the folder."""
     known = subprocess.run(['ninja', '-C', folder, '-t', 'targets', 'all'], capture_output=True, text=True).stdout
     known = {line.partition(': ')[0] for line in known.splitlines()}
-    text = json.dumps(tests_of(folder, names))
-    found = re.findall(re.escape(str(folder)) + r'/([^\s";:]+)', text)
+    tests = tests_of(folder, names)
+    found = re.findall(re.escape(str(folder)) + r'/([^\s";:]+)', json.dumps(tests)) + ['bin/' + one['name'] for one in tests]
     return sorted(known.intersection(found) | {'lib/libmmaudit.so', 'bin/mmaudit'} & known)
 
 
@@ -263,6 +272,7 @@ def run_tests(folder, number, jobs, selection):
     Several can run at once: each has a folder of its own for the files that tests write."""
     environment = dict(environment_of(number), GTEST_FAIL_FAST='1', GTEST_BRIEF='1')
     with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o755)  # a test goes on as another user
         environment.update(TMPDIR=scratch, TEST_TMPDIR=scratch)
         done = subprocess.run(['ctest', '--test-dir', folder, '-j', str(jobs), '-LE', NOT_RUN,
                                '--no-tests=error', '--stop-on-failure', '--output-on-failure', *selection],
