@@ -31,6 +31,7 @@ class Differ {
   Differ(const Trace& a, const Trace& b, const TraceDiffOptions& options) : a_(a), b_(b), options_(options) {}
 
   TraceDiff run() {
+    require_maps(a_, b_, options_.maps);
     all_ = pairs_of(a_, b_, options_.rows);
     if (all_.empty())
       refuse("{}: found no token of {}, allowed: traces of the same tokens, or --row", b_.file, a_.file);
@@ -85,7 +86,6 @@ class Differ {
   [[nodiscard]] std::string renamed(const std::string& module) const {
     for (const std::string& map : options_.maps) {
       const std::size_t equals = map.find('=');
-      if (equals == std::string::npos) refuse("--map: found {}, allowed: FROM=TO, beginnings of names", map);
       if (module.rfind(map.substr(0, equals), 0) == 0) return map.substr(equals + 1) + module.substr(equals);
     }
     return module;
