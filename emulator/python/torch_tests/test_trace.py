@@ -3,6 +3,7 @@ import copy
 import os
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -596,8 +597,8 @@ def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_p
     assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]
 
 
-def test_the_clock_of_a_profile_is_known():
-    """Marks stand for launches: each was made in the middle of an operation of 200 us."""
+def of_a_clock():
+    """Marks stand for launches: each was made in the middle of an operation of 200 us. The events of the profile."""
     kernels = Kernels(True)
     with kernels:
         for number in range(40):
@@ -610,13 +611,38 @@ def test_the_clock_of_a_profile_is_known():
                 pass
             kernels.ran.append((begin, time.perf_counter_ns(), number))
     events = kernels.events()
-    assert not any(one["name"].startswith("aten::") for one in events)
     launches = [one for one in events if one.get("cat") == "user_annotation" and one["name"].startswith("launch#")]
     assert len(launches) == 40
     for at, one in enumerate(launches):
         one.update(cat="cuda_runtime", args={"correlation": at})
     events += [{"ph": "X", "cat": "kernel", "name": one["name"], "ts": 0, "dur": 1, "args": one["args"]} for one in launches]
     assert kernels_of(events, kernels.ran, kernels._clock) == {number: [{"name": f"launch#{number}"}] for number in range(40)}
+    return events
+
+
+def test_the_clock_of_a_profile_is_known():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not any(one["name"].startswith("aten::") for one in of_a_clock())
+
+
+@pytest.mark.parametrize("owner, name", [
+    (torch._C._autograd, "_enable_profiler"), (torch._C._autograd, "_disable_profiler"), (torch._C._profiler, "RecordScope"),
+    (torch._C._profiler.RecordScope, "USER_SCOPE")])
+def test_a_torch_without_a_private_name_has_names_of_kernels(owner, name, monkeypatch):
+    monkeypatch.delattr(owner, name)
+    with pytest.warns(UserWarning) as said:
+        events = of_a_clock()
+    assert len(said) == 1 and "has another profiler than this trace knows" in str(said[0].message) and name in str(said[0].message)
+    assert any(one["name"].startswith("aten::") for one in events)
+
+
+def test_a_profiler_that_runs_goes_on():
+    with torch.profiler.profile() as outer, pytest.warns(UserWarning, match="another profiler runs"):
+        kernels = Kernels(True)
+        with kernels:
+            torch.ones(3) + 1
+    assert kernels.found() == {} and len(outer.events())
 
 
 class Runs(nn.Module):
