@@ -8,10 +8,6 @@
 
 namespace mmaudit::checks {
 
-/// A token of A and the same one of B.
-struct TokenPair {
-  TraceToken a, b;
-};
 /// The call in which a trace has a token; kNone: in none.
 std::size_t call_of(const Trace& trace, TraceToken token);
 /// By TraceDiffOptions::rows; without any the tokens of the same entry and position. Errors: InputError.

@@ -89,6 +89,10 @@ struct TraceToken {
   std::uint64_t entry = 0, position = 0;
   bool operator==(const TraceToken&) const = default;
 };
+/// A token of A and the same one of B.
+struct TokenPair {
+  TraceToken a, b;
+};
 /// The row of a tensor that belongs to a token, in a call; null: it has none.
 const TraceRow* row_of(const Trace& trace, const TraceTensor& tensor, std::size_t call, TraceToken token);
 
@@ -113,6 +117,7 @@ struct TraceFinding {
   std::string what;          ///< empty: the operation; else the tensor
   std::uint64_t rows = 0, differing = 0;
   TraceCause cause;
+  std::vector<TokenPair> tokens;  ///< the first few that differ
 };
 
 /// How far the results of a module are apart.
