@@ -27,6 +27,7 @@ void PythonRun::write(const std::string& name, const void* data, std::size_t byt
 }
 
 std::string PythonRun::read(const std::string& name, std::size_t bytes) const {
+  if (!fs::exists(folder() / name)) throw EnvironmentError(name + " of Python: it wrote none");
   std::string text = corpus::text_of_file(folder() / name, ~std::uint64_t{0});
   if (bytes != 0 && text.size() != bytes)
     throw EnvironmentError(fmt::format("{} of Python: {} bytes instead of {}", name, text.size(), bytes));

@@ -6,15 +6,125 @@
 #include <cstring>
 #include <memory>
 
+#include "attention/run.hpp"
 #include "attention/study.hpp"
-#include "attention_operands.hpp"
+#include "common.hpp"
+#include "mmaudit/corpus/operand.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
 #include "mmaudit/printable.hpp"
+#include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
+
+struct AttentionOptions {
+  std::string q, k, v, o, capture, function, mask, out, type, like = "torch-flash", causal = "none",
+                                                              at = "0,0,0";
+  std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
+  std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096,
+                seed = 1;
+  double scale = 0, softcap = 0, limit = 0;
+  unsigned threads = 0;
+  PythonPlace place;
+  Outputs outputs;
+};
+
+struct Loaded {
+  AttentionProblem problem;
+  corpus::Tensor q, k, v, mask;
+  [[nodiscard]] AttentionOperands operands() const {
+    AttentionOperands out{q.data.data(), k.data.data(), v.data.data()};
+    if (problem.bias)
+      out.bias = mask.data.data(), out.bias_batch = mask.shape[0], out.bias_heads = mask.shape[1];
+    return out;
+  }
+};
+struct Planned {
+  AttentionPlan plan;
+  const Architecture* architecture;
+};
+
+Causal causal_of(const std::string& name) {
+  const auto* const found = std::find(std::begin(names::kCausal), std::end(names::kCausal), name);
+  if (found == std::end(names::kCausal))
+    refuse("--causal: found {}, allowed: {}", name, names_of(names::kCausal));
+  return static_cast<Causal>(found - std::begin(names::kCausal));
+}
+
+corpus::Tensor load_part(const char* option, const std::string& file) {
+  corpus::Tensor out = corpus::load_tensor(file);
+  while (out.shape.size() < 4) out.shape.insert(out.shape.begin(), 1);
+  if (out.shape.size() != 4 || std::find(out.shape.begin(), out.shape.end(), 0) != out.shape.end())
+    refuse("{}: {}: shape: found {}, allowed: batch, heads, rows, depth", option, file,
+           corpus::to_string(out.shape));
+  return out;
+}
+
+/// The format of a file of numbers; raw bits need --type.
+Format format_of(const char* option, const corpus::Tensor& tensor, const std::string& type) {
+  constexpr std::array kTypes{Format::f16, Format::bf16, Format::e4m3, Format::e5m2, Format::f32};
+  const Format found =
+      type.empty() ? corpus::format_of(tensor.dtype) : read_format(type).value_or(Format::none);
+  if (std::find(kTypes.begin(), kTypes.end(), found) != kTypes.end()) return found;
+  if (!type.empty()) refuse("--type: found {}, allowed: {}", type, names_of(kTypes));
+  refuse("{}: found {}, allowed: {}, or raw bits with --type", option, corpus::safetensors_name(tensor.dtype),
+         names_of(kTypes));
+}
+
+Loaded load(const AttentionOptions& options) {
+  Loaded out{{}, load_part("--q", options.q), load_part("--k", options.k), load_part("--v", options.v), {}};
+  AttentionProblem& x = out.problem;
+  x.type = format_of("--q", out.q, options.type);
+  for (const auto& [option, tensor] : {std::pair{"--q", &out.q}, {"--k", &out.k}, {"--v", &out.v}})
+    corpus::require_elements(option, *tensor, spec_of(x.type));
+  x.batch = out.q.shape[0], x.heads = out.q.shape[1], x.queries = out.q.shape[2], x.depth = out.q.shape[3];
+  x.kv_heads = out.k.shape[1], x.keys = out.k.shape[2];
+  const std::vector<std::uint64_t> wanted = {x.batch, x.kv_heads, x.keys, x.depth};
+  for (const auto& [option, tensor] : {std::pair{"--k", &out.k}, {"--v", &out.v}})
+    if (tensor->shape != wanted)
+      refuse("{}: shape: found {}, allowed: {}", option, corpus::to_string(tensor->shape),
+             corpus::to_string(wanted));
+  x.causal = causal_of(options.causal);
+  x.scale = options.scale, x.softcap = options.softcap, x.bias = !options.mask.empty();
+  if (!x.bias) return out;
+  out.mask = load_part("--mask", options.mask);
+  corpus::require_elements("--mask", out.mask, spec_of(x.type));
+  const std::vector<std::uint64_t>& shape = out.mask.shape;
+  if ((shape[0] != 1 && shape[0] != x.batch) || (shape[1] != 1 && shape[1] != x.heads) ||
+      shape[2] != x.queries || shape[3] != x.keys)
+    refuse("--mask: shape: found {}, allowed: batch or 1, heads or 1, queries, keys",
+           corpus::to_string(shape));
+  return out;
+}
+
+std::vector<NamedFile> inputs_of(const AttentionOptions& options) {
+  return {{"--q", options.q}, {"--k", options.k},       {"--v", options.v},
+          {"--o", options.o}, {"--mask", options.mask}, {"--capture", options.capture}};
+}
+
+Planned planned(const AttentionOptions& options, const AttentionProblem& problem) {
+  std::string why;
+  const auto plan = options.kernels.empty() ? attention_plan_of(options.like, problem, &why)
+                                            : attention_plan_of(problem, options.kernels, &why);
+  if (!plan) throw InputError(why);
+  const auto* const family = options.kernels.empty() ? find_attention_family(options.like) : nullptr;
+  const auto* const architecture = find_architecture(family ? family->architecture : kDefaultArchitecture);
+  if (why = why_no_attention(problem, *plan, *architecture); !why.empty()) throw InputError(why);
+  return {*plan, architecture};
+}
+
+/// O by the plan.
+corpus::Tensor predicted(const AttentionOptions& options, const Loaded& given, const Planned& how) {
+  const AttentionProblem& x = given.problem;
+  corpus::Tensor o = corpus::result_tensor(spec_of(how.plan.output), {x.batch * x.heads, x.queries, x.depth},
+                                           {}, std::nullopt);
+  o.shape = {x.batch, x.heads, x.queries, x.depth};
+  attention(x, how.plan, given.operands(), {o.data.data()}, options.threads, *how.architecture);
+  return o;
+}
 
 int predict_attention(const AttentionOptions& options, const Context& context) {
   try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
@@ -31,12 +141,10 @@ int predict_attention(const AttentionOptions& options, const Context& context) {
 
 int compare_with_plan(const AttentionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), inputs_of(options));
-  if (options.o.empty() && options.softcap != 0)
-    refuse("--softcap: found {}, allowed: 0 with torch, or --o with what the kernel gave", options.softcap);
   const Loaded given = load(options);
   const Planned how = planned(options, given.problem);
   const corpus::Tensor wanted = predicted(options, given, how);
-  TorchAttention ran;
+  TorchAttention ran{{}, printable(options.o, 200)};
   if (options.o.empty()) {
     ran = torch_attention(options.place, options.kernels.empty() ? options.like : "--kernels", given.problem,
                           given.operands());
@@ -45,7 +153,7 @@ int compare_with_plan(const AttentionOptions& options, const Context& context) {
     if (o.shape != wanted.shape || corpus::format_of(o.dtype) != how.plan.output)
       refuse("--o: found {} of {}, allowed: {} of {}", corpus::to_string(o.shape),
              corpus::safetensors_name(o.dtype), corpus::to_string(wanted.shape), name_of(how.plan.output));
-    ran = {std::move(o.data), printable(options.o, 200)};
+    ran.o = std::move(o.data);
   }
   return options.outputs.publish(compare_attention(given.problem, how.plan, wanted.data, ran.o, ran.where),
                                  context);
@@ -53,10 +161,11 @@ int compare_with_plan(const AttentionOptions& options, const Context& context) {
 
 int reveal_plan(const AttentionOptions& options, const Context& context) {
   try_outputs(options.outputs.files(), {});
-  AttentionReveal how{options.function, options.type, options.causal, options.heads,
-                      options.queries,  options.keys, options.depth,  options.seed};
-  causal_of(how.causal);
-  return options.outputs.publish(reveal_attention(options.place, how), context);
+  causal_of(options.causal);
+  return options.outputs.publish(
+      reveal_attention(options.place, {options.function, options.type, options.causal, options.heads,
+                                       options.queries, options.keys, options.depth, options.seed}),
+      context);
 }
 
 int explain_element(const AttentionOptions& options, const Context& context) {
@@ -151,8 +260,8 @@ int audit_file(const AttentionOptions& options, const Context& context) {
 
 int show_ranges(const AttentionOptions& options, const Context& context) {
   AttentionProblem problem;
-  problem.batch = options.batch, problem.heads = options.heads;
-  problem.kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+  problem.batch = options.batch, problem.heads = problem.kv_heads = options.heads;
+  if (options.kv_heads != 0) problem.kv_heads = options.kv_heads;
   problem.queries = options.queries, problem.keys = options.keys, problem.depth = options.depth;
   problem.causal = causal_of(options.causal);
   problem.type = format_of("--type", corpus::Tensor{}, options.type.empty() ? "f16" : options.type);
@@ -183,6 +292,13 @@ void add_plan_options(Command& command, AttentionOptions& options) {
 void add_score_options(Command& command, AttentionOptions& options) {
   command.option("--mask FILE", options.mask, "added to the scores, (batch or 1, heads or 1, queries, keys)");
   command.option("--softcap", options.softcap, "scores become softcap * tanh(score / softcap); 0: none");
+}
+void add_sizes(Command& command, AttentionOptions& options, double most) {
+  command.option("--heads", options.heads, "of Q").range(1, most);
+  command.option("--queries", options.queries, "sizes").range(1, most);
+  command.option("--keys", options.keys, "sizes").range(1, most);
+  command.option("--depth", options.depth, "of a head").range(1, 256);
+  command.option("--causal NAME", options.causal, "the diagonal: none, top_left, bottom_right");
 }
 void add_place(Command& command, AttentionOptions& options, const char* devices) {
   command.option("--device NAME", options.place.device, devices);
@@ -232,17 +348,9 @@ void add_attention(Command& app) {
        "mmaudit attention reveal kernel.py:attention --causal bottom_right --keys 1024"},
       reveal_plan, [](Command& command, AttentionOptions& options) {
         options.type = "f16", options.heads = 2, options.queries = 128, options.keys = 512;
-        command
-            .option("function", options.function,
-                    "FILE.py:FUNCTION: takes q, k, v of (1, heads, rows, depth), returns O")
-            .required();
+        command.option("function", options.function, "FILE.py:FUNCTION: takes q, k, v, returns O").required();
         command.option("--type NAME", options.type, "f16 or bf16").one_of({"f16", "bf16"});
-        command.option("--heads", options.heads, "of Q and K").range(1, 64);
-        command.option("--queries", options.queries, "rows of Q").range(1, 4096);
-        command.option("--keys", options.keys, "rows of K and V; more separate more plans").range(2, 4096);
-        command.option("--depth", options.depth, "of a head").range(8, 256);
-        command.option("--causal NAME", options.causal,
-                       "the function's diagonal: none, top_left, bottom_right");
+        add_sizes(command, options, 4096);
         command.option("--seed", options.seed, "of the operands");
         add_place(command, options, "of torch's tensors; numpy: arrays");
       });
@@ -275,12 +383,8 @@ void add_attention(Command& app) {
         command.option("--like NAME", options.like, "whose kernel");
         command.option("--type NAME", options.type, "f16, bf16, e4m3, e5m2");
         command.option("--batch", options.batch, "sizes").range(1, 1e6);
-        command.option("--heads", options.heads, "of Q").range(1, 1e6);
+        add_sizes(command, options, 1e6);
         command.option("--kv-heads", options.kv_heads, "of K; 0: as Q");
-        command.option("--queries", options.queries, "sizes").range(1, 1e6);
-        command.option("--keys", options.keys, "sizes").range(1, 1e6);
-        command.option("--depth", options.depth, "of a head").range(1, 256);
-        command.option("--causal NAME", options.causal, "none, top_left, bottom_right");
         command.option("--most", options.most, "the largest size that is tried").range(1, 1e5);
       });
   add(

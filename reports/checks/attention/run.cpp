@@ -87,6 +87,8 @@ TorchAttention torch_attention(const PythonPlace& place, std::string_view family
   if (kernels == nullptr)
     refuse("--like: found {}, allowed: {}, or --o with what the kernel gave", family,
            names_of(kTorchKernels));
+  if (x.softcap != 0)
+    refuse("--softcap: found {}, allowed: 0 with torch, or --o with what the kernel gave", x.softcap);
   const PythonRun python;
   const std::size_t bytes = spec_of(x.type).storage_bytes(), of_q = x.batch * x.heads * x.queries * x.depth,
                     of_k = x.batch * x.kv_heads * x.keys * x.depth,

@@ -49,7 +49,7 @@ class Kernels:
         except (AttributeError, TypeError) as error:  # nothing of this is promised by torch
             warnings.warn(f"kernels: torch {torch.__version__} has another profiler than this trace knows ({error}): it records "
                           "torch's own calls, too, which takes longer", stacklevel=4)
-            whole = torch.profiler.profile()
+            whole: Any = torch.profiler.profile()
             whole.start()
             self._end = lambda: whole.stop() or whole.export_chrome_trace
         self._look()
