@@ -1,10 +1,12 @@
 // mmaudit attention: the bits of fused attention kernels, and what FP8 does to them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "attention/run.hpp"
 #include "attention/study.hpp"
 #include "common.hpp"
 #include "mmaudit/corpus/operand.hpp"
@@ -12,18 +14,37 @@
 #include "mmaudit/corpus/tensor_file.hpp"
 #include "mmaudit/fast_cast.hpp"
 #include "mmaudit/names.hpp"
+#include "mmaudit/printable.hpp"
 #include "outputs.hpp"
 
 namespace mmaudit::cli {
 namespace {
 
 struct AttentionOptions {
-  std::string q, k, v, capture, mask, out, type, like = "torch-flash", causal = "none", at = "0,0,0";
+  std::string q, k, v, o, capture, function, mask, out, type, like = "torch-flash", causal = "none",
+                                                              at = "0,0,0";
   std::vector<std::string> kernels, recipes = {"bf16", "fa3-head", "fa4-e4m3", "fa4-e4m3-mended"};
-  std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096;
+  std::uint64_t batch = 1, heads = 1, kv_heads = 0, queries = 1, keys = 1, depth = 64, rows = 64, most = 4096,
+                seed = 1;
   double scale = 0, softcap = 0, limit = 0;
   unsigned threads = 0;
+  PythonPlace place;
   Outputs outputs;
+};
+
+struct Loaded {
+  AttentionProblem problem;
+  corpus::Tensor q, k, v, mask;
+  [[nodiscard]] AttentionOperands operands() const {
+    AttentionOperands out{q.data.data(), k.data.data(), v.data.data()};
+    if (problem.bias)
+      out.bias = mask.data.data(), out.bias_batch = mask.shape[0], out.bias_heads = mask.shape[1];
+    return out;
+  }
+};
+struct Planned {
+  AttentionPlan plan;
+  const Architecture* architecture;
 };
 
 Causal causal_of(const std::string& name) {
@@ -53,13 +74,8 @@ Format format_of(const char* option, const corpus::Tensor& tensor, const std::st
          names_of(kTypes));
 }
 
-struct Loaded {
-  AttentionProblem problem;
-  corpus::Tensor q, k, v;
-};
-
 Loaded load(const AttentionOptions& options) {
-  Loaded out{{}, load_part("--q", options.q), load_part("--k", options.k), load_part("--v", options.v)};
+  Loaded out{{}, load_part("--q", options.q), load_part("--k", options.k), load_part("--v", options.v), {}};
   AttentionProblem& x = out.problem;
   x.type = format_of("--q", out.q, options.type);
   for (const auto& [option, tensor] : {std::pair{"--q", &out.q}, {"--k", &out.k}, {"--v", &out.v}})
@@ -72,68 +88,84 @@ Loaded load(const AttentionOptions& options) {
       refuse("{}: shape: found {}, allowed: {}", option, corpus::to_string(tensor->shape),
              corpus::to_string(wanted));
   x.causal = causal_of(options.causal);
-  x.scale = options.scale;
+  x.scale = options.scale, x.softcap = options.softcap, x.bias = !options.mask.empty();
+  if (!x.bias) return out;
+  out.mask = load_part("--mask", options.mask);
+  corpus::require_elements("--mask", out.mask, spec_of(x.type));
+  const std::vector<std::uint64_t>& shape = out.mask.shape;
+  if ((shape[0] != 1 && shape[0] != x.batch) || (shape[1] != 1 && shape[1] != x.heads) ||
+      shape[2] != x.queries || shape[3] != x.keys)
+    refuse("--mask: shape: found {}, allowed: batch or 1, heads or 1, queries, keys",
+           corpus::to_string(shape));
   return out;
 }
 
 std::vector<NamedFile> inputs_of(const AttentionOptions& options) {
-  return {{"--q", options.q},
-          {"--k", options.k},
-          {"--v", options.v},
-          {"--mask", options.mask},
-          {"--capture", options.capture}};
+  return {{"--q", options.q}, {"--k", options.k},       {"--v", options.v},
+          {"--o", options.o}, {"--mask", options.mask}, {"--capture", options.capture}};
 }
 
-struct Planned {
-  AttentionPlan plan;
-  const Architecture* architecture;
-};
 Planned planned(const AttentionOptions& options, const AttentionProblem& problem) {
   std::string why;
   const auto plan = options.kernels.empty() ? attention_plan_of(options.like, problem, &why)
                                             : attention_plan_of(problem, options.kernels, &why);
   if (!plan) throw InputError(why);
-  const AttentionFamily* family = options.kernels.empty() ? find_attention_family(options.like) : nullptr;
-  const Architecture* architecture =
-      find_architecture(family != nullptr ? family->architecture : kDefaultArchitecture);
+  const auto* const family = options.kernels.empty() ? find_attention_family(options.like) : nullptr;
+  const auto* const architecture = find_architecture(family ? family->architecture : kDefaultArchitecture);
   if (why = why_no_attention(problem, *plan, *architecture); !why.empty()) throw InputError(why);
   return {*plan, architecture};
 }
 
+/// O by the plan.
+corpus::Tensor predicted(const AttentionOptions& options, const Loaded& given, const Planned& how) {
+  const AttentionProblem& x = given.problem;
+  corpus::Tensor o = corpus::result_tensor(spec_of(how.plan.output), {x.batch * x.heads, x.queries, x.depth},
+                                           {}, std::nullopt);
+  o.shape = {x.batch, x.heads, x.queries, x.depth};
+  attention(x, how.plan, given.operands(), {o.data.data()}, options.threads, *how.architecture);
+  return o;
+}
+
 int predict_attention(const AttentionOptions& options, const Context& context) {
   try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
-  Loaded given = load(options);
-  given.problem.softcap = options.softcap;
-  AttentionOperands operands{given.q.data.data(), given.k.data.data(), given.v.data.data()};
-  corpus::Tensor mask;
-  if (!options.mask.empty()) {
-    mask = load_part("--mask", options.mask);
-    corpus::require_elements("--mask", mask, spec_of(given.problem.type));
-    const auto fits = [&](std::size_t i, std::uint64_t size) {
-      return mask.shape[i] == 1 || mask.shape[i] == size;
-    };
-    if (!fits(0, given.problem.batch) || !fits(1, given.problem.heads) ||
-        mask.shape[2] != given.problem.queries || mask.shape[3] != given.problem.keys)
-      refuse("--mask: shape: found {}, allowed: batch or 1, heads or 1, queries, keys",
-             corpus::to_string(mask.shape));
-    given.problem.bias = true;
-    operands.bias = mask.data.data(), operands.bias_batch = mask.shape[0],
-    operands.bias_heads = mask.shape[1];
-  }
-  const auto [plan, architecture] = planned(options, given.problem);
-  corpus::Operand raw;
-  raw.raw = false;
-  const AttentionProblem& x = given.problem;
-  corpus::Tensor o =
-      corpus::result_tensor(spec_of(plan.output), {x.batch * x.heads, x.queries, x.depth}, raw, std::nullopt);
-  o.shape = {x.batch, x.heads, x.queries, x.depth};
-  attention(x, plan, operands, {o.data.data()}, options.threads, *architecture);
+  const Loaded given = load(options);
+  const Planned how = planned(options, given.problem);
+  const corpus::Tensor o = predicted(options, given, how);
   corpus::save_tensor(options.out, o);
   report::Report found{.title = "O of one attention by its plan"};
-  found.headline = fmt::format("{} x {} x {} x {} {} -> {}", x.batch, x.heads, x.queries, x.depth,
-                               name_of(plan.output), options.out);
-  found.lead = {"Plan: " + mmaudit::text_of(plan)};
+  found.headline =
+      fmt::format("{} {} -> {}", fmt::join(o.shape, " x "), name_of(how.plan.output), options.out);
+  found.lead = {"Plan: " + mmaudit::text_of(how.plan)};
   return options.outputs.publish(found, context);
+}
+
+int compare_with_plan(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), inputs_of(options));
+  const Loaded given = load(options);
+  const Planned how = planned(options, given.problem);
+  const corpus::Tensor wanted = predicted(options, given, how);
+  TorchAttention ran{{}, printable(options.o, 200)};
+  if (options.o.empty()) {
+    ran = torch_attention(options.place, options.kernels.empty() ? options.like : "--kernels", given.problem,
+                          given.operands());
+  } else {
+    corpus::Tensor o = load_part("--o", options.o);
+    if (o.shape != wanted.shape || corpus::format_of(o.dtype) != how.plan.output)
+      refuse("--o: found {} of {}, allowed: {} of {}", corpus::to_string(o.shape),
+             corpus::safetensors_name(o.dtype), corpus::to_string(wanted.shape), name_of(how.plan.output));
+    ran.o = std::move(o.data);
+  }
+  return options.outputs.publish(compare_attention(given.problem, how.plan, wanted.data, ran.o, ran.where),
+                                 context);
+}
+
+int reveal_plan(const AttentionOptions& options, const Context& context) {
+  try_outputs(options.outputs.files(), {});
+  causal_of(options.causal);
+  return options.outputs.publish(
+      reveal_attention(options.place, {options.function, options.type, options.causal, options.heads,
+                                       options.queries, options.keys, options.depth, options.seed}),
+      context);
 }
 
 int explain_element(const AttentionOptions& options, const Context& context) {
@@ -147,9 +179,8 @@ int explain_element(const AttentionOptions& options, const Context& context) {
   const Loaded given = load(options);
   const auto [plan, architecture] = planned(options, given.problem);
   return options.outputs.publish(
-      explain_attention(given.problem, plan, {given.q.data.data(), given.k.data.data(), given.v.data.data()},
-                        *architecture, at[0], at[1], at[2], options.threads,
-                        options.kernels.empty() ? options.like : std::string()),
+      explain_attention(given.problem, plan, given.operands(), *architecture, at[0], at[1], at[2],
+                        options.threads, options.kernels.empty() ? options.like : std::string()),
       context);
 }
 
@@ -229,8 +260,8 @@ int audit_file(const AttentionOptions& options, const Context& context) {
 
 int show_ranges(const AttentionOptions& options, const Context& context) {
   AttentionProblem problem;
-  problem.batch = options.batch, problem.heads = options.heads;
-  problem.kv_heads = options.kv_heads == 0 ? options.heads : options.kv_heads;
+  problem.batch = options.batch, problem.heads = problem.kv_heads = options.heads;
+  if (options.kv_heads != 0) problem.kv_heads = options.kv_heads;
   problem.queries = options.queries, problem.keys = options.keys, problem.depth = options.depth;
   problem.causal = causal_of(options.causal);
   problem.type = format_of("--type", corpus::Tensor{}, options.type.empty() ? "f16" : options.type);
@@ -258,6 +289,22 @@ void add_plan_options(Command& command, AttentionOptions& options) {
   command.option("--kernels NAMES", options.kernels, "the kernel's name instead, as profilers print it");
 }
 
+void add_score_options(Command& command, AttentionOptions& options) {
+  command.option("--mask FILE", options.mask, "added to the scores, (batch or 1, heads or 1, queries, keys)");
+  command.option("--softcap", options.softcap, "scores become softcap * tanh(score / softcap); 0: none");
+}
+void add_sizes(Command& command, AttentionOptions& options, double most) {
+  command.option("--heads", options.heads, "of Q").range(1, most);
+  command.option("--queries", options.queries, "sizes").range(1, most);
+  command.option("--keys", options.keys, "sizes").range(1, most);
+  command.option("--depth", options.depth, "of a head").range(1, 256);
+  command.option("--causal NAME", options.causal, "the diagonal: none, top_left, bottom_right");
+}
+void add_place(Command& command, AttentionOptions& options, const char* devices) {
+  command.option("--device NAME", options.place.device, devices);
+  command.option("--python PROGRAM", options.place.python, "a Python that has torch");
+}
+
 /// A subcommand with options of its own, which `takes` lists and `run` reads.
 void add(Command& group, const char* name, const char* about,
          std::initializer_list<std::string_view> examples,
@@ -283,11 +330,29 @@ void add_attention(Command& app) {
       predict_attention, [](Command& command, AttentionOptions& options) {
         add_operands(command, options);
         add_plan_options(command, options);
-        command.option("--mask FILE", options.mask,
-                       "added to the scores, (batch or 1, heads or 1, queries, keys)");
-        command.option("--softcap", options.softcap,
-                       "scores become softcap * tanh(score / softcap); 0: none");
+        add_score_options(command, options);
         command.option("--out FILE", options.out, "O, (batch, heads, queries, depth)").required();
+      });
+  add(group, "compare", "Every bit of O beside its plan: of a file, or of torch's kernels on this GPU",
+      {"mmaudit attention compare --q q.npy --k k.npy --v v.npy --o o.npy --like torch-flash",
+       "mmaudit attention compare --q q.npy --k k.npy --v v.npy --like torch-efficient --html compared.html"},
+      compare_with_plan, [](Command& command, AttentionOptions& options) {
+        add_operands(command, options);
+        command.option("--o FILE", options.o, "what the kernel gave; without it torch runs here");
+        add_plan_options(command, options);
+        add_score_options(command, options);
+        add_place(command, options, "where torch runs");
+      });
+  add(group, "reveal", "Find the plan of an attention from the callable alone",
+      {"mmaudit attention reveal kernel.py:attention --type bf16 --depth 128",
+       "mmaudit attention reveal kernel.py:attention --causal bottom_right --keys 1024"},
+      reveal_plan, [](Command& command, AttentionOptions& options) {
+        options.type = "f16", options.heads = 2, options.queries = 128, options.keys = 512;
+        command.option("function", options.function, "FILE.py:FUNCTION: takes q, k, v, returns O").required();
+        command.option("--type NAME", options.type, "f16 or bf16").one_of({"f16", "bf16"});
+        add_sizes(command, options, 4096);
+        command.option("--seed", options.seed, "of the operands");
+        add_place(command, options, "of torch's tensors; numpy: arrays");
       });
   add(group, "explain", "One element of O: maxima, P and sums, block of keys by block",
       {"mmaudit attention explain --q q.npy --k k.npy --v v.npy --at 0,5,3",
@@ -318,12 +383,8 @@ void add_attention(Command& app) {
         command.option("--like NAME", options.like, "whose kernel");
         command.option("--type NAME", options.type, "f16, bf16, e4m3, e5m2");
         command.option("--batch", options.batch, "sizes").range(1, 1e6);
-        command.option("--heads", options.heads, "of Q").range(1, 1e6);
+        add_sizes(command, options, 1e6);
         command.option("--kv-heads", options.kv_heads, "of K; 0: as Q");
-        command.option("--queries", options.queries, "sizes").range(1, 1e6);
-        command.option("--keys", options.keys, "sizes").range(1, 1e6);
-        command.option("--depth", options.depth, "of a head").range(1, 256);
-        command.option("--causal NAME", options.causal, "none, top_left, bottom_right");
         command.option("--most", options.most, "the largest size that is tried").range(1, 1e5);
       });
   add(

@@ -2,6 +2,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -374,3 +375,52 @@ def test_attentions_of_a_capture_are_audited(tmp_path):
     saved = load_file(file)
     (head,) = (i for i in range(4) if torch.equal(saved["plain#attention0.k"][0, 0], k.reshape(4, 50, 64)[i]))
     assert torch.equal(saved["plain#attention0.q"][0], q.reshape(4, 2, 50, 64)[head, :, 43:])
+
+
+def tool(*words, code=0):
+    done = subprocess.run([os.environ["MMAUDIT_TOOL"], "-q", "attention", *words, "--python", sys.executable],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return " ".join((done.stdout + done.stderr).split())
+
+
+@needs_tool
+def test_torch_is_compared_with_a_plan(tmp_path):
+    """On a CPU torch's own kernel: with one key O is V by any plan, with many of them it is another plan's."""
+    def saved(queries, keys, heads=2):
+        files = []
+        for name, x in zip("qkv", operands(2, heads, 2, queries, keys, 64, dtype=torch.float16, seed=3)):
+            np.save(tmp_path / f"{name}.npy", x.numpy())
+            files += [f"--{name}", str(tmp_path / f"{name}.npy")]
+        return files
+    here = ("--device", "cpu")
+    assert tool("compare", *saved(5, 1, 4), *here).startswith("0 of 2560 elements have other bits than predicted, torch ")
+    many = saved(40, 70)
+    assert "Plan: qk mma.m16n8k16.f32.f16.f16.f32" in tool("compare", *many, *here, code=1)
+    assert "No viable backend" in tool("compare", *many, *here, "--like", "torch-efficient", code=3)
+    said = tool("compare", *many, "--like", "fa3", code=2)
+    assert "--like: found fa3, allowed: torch-flash, torch-efficient, torch-cudnn, or --o" in said
+    if not torch.cuda.is_available():
+        assert "torch-flash by torch of" in tool("compare", *many, code=3)
+
+
+@needs_tool
+def test_a_callable_of_a_file_is_revealed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    file = tmp_path / "kernel.py"
+    file.write_text("""
+import mmaudit
+def attention(q, k, v):
+    return mmaudit.attention(q, k, v, like="torch-efficient")
+def other(q, k, v):
+    return attention(q, k, v) * 2
+def fails(q, k, v):
+    raise RuntimeError("no such GPU")
+""")
+    how = ("--device", "numpy", "--keys", "96", "--queries", "32")
+    said = tool("reveal", f"{file}:attention", *how)
+    assert said.startswith("the plan gives each of 16384 elements of") and "qk mma.m16n8k8.f32.f16.f16.f32" in said
+    assert tool("reveal", f"{file}:other", *how, code=1).startswith("no plan fits")
+    assert "function: found RuntimeError: no such GPU" in tool("reveal", f"{file}:fails", *how, code=2)
+    assert "function: found no nix in" in tool("reveal", f"{file}:nix", *how, code=2)
+    assert "allowed: FILE.py:FUNCTION" in tool("reveal", f"{tmp_path}:attention", *how, code=2)

@@ -3,6 +3,7 @@ import copy
 import os
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -159,6 +160,25 @@ def test_rows_are_found_in_another_batch_and_behind_padding(net, tokens, tmp_pat
         assert other.same and other["tokens"] == TOKENS
         wrong = diff_of(tmp_path, net, net, tokens[2:], tokens)
         assert not wrong.same and wrong.first["cause"] == "tensor"  # other tokens, so other inputs
+
+
+@needs_tool
+def test_calls_with_ever_more_tokens_are_one_text(net, tokens, tmp_path):
+    """generate() without a cache, whose tokens operations outside of the module made."""
+    def generated(name, tokens):
+        with mt.tracing(net, tmp_path / name):
+            for end in range(TOKENS - 3, TOKENS + 1):
+                net(torch.cat([tokens[:, :2], tokens[:, 2:end]], 1))
+        return tmp_path / name
+    with mt.emulate(net, "bf16"):
+        mt.trace(net, tokens, tmp_path / "whole")
+        found = mt.trace_diff(tmp_path / "whole", generated("steps", tokens))
+        assert found.same and found["tokens"] == 3 * TOKENS, found.text()
+        other = tokens.clone()
+        other[:, -1] = (other[:, -1] + 1) % 128
+        found = mt.trace_diff(tmp_path / "whole", generated("other", other))
+    first = only(found)
+    assert (first["tensor"], first["cause"], first["differing"]) == ("an input", "tensor", 3), found.text()
 
 
 @needs_tool
@@ -327,6 +347,31 @@ def test_products_of_a_batch_are_proven(net, tokens, tmp_path):
         keep = mt.trace_diff(tmp_path / "a.trace", tmp_path / "b.trace")
         first = only(keep)
         assert (first["operator"], first["text"], first["proof"]) == ("aten.bmm", "promote none -> 64", proof), keep.text()
+
+
+@needs_tool
+def test_the_one_token_that_differs_is_kept_and_proves(tmp_path):
+    draw = torch.Generator().manual_seed(0)
+    layer = nn.Linear(256, 200, bias=False).to(torch.bfloat16)
+    with torch.no_grad():
+        layer.weight.copy_(torch.randint(-3, 4, layer.weight.shape, generator=draw))
+    x = torch.randint(-3, 4, (1, 400, 256), generator=draw).to(torch.bfloat16)  # whose sums are exact by any plan
+    x[0, 333] = torch.randn(256, generator=draw) * 2.0**(torch.arange(256) % 24)
+    with torch.no_grad():  # here only what is cut off is left
+        x[0, 333, 128:], layer.weight[:, 128:] = -x[0, 333, :128], layer.weight[:, :128].clone()
+    plain, promoted = mt.Recipe(arch="hopper", dtype="bf16"), mt.Recipe(arch="hopper", dtype="bf16", policy="promote:64")
+
+    def traced(keep):
+        for name, recipe in (("a", plain), ("b", promoted)):
+            with mt.emulate(layer, mt.Plan.of({"default": recipe})):
+                mt.trace(layer, x, tmp_path / name, keep)
+        return mt.trace_diff(tmp_path / "a", tmp_path / "b")
+    before = traced(None)
+    assert (only(before)["differing"], before.first["tokens"], before.first["proof"]) == (1, [[0, 333]], "suspected"), before.text()
+    usual = traced(before.keep)  # 32 rows, of which none differs
+    assert only(usual)["proof"] == "suspected"
+    assert "do not prove it: rows that differ may not be among them" in " ".join(usual.text().split())
+    assert only(traced(before))["proof"] == "proven"
 
 
 class _Grouped(TorchDispatchMode):
@@ -596,8 +641,8 @@ def test_a_weight_that_changes_after_its_use_has_its_old_hash(net, tokens, tmp_p
     assert [(one["operator"], one["cause"]) for one in found["findings"]] == [("aten.add_.Tensor", "argument")]
 
 
-def test_the_clock_of_a_profile_is_known():
-    """Marks stand for launches: each was made in the middle of an operation of 200 us."""
+def of_a_clock():
+    """Marks stand for launches: each was made in the middle of an operation of 200 us. The events of the profile."""
     kernels = Kernels(True)
     with kernels:
         for number in range(40):
@@ -610,13 +655,38 @@ def test_the_clock_of_a_profile_is_known():
                 pass
             kernels.ran.append((begin, time.perf_counter_ns(), number))
     events = kernels.events()
-    assert not any(one["name"].startswith("aten::") for one in events)
     launches = [one for one in events if one.get("cat") == "user_annotation" and one["name"].startswith("launch#")]
     assert len(launches) == 40
     for at, one in enumerate(launches):
         one.update(cat="cuda_runtime", args={"correlation": at})
     events += [{"ph": "X", "cat": "kernel", "name": one["name"], "ts": 0, "dur": 1, "args": one["args"]} for one in launches]
     assert kernels_of(events, kernels.ran, kernels._clock) == {number: [{"name": f"launch#{number}"}] for number in range(40)}
+    return events
+
+
+def test_the_clock_of_a_profile_is_known():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not any(one["name"].startswith("aten::") for one in of_a_clock())
+
+
+@pytest.mark.parametrize("owner, name", [
+    (torch._C._autograd, "_enable_profiler"), (torch._C._autograd, "_disable_profiler"), (torch._C._profiler, "RecordScope"),
+    (torch._C._profiler.RecordScope, "USER_SCOPE")])
+def test_a_torch_without_a_private_name_has_names_of_kernels(owner, name, monkeypatch):
+    monkeypatch.delattr(owner, name)
+    with pytest.warns(UserWarning) as said:
+        events = of_a_clock()
+    assert len(said) == 1 and "has another profiler than this trace knows" in str(said[0].message) and name in str(said[0].message)
+    assert any(one["name"].startswith("aten::") for one in events)
+
+
+def test_a_profiler_that_runs_goes_on():
+    with torch.profiler.profile() as outer, pytest.warns(UserWarning, match="another profiler runs"):
+        kernels = Kernels(True)
+        with kernels:
+            torch.ones(3) + 1
+    assert kernels.found() == {} and len(outer.events())
 
 
 class Runs(nn.Module):
@@ -673,6 +743,28 @@ def test_a_whole_network_that_is_compiled(tmp_path):
         compiled(x)
     found = diff_of(tmp_path, net, compiled, x, keep=None)
     assert all(one["cause"] in ("compiled region", "operators") for one in found["findings"])
+
+
+@needs_tool
+def test_a_module_that_is_compiled_in_place(net, tokens, tmp_path):
+    def doubled(x):
+        return x * 2 * 1.01
+    class Inner(nn.Module):
+        def forward(self, x):
+            return doubled(x)
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x) + 1
+    one, other = Outer(), Outer()
+    other.inner.compile(backend=lambda graph, _: lambda x: (x * 2.0625,))
+    x = torch.randn(1, TOKENS, 5)
+    other(x)
+    first = only(diff_of(tmp_path, one, other, x, keep=None))
+    assert first["cause"] == "compiled region"
 
 
 def test_what_a_trace_lacks_is_said(net, tokens, tmp_path):

@@ -3,21 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "mmaudit/corpus/text_file.hpp"
-#include "mmaudit/error.hpp"
 #include "mmaudit/fast_cast.hpp"
-#include "mmaudit/printable.hpp"
-#include "mmaudit/scratch_folder.hpp"
 #include "mmaudit/splitmix64.hpp"
+#include "python_run.hpp"
 
 namespace mmaudit::checks {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Raw bits in, raw bits out, so nothing but torch touches the numbers.
 constexpr const char* kPython = R"(import os, sys
@@ -55,48 +49,30 @@ if __name__ == "__main__":
     mp.spawn(work, (folder, backend, kind, operation, name, int(ranks), int(count), int(calls)), int(ranks))
 )";
 
-void write(const fs::path& file, const void* data, std::size_t bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
-  if (!out.flush()) throw EnvironmentError(file.string() + ": cannot write");
-}
-
 }  // namespace
 
 CollectiveAnswer run_torch(const CollectiveRun& run, const std::vector<std::byte>& x) {
-  const ScratchFolder scratch;
-  const fs::path& folder = scratch.path();
-  if (folder.empty())
-    throw EnvironmentError(fs::temp_directory_path().string() + ": no folder can be made there");
-  write(folder / "x", x.data(), x.size());
-  write(folder / "run.py", kPython, std::string_view(kPython).size());
+  const PythonRun python;
+  python.write("x", x.data(), x.size());
   const CollectiveProblem& problem = run.problem;
-  const std::string call =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} >{} 2>&1", in_shell_quotes(run.python),
-                  in_shell_quotes((folder / "run.py").string()), in_shell_quotes(folder.string()),
-                  run.backend, name_in(names::kCollectiveKind, problem.kind),
-                  name_in(names::kCollectiveOperation, problem.operation), name_of(problem.type),
-                  problem.ranks, problem.count, run.calls, in_shell_quotes((folder / "said").string()));
-  if (std::system(call.c_str()) != 0) {  // NOLINT(cert-env33-c,concurrency-mt-unsafe): the user's Python
-    std::string said = corpus::text_of_file(folder / "said");
-    while (!said.empty() && said.back() == '\n') said.pop_back();
-    throw EnvironmentError(fmt::format("torch.distributed with {}, {} processes of {}: {}", run.backend,
-                                       problem.ranks, run.python,
-                                       printable(said.substr(said.rfind('\n') + 1), 300)));
-  }
+  python.run(
+      run.python, kPython,
+      {run.backend, std::string(name_in(names::kCollectiveKind, problem.kind)),
+       std::string(name_in(names::kCollectiveOperation, problem.operation)),
+       std::string(name_of(problem.type)), std::to_string(problem.ranks), std::to_string(problem.count),
+       std::to_string(run.calls)},
+      fmt::format("torch.distributed with {}, {} processes of {}", run.backend, problem.ranks, run.python));
   CollectiveAnswer out;
-  out.version = corpus::text_of_file(folder / "version");
+  out.version = python.read("version");
   const bool scatters = problem.kind == CollectiveKind::reduce_scatter;
   const std::size_t bytes =
       run.calls * problem.count / (scatters ? problem.ranks : 1) * spec_of(problem.type).storage_bytes();
   for (std::uint64_t rank = 0; rank < problem.ranks; ++rank) {
-    const std::string text = corpus::text_of_file(folder / fmt::format("y{}", rank), ~std::uint64_t{0});
-    if (text.size() != bytes)
-      throw EnvironmentError(fmt::format("rank {}: {} bytes instead of {}", rank, text.size(), bytes));
+    const std::string text = python.read(fmt::format("y{}", rank), bytes);
     const auto* const first = reinterpret_cast<const std::byte*>(text.data());
     out.ranks.emplace_back(first, first + text.size());
   }
-  for (const auto& each : fs::directory_iterator(folder))
+  for (const auto& each : std::filesystem::directory_iterator(python.folder()))
     if (each.path().filename().string().starts_with("log.")) out.log += corpus::text_of_file(each.path());
   return out;
 }

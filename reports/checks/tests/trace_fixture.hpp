@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mmaudit/corpus/safetensors.hpp"
+#include "trace/trace.hpp"
 
 namespace mmaudit::checks::test {
 
@@ -32,11 +33,12 @@ struct TraceFixture {
     for (const std::int64_t hash : hashes)
       rows.insert(rows.end(), {hash, 0x3F8000003F800000});  // norm 1, sketch 1
     corpus::SafetensorsFile file;
-    file.metadata["mmaudit"] = R"({"schema": "mmaudit.trace/1"})";
     file.tensors = {
         corpus::make_tensor<std::int64_t>("rows.0", corpus::DType::i64, {rows.size() / 2, 2},
                                           std::span<const std::int64_t>(rows)),
         corpus::make_tensor<char>("trace", corpus::DType::u8, {text.size()}, std::span<const char>(text))};
+    file.metadata["mmaudit"] =
+        R"({"schema": "mmaudit.trace/1", "crc32": )" + std::to_string(trace_checksum(file)) + "}";
     corpus::write_safetensors(path, file);
   }
 };

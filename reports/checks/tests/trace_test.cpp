@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "mmaudit/error.hpp"
 #include "trace/trace.hpp"
@@ -105,6 +106,39 @@ TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
   EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("as many rows as the file has"), std::string::npos);
 }
 
+TEST_F(TraceTest, ADamagedOrCutFileIsRefused) {
+  const std::string path = ::testing::TempDir() + "damaged.trace";
+  TraceFixture().write(path);
+  const auto size = std::filesystem::file_size(path);
+  for (std::uintmax_t at = 8; at < size; at += 13) {
+    TraceFixture().write(path);
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int before = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(before ^ 4));
+    file.close();
+    EXPECT_NE(refusal([&] { read_trace(path); }).find(path), std::string::npos) << "byte " << at;
+  }
+  TraceFixture().write(path);
+  std::filesystem::resize_file(path, size - 1);
+  EXPECT_NE(refusal([&] { read_trace(path); }).find(path), std::string::npos);
+}
+
+TEST_F(TraceTest, AMapThatFitsNothingIsRefusedWithTheNearestNames) {
+  EXPECT_TRUE(diff_traces(a_, a_, {{}, {"net.=net."}}).same());
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, a_, {{}, {"ent.=net."}});
+            })
+                .find("--map: found ent. in ent.=net., allowed: how names of modules of " + a_.file +
+                      " begin, such as net., net.0"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, a_, {{}, {"net.=x."}});
+            }).find("found x. in net.=x."),
+            std::string::npos);
+}
+
 /// The kind of cause of a sum of 64 and of 1 token of 4096 numbers, whose plans differ along the last axis.
 std::string cause_of_sums(const char* arguments) {
   Trace a, b;
@@ -126,6 +160,21 @@ TEST(TraceCause, ARowPlanIsOfTheLastAxis) {
     EXPECT_EQ(cause_of_sums(last), "row reduction") << last;
   for (const char* other : {R"({"dim":[0]})", R"({"dim":[0,1]})", R"({"dim":null})", "{}"})
     EXPECT_NE(cause_of_sums(other), "row reduction") << other;
+}
+
+TEST(TraceCause, SomeKernelsSayHowTheySum) {
+  Trace a, b;
+  for (Trace* one : {&a, &b}) {
+    one->operations.resize(1);
+    one->operations[0].name = "vllm.w8a8";
+    one->operations[0].kernels.push_back(
+        {one == &a ? "void deep_gemm::sm90_fp8_gemm_1d2d_impl<(cute::UMMA::Major)0, 0u>" : "other"});
+  }
+  const TraceCause found = cause_of(a, a.operations[0], b, b.operations[0], false);
+  EXPECT_EQ(found.kind, "kernel");
+  EXPECT_NE(found.text.find("(DeepGEMM: 128 of K by wgmma, times scales, added in binary32) -> other"),
+            std::string::npos)
+      << found.text;
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-// Rows of a diff as people write them: tokens of A and of B.
+// What people write for a diff: tokens of A and of B, names of modules.
 #include "trace/tokens.hpp"
 
 #include <charconv>
+#include <set>
 #include <string_view>
 
 #include "mmaudit/error.hpp"
+#include "mmaudit/names.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -71,6 +73,29 @@ std::vector<TokenPair> pairs_of(const Trace& a, const Trace& b, const std::vecto
     }
   }
   return out;
+}
+
+void require_maps(const Trace& a, const Trace& b, const std::vector<std::string>& maps) {
+  for (const std::string& map : maps) {
+    const std::size_t equals = map.find('=');
+    if (equals == std::string::npos) refuse("--map: found {}, allowed: FROM=TO, beginnings of names", map);
+    for (const auto& [trace, from] : {std::pair{&a, map.substr(0, equals)}, {&b, map.substr(equals + 1)}}) {
+      std::set<std::string> begins;
+      bool any = false;
+      for (const TraceOperation& each : trace->operations) {
+        const std::string& module = each.module;
+        any = any || module.starts_with(from);
+        for (std::size_t dot = module.find('.');; dot = module.find('.', dot + 1)) {
+          begins.insert(module.substr(0, dot == std::string::npos ? dot : dot + 1));
+          if (dot == std::string::npos) break;
+        }
+      }
+      begins.erase("");
+      if (!any)
+        refuse("--map: found {} in {}, allowed: how names of modules of {} begin, such as {}", from, map,
+               trace->file, allowed_near(from, {begins.begin(), begins.end()}));
+    }
+  }
 }
 
 }  // namespace mmaudit::checks

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mmaudit/corpus/decision_file.hpp"
+#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/corpus/tensor.hpp"
 #include "mmaudit/gemm_problem.hpp"
 #include "mmaudit/json.hpp"
@@ -78,13 +79,19 @@ struct Trace {
 bool needs_decisions(const Trace& trace);
 /// Whether a file of decisions is of the GPU and the cuBLAS of a trace.
 bool decides(const corpus::DecisionFile& file, const Trace& trace);
-/// Errors: InputError "<file>: ...: found X, allowed: Y".
+/// CRC-32 of names, types, shapes and data of the tensors that have data, in the order of their data.
+std::uint32_t trace_checksum(const corpus::SafetensorsFile& file);
+/// Errors: InputError "<file>: ...: found X, allowed: Y", also for a file that was cut or damaged.
 Trace read_trace(const std::string& file);
 
 /// One token of a trace: its entry of the batch and its position, the tokens of earlier calls counted.
 struct TraceToken {
   std::uint64_t entry = 0, position = 0;
   bool operator==(const TraceToken&) const = default;
+};
+/// A token of A and the same one of B.
+struct TokenPair {
+  TraceToken a, b;
 };
 /// The row of a tensor that belongs to a token, in a call; null: it has none.
 const TraceRow* row_of(const Trace& trace, const TraceTensor& tensor, std::size_t call, TraceToken token);
@@ -110,6 +117,7 @@ struct TraceFinding {
   std::string what;          ///< empty: the operation; else the tensor
   std::uint64_t rows = 0, differing = 0;
   TraceCause cause;
+  std::vector<TokenPair> tokens;  ///< the first few that differ
 };
 
 /// How far the results of a module are apart.

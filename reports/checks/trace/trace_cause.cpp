@@ -144,12 +144,27 @@ std::optional<GemmPlan> plan_by_values(const Side& side, const std::optional<Kep
   return std::nullopt;
 }
 
+/// Kernels that have no plan here, and how they sum by their name.
+/// Source: github.com/deepseek-ai/DeepGEMM 54e2261, deep_gemm/include/deep_gemm/impls, a file per row.
+struct NamedKernel {
+  std::string_view part, sums;
+};
+constexpr NamedKernel kNamedKernels[] = {
+    {"sm90_fp8_gemm_1d2d_impl", "DeepGEMM: 128 of K by wgmma, times scales, added in binary32"},
+    {"sm90_fp8_gemm_1d1d_impl", "DeepGEMM: 128 of K by wgmma, times scales, added in binary32"},
+    {"sm90_bf16_gemm_impl", "DeepGEMM: one chain of wgmma"},
+    {"sm90_bmn_bnk_mn_gemm_impl", "DeepGEMM: chains of wgmma, added in any order by atomics"},
+    {"sm100_fp8_fp4_gemm_1d1d_impl", "DeepGEMM: one chain of tcgen05.mma with block scales"},
+    {"sm100_bf16_gemm_impl", "DeepGEMM: one chain of tcgen05.mma"}};
+
 std::string kernels_text(const Side& side) {
   std::string out;
   for (const KernelLaunch& each : side.of.kernels) {
     constexpr std::size_t kMost = 72;
     out += (out.empty() ? "" : " + ") +
            (each.name.size() > kMost ? each.name.substr(0, kMost) + "..." : each.name);
+    for (const NamedKernel& known : kNamedKernels)
+      if (each.name.find(known.part) != std::string::npos) out += fmt::format(" ({})", known.sums);
   }
   return out;
 }

@@ -31,6 +31,7 @@ class Differ {
   Differ(const Trace& a, const Trace& b, const TraceDiffOptions& options) : a_(a), b_(b), options_(options) {}
 
   TraceDiff run() {
+    require_maps(a_, b_, options_.maps);
     all_ = pairs_of(a_, b_, options_.rows);
     if (all_.empty())
       refuse("{}: found no token of {}, allowed: traces of the same tokens, or --row", b_.file, a_.file);
@@ -85,7 +86,6 @@ class Differ {
   [[nodiscard]] std::string renamed(const std::string& module) const {
     for (const std::string& map : options_.maps) {
       const std::size_t equals = map.find('=');
-      if (equals == std::string::npos) refuse("--map: found {}, allowed: FROM=TO, beginnings of names", map);
       if (module.rfind(map.substr(0, equals), 0) == 0) return map.substr(equals + 1) + module.substr(equals);
     }
     return module;
@@ -140,6 +140,13 @@ class Differ {
     }
   }
 
+  /// Elements of a row.
+  static std::uint64_t width_of(const TraceTensor& of) {
+    std::uint64_t out = 1;
+    for (const std::uint64_t size : of.shape) out *= size;
+    return out / std::max<std::uint64_t>(of.batch * of.tokens, 1);
+  }
+
   [[nodiscard]] Compared compare(std::size_t x, std::size_t y, const CallPair& call) const {
     const TraceTensor &of_a = a_.tensors[x], &of_b = b_.tensors[y];
     Compared out;
@@ -156,6 +163,8 @@ class Differ {
       out.differing = out.known && (of_a.hash != of_b.hash || of_a.dtype != of_b.dtype) ? 1 : 0;
       return out;
     }
+    // Scores against other numbers of keys: no row of one has the elements of the other's.
+    if (of_a.at != kNone && of_b.at != kNone && width_of(of_a) != width_of(of_b)) return out;
     const bool context = of_a.context || of_b.context;
     const std::vector<TokenPair>& tokens = context ? all_ : call.tokens;
     if (!context) out.differs.assign(tokens.size(), false);
@@ -197,7 +206,7 @@ class Differ {
         cause.text += ": B's matrix is the transpose of A's";
     }
     out_.findings.push_back(
-        {in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause});
+        {in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause, {}});
   }
 
   void compare_pair(std::size_t in_a, std::size_t in_b, const CallPair& call) {
@@ -214,17 +223,20 @@ class Differ {
         if (found.differs[t]) spoiled[t] = true;
       if (!of_module && found.hashed) judge_source(x.in[i], y.in[i], in_a, in_b, found, call);
     }
-    TraceFinding finding{in_a, in_b, "", 0, 0, {}};
+    constexpr std::size_t kMostTokens = 4;  // whose values a second run keeps
+    TraceFinding finding{in_a, in_b, "", 0, 0, {}, {}};
     std::uint64_t differing = 0;
     for (std::size_t i = 0; i < std::min(x.out.size(), y.out.size()); ++i) {
       const Compared found = compare(x.out[i], y.out[i], call);
-      if (of_module && i == 0) grow(renamed(x.module), x.out[i], y.out[i], call, found);
+      if (of_module && i == 0 && found.known) grow(renamed(x.module), x.out[i], y.out[i], call, found);
       finding.rows = std::max(finding.rows, found.rows);
       differing += found.differing;
       std::uint64_t blamed = equal ? found.differing : 0;
-      if (!equal && x.by_rows && y.by_rows && !whole_differs)
-        for (std::size_t t = 0; t < found.differs.size(); ++t)
-          blamed += found.differs[t] && !spoiled[t] ? 1U : 0U;
+      for (std::size_t t = 0; t < found.differs.size(); ++t)
+        if (found.differs[t] && (equal || (x.by_rows && y.by_rows && !whole_differs && !spoiled[t]))) {
+          blamed += equal ? 0U : 1U;
+          if (finding.tokens.size() < kMostTokens) finding.tokens.push_back(call.tokens[t]);
+        }
       finding.differing = std::max(finding.differing, blamed);
     }
     if (of_module) {

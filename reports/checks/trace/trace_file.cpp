@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "mmaudit/corpus/gemm_file.hpp"
@@ -35,6 +36,22 @@ std::vector<std::uint64_t> counts(const JsonNode& node, std::uint64_t most = kMo
 
 bool flag(const JsonNode& node) {
   return node.given() && node.json().is_boolean() && node.json().get<bool>();
+}
+
+/// Goes on with a CRC-32 (RFC 1952, section 8, as zlib has it).
+std::uint32_t crc32(std::uint32_t sum, const std::byte* data, std::size_t size) {
+  static constexpr auto kTable = [] {
+    std::array<std::uint32_t, 256> out{};
+    for (std::uint32_t i = 0; i < out.size(); ++i) {
+      out[i] = i;
+      for (int bit = 0; bit < 8; ++bit) out[i] = out[i] >> 1 ^ (out[i] % 2 == 1 ? 0xEDB88320U : 0U);
+    }
+    return out;
+  }();
+  sum = ~sum;
+  for (std::size_t i = 0; i < size; ++i)
+    sum = sum >> 8 ^ kTable[(sum ^ std::to_integer<std::uint32_t>(data[i])) & 0xFF];
+  return ~sum;
 }
 
 TraceTensor tensor_of(const JsonNode& node, std::uint64_t operations, std::uint64_t tensors,
@@ -73,11 +90,27 @@ TraceGemm gemm_of(const JsonNode& node) {
 
 }  // namespace
 
+std::uint32_t trace_checksum(const corpus::SafetensorsFile& file) {
+  std::uint32_t sum = 0;
+  for (const corpus::Tensor& each : file.tensors) {
+    const std::string about = fmt::format("{} {} [{}]", each.name, corpus::safetensors_name(each.dtype),
+                                          fmt::join(each.shape, ", "));
+    if (each.data.empty()) continue;
+    sum = crc32(sum, reinterpret_cast<const std::byte*>(about.data()), about.size());
+    sum = crc32(sum, each.data.data(), each.data.size());
+  }
+  return sum;
+}
+
 Trace read_trace(const std::string& file) {
   corpus::SafetensorsFile read = corpus::read_safetensors(file);
   const auto said = read.metadata.find("mmaudit");
   if (said == read.metadata.end() || said->second.find(kTraceSchema) == std::string::npos)
     refuse("{}: found no trace, allowed: a file of mmaudit.torch.trace, schema {}", file, kTraceSchema);
+  const Json about = corpus::parse_bounded(said->second, file, "what a trace says of itself");
+  const std::uint64_t wanted = JsonNode(about, file).at("crc32").count(~std::uint32_t{0});
+  if (const std::uint32_t sum = trace_checksum(read); sum != wanted)
+    refuse("{}: crc32: found {}, allowed: {}, as the file itself says; it was damaged", file, sum, wanted);
   const corpus::Tensor& text = read.at("trace", file);
   const Json json = corpus::parse_bounded({reinterpret_cast<const char*>(text.data.data()), text.data.size()},
                                           file, "the JSON of a trace");

@@ -23,6 +23,14 @@ std::string relative_text(const std::optional<double>& relative) {
   return relative ? fmt::format("{:.2e}", *relative) : "-";
 }
 
+/// [entry, position] each.
+Json tokens_of(const TraceFinding& of, TraceToken TokenPair::*side) {
+  Json out = Json::array();
+  for (const TokenPair& each : of.tokens)
+    out.push_back(std::vector<std::uint64_t>{(each.*side).entry, (each.*side).position});
+  return out;
+}
+
 Json json_of(const TraceDiff& diff) {
   Json findings = Json::array(), further = Json::array(), growth = Json::array();
   for (const TraceFinding& each : diff.findings) {
@@ -38,7 +46,9 @@ Json json_of(const TraceDiff& diff) {
                         {"text", each.cause.text},
                         {"proof", kTraceProof[static_cast<int>(each.cause.proof)]},
                         {"rows", each.rows},
-                        {"differing", each.differing}});
+                        {"differing", each.differing},
+                        {"tokens", tokens_of(each, &TokenPair::a)},
+                        {"tokens_b", tokens_of(each, &TokenPair::b)}});
   }
   for (const TraceFurther& each : diff.further)
     further.push_back({{"cause", each.cause.kind},
@@ -85,6 +95,11 @@ std::string again_text(const TraceDiff& diff) {
           return other.cause.proof == TraceProof::proven && other.cause.text == each.cause.text;
         })) {
       const TraceOperation& b = diff.b->operations[each.b];
+      if (a.gemm && !a.gemm->rows.empty() && b.gemm && !b.gemm->rows.empty())
+        return fmt::format(
+            "The values that were kept of {} do not prove it: rows that differ may not be among them. "
+            "keep=trace_diff(...) keeps such rows",
+            place_of(diff, each));
       std::string keep = fmt::format("\"{}:{}\"", a.module, a.name);
       if (a.module != b.module || a.name != b.name) keep += fmt::format(", \"{}:{}\"", b.module, b.name);
       return fmt::format("To prove what is suspected, trace both again with values: keep=[{}]", keep);

@@ -63,6 +63,7 @@ class Trace(Tensors):
         for one in globs:
             _checked.of_kind("keep", one, str, "a glob over names of modules, or of module:operator")
         self.keep: List[str] = list(globs)
+        self._chosen = keep._tokens if isinstance(keep, TraceDiff) else {}
         self._unmatched = dict.fromkeys(self.keep if not isinstance(keep, TraceDiff) else ())  # which names both sides
         self._most_kept = _MOST_KEPT if isinstance(keep, str) else _MOST_CHOSEN
         self.operations, self.bytes, self.seconds = 0, 0, 0.0
@@ -81,6 +82,7 @@ class Trace(Tensors):
         self._texts: Dict[str, int] = {}
         self._flagsets: List[Tuple[Any, ...]] = []
         self._calls: List[Dict[str, int]] = []
+        self._last: Optional[Tensor] = None  #: tokens of the last call
         self._others = bool(_get_current_dispatch_mode_stack())  #: modes that must not see what the trace computes
         self._kept: List[Tuple[str, Tensor]] = []
         self._matched: Dict[Tuple[int, int], bool] = {}
@@ -89,7 +91,12 @@ class Trace(Tensors):
         self._stack: List[Tuple[str, int, int]] = []
         self._plan: Optional[Dict[str, Any]] = None
         self._own = False  #: while the trace itself runs operators under its mode
-        self._modules = {id(one): self._place(name, type(one).__name__) for name, one in named_modules(self.module)}
+        every = list(named_modules(self.module))
+        self._modules = {id(one): self._place(name, type(one).__name__) for name, one in every}
+        # A module that compile() compiled in place has no hooks: the one around it is judged.
+        regions = [name for name, one in every if one.__dict__.get("_compiled_call_impl") is not None]
+        self._compiled = {id(one) for name, one in every if "_orig_mod" in one._modules or any(
+            each == name or each.startswith(f"{name}." if name else "") for each in regions)}
         self._begin(self.module)
         self._mode = _TraceMode(self)
         with ExitStack() as stack:
@@ -170,9 +177,20 @@ class Trace(Tensors):
         tensors = [one for one in tensors_of((args, kwargs), []) if one.dim()]
         chosen = next((one for one in tensors if not one.is_floating_point()), tensors[0] if tensors else None)
         shape = () if chosen is None else tuple(chosen.shape if not chosen.is_floating_point() else chosen.shape[:-1])
-        self._past = self._past + self._tokens if self._calls else 0
+        again = chosen is not None and not chosen.is_floating_point() and self._again(chosen, shape)
+        self._past = self._past + self._tokens if self._calls and not again else 0
         self._batch, self._tokens = (1, shape[0]) if len(shape) == 1 else shape[:2] if len(shape) > 1 else (1, 1)
         self._calls.append({"batch": self._batch, "tokens": self._tokens, "past": self._past})
+
+    def _again(self, tokens: Tensor, shape: Tuple[int, ...]) -> bool:
+        """Whether a call has all tokens of the one before and more, as generate() without a cache. Tokens are an input of
+        the module, whatever made them outside."""
+        with _disable_current_modes():
+            before, self._last = self._last, tokens.detach().clone()
+            self._forget(tokens)
+            return before is not None and not self._past and before.device == tokens.device and before.dim() == tokens.dim() and \
+                before.shape[:-1] == shape[:-1] and before.shape[-1] < shape[-1] and \
+                torch.equal(before, tokens[..., :before.shape[-1]])
 
     def _sees(self, module: nn.Module) -> bool:
         return id(module) in self._modules and not torch.compiler.is_compiling() and \
@@ -193,7 +211,7 @@ class Trace(Tensors):
             made = [self._number(one) for one in tensors_of((output,), [])]
         finally:
             self._own = False
-        if "_orig_mod" in module._modules or module.__dict__.get("_compiled_call_impl") is not None:
+        if id(module) in self._compiled:
             self._more[len(self._ops)] = {"compiled": True}
         texts = self._texts
         self._ops.append((self._stack.pop(), texts.setdefault("module", len(texts)), len(self._calls) - 1, read, made, (), False, -1))
@@ -289,7 +307,13 @@ class Trace(Tensors):
             self._kept.append((f"{number}.{name}", x.detach()))
         gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
         if gemm is not None:
-            self._more[number]["gemm"].update(sample(gemm, out, keep))
+            rows: List[int] = []
+            if gemm.problem["m"] == self._batch * self._tokens and gemm.b.dim() == 2:  # else rows are not tokens
+                place = self._stack[-1][0] if self._stack else ""
+                rows = sorted({entry * self._tokens + position - self._past
+                               for entry, position in self._chosen.get(f"{place}:{facts.name}", ())
+                               if entry < self._batch and 0 <= position - self._past < self._tokens})
+            self._more[number]["gemm"].update(sample(gemm, out, keep, rows))
             if gemm.b.dim() == 2 and gemm.b.shape[0] == gemm.b.shape[1] and gemm.b.untyped_storage()._cdata in self._storages:
                 self._turn(gemm.b)
             return

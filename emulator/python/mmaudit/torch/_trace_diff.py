@@ -33,6 +33,16 @@ class TraceDiff(_report.Pages):
                 found.setdefault((one["operator"], one["cause"], one["text"]), one)
         return list(dict.fromkeys(f"{one['module' + side]}:{one['operator' + side]}" for one in found.values() for side in ("", "_b")))
 
+    @property
+    def _tokens(self) -> Dict[str, List[List[int]]]:
+        """Of what `keep` has: entry and position of tokens that differ."""
+        found: Dict[str, List[List[int]]] = {}
+        for one in self["findings"]:
+            for side in ("", "_b"):
+                name = f"{one['module' + side]}:{one['operator' + side]}"
+                found[name] = found.get(name, []) + one["tokens" + side]
+        return found
+
 
 def trace_diff(a: _Path, b: _Path, *, rows: Sequence[str] = (), names: Optional[Mapping[str, str]] = None) -> TraceDiff:
     """The first operation that gives other bits from equal inputs in trace `b` than in `a`, every further one, and why.

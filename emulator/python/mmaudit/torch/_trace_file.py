@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -21,13 +22,15 @@ class TraceFile:
         self.path = path
         self._data: Any = None  #: a file, once there is more than memory should hold
         self._parts: List[Any] = []  #: behind it
-        self._header: Dict[str, Any] = {"__metadata__": {"mmaudit": json.dumps({"schema": SCHEMA})}}
-        self._at = self._spilt = 0
+        self._header: Dict[str, Any] = {"__metadata__": {}}
+        self._at = self._spilt = self._sum = 0
 
     def add(self, name: str, dtype: str, shape: List[int], raw: Any) -> None:
         """`raw` has a buffer, which does not change any more."""
         raw = memoryview(raw).cast("B")
         self._parts.append(raw)
+        if raw:
+            self._sum = zlib.crc32(raw, zlib.crc32(f"{name} {dtype} {shape}".encode(), self._sum))
         self._header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [self._at, self._at + len(raw)]}
         self._at += len(raw)
         if self._at - self._spilt > _MOST_MEMORY:
@@ -38,6 +41,7 @@ class TraceFile:
     def finish(self, trace: Dict[str, Any]) -> None:
         text = json.dumps(trace, ensure_ascii=True, separators=(",", ":")).encode()
         self.add("trace", "U8", [len(text)], text)
+        self._header["__metadata__"]["mmaudit"] = json.dumps({"schema": SCHEMA, "crc32": self._sum})
         header = json.dumps(self._header, separators=(",", ":")).encode()
         header += b" " * (-len(header) % 8)
         with written(self.path) as part, open(part, "wb") as out:

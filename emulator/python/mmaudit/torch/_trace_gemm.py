@@ -109,15 +109,18 @@ def spread(count: int, most: int) -> List[int]:
 
 #: Rows of A and columns of B of a product that are kept: D has as many elements as a proof looks at.
 ROWS, COLUMNS = 32, 64
+_MOST_SUMMED = 1 << 26  #: multiply-adds of a sample whose rows are chosen, which a diff computes by several plans
 
 
-def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None]) -> Dict[str, Any]:
-    """Gives `keep` some rows of A with columns of B, all of K, and their D; of several products the first one."""
+def sample(gemm: Gemm, d: Tensor, keep: Callable[[str, Tensor], None], rows: Sequence[int]) -> Dict[str, Any]:
+    """Gives `keep` some rows of A with columns of B, all of K, and their D; of several products the first one. `rows`: these
+    rows with more columns, since few elements of them may differ; none: any."""
     m, n = gemm.problem["m"], gemm.problem["n"]
     a, b = (one[0] if one.dim() == 3 else one for one in (gemm.a, gemm.b))
     c = gemm.c[0] if gemm.c is not None and gemm.c.dim() == 3 else gemm.c
     d = d[0] if gemm.a.dim() == 3 else d.reshape(m, n)
-    rows, columns = spread(m, ROWS), spread(n, COLUMNS)
+    most = max(COLUMNS, _MOST_SUMMED // (len(rows) * gemm.a.shape[-1])) if rows and gemm.a.shape[-1] else COLUMNS
+    rows, columns = list(rows) or spread(m, ROWS), spread(n, most)
     if gemm.ends is not None:
         ends = [0, *gemm.ends.tolist()]
         group = next((one for one in range(len(ends) - 1) if ends[one + 1] > ends[one]), 0)

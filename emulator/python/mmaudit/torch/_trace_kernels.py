@@ -29,15 +29,30 @@ class Kernels:
         self.on = on
         self.ran: List[Tuple[int, int, int]] = []  #: operations: begin, end and number, in nanoseconds of perf_counter_ns()
         self._clock: List[Tuple[int, int]] = []  #: before and after each mark, whose time the profile has too
-        self._profile: Any = None
+        self._end: Any = None  #: ends the profile and gives what writes it
+        self._save: Any = None
 
     def __enter__(self) -> None:
-        if self.on:
+        if not self.on:
+            return
+        if getattr(torch.autograd, "_profiler_enabled", bool)():
+            self.on = False
+            warnings.warn("this trace has no names of kernels: another profiler runs, which one of its own would end", stacklevel=4)
+            return
+        try:
             of: Any = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None)
+            enable, disable = (getattr(torch._C._autograd, f"_{one}_profiler") for one in ("enable", "disable"))
+            scopes = {torch._C._profiler.RecordScope.USER_SCOPE}
             of._prepare_trace()
-            self._profile, enable = of, getattr(torch._C._autograd, "_enable_profiler")  # noqa: B009  (its stub lacks scopes)
-            enable(of.config(), of.kineto_activities, {torch._C._profiler.RecordScope.USER_SCOPE})
-            self._look()
+            enable(of.config(), of.kineto_activities, scopes)
+            self._end = lambda: disable().save
+        except (AttributeError, TypeError) as error:  # nothing of this is promised by torch
+            warnings.warn(f"kernels: torch {torch.__version__} has another profiler than this trace knows ({error}): it records "
+                          "torch's own calls, too, which takes longer", stacklevel=4)
+            whole: Any = torch.profiler.profile()
+            whole.start()
+            self._end = lambda: whole.stop() or whole.export_chrome_trace
+        self._look()
 
     def __exit__(self, *what: Any) -> None:
         self.stop()
@@ -49,17 +64,17 @@ class Kernels:
                 self._clock.append((before, perf_counter_ns()))
 
     def stop(self) -> None:
-        if self._profile is not None and self.on:
+        if self._end is not None and self.on:
             self.on = False
             self._look()
             if torch.cuda.is_available():
                 torch.cuda.synchronize()
-            self._profile = torch._C._autograd._disable_profiler()
+            self._save = self._end()
 
     def events(self) -> List[Dict[str, Any]]:
         self.stop()
         with tempfile.TemporaryDirectory() as folder:
-            self._profile.save(os.path.join(folder, "profile.json"))
+            self._save(os.path.join(folder, "profile.json"))
             found: List[Dict[str, Any]] = json.loads(Path(folder, "profile.json").read_text(errors="replace"))["traceEvents"]
         return found
 
@@ -67,8 +82,8 @@ class Kernels:
         """The kernels by the numbers of operations, in the order of their launches. A profile that can't be matched
         with the operations costs a trace its names, and nothing else."""
         try:
-            return {} if self._profile is None else kernels_of(self.events(), self.ran, self._clock)
-        except RuntimeError as error:
+            return {} if self._end is None else kernels_of(self.events(), self.ran, self._clock)
+        except (RuntimeError, AttributeError, TypeError, ValueError) as error:
             warnings.warn(f"this trace has no names of kernels: {error}", stacklevel=2)
             return {}
 

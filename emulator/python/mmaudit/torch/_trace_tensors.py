@@ -119,6 +119,14 @@ class Tensors:
             of.seen.clear()
             of.plain = None
 
+    def _forget(self, x: Tensor) -> None:
+        """A tensor is one that nothing made, from now on."""
+        self._held.pop(id(x), None)
+        of = self._storages.get(x.untyped_storage()._cdata) if x.layout == torch.strided and not x.is_nested else None
+        if of is not None and not of.weight:
+            of.base, of.plain = -1, None
+            of.seen.clear()
+
     def _add(self, x: Tensor, cut: Cut, more: Tuple[str, Any], storage: int) -> int:
         """The tensor's rows are hashed later; who writes to `storage` has to see to that first."""
         number = len(self._tensors)
