@@ -52,6 +52,7 @@ function(mmaudit_add_test)
   endif()
 
   add_executable(${arg_NAME} ${arg_SOURCES})
+  set_target_properties(${arg_NAME} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} mmaudit_test_main)
   # Tests of commands and reports compute nothing themselves: without optimization they compile in three fifths of the time.
   set(level 1)

@@ -1,7 +1,8 @@
 # Sources of a target compiled together, so that the headers that they share are read once: half of the time of a first
 # build. A source still depends on no other's names: those that name what another keeps to itself (in an unnamed
-# namespace, a macro, an alias) are compiled apart from it.
-#   mmaudit_compile_together(<target>)   by itself, at the end of the folder, where MMAUDIT_TOGETHER is ON
+# namespace, an alias) are compiled apart from it, and what leaves macros behind alone.
+#   mmaudit_compile_together(<target>)   by itself, at the end of the folder, where MMAUDIT_TOGETHER is ON and the target's
+#                                        UNITY_BUILD is not OFF
 # Not where ccache keeps objects: a change would compile its whole group again.
 set(together ON)
 if(MMAUDIT_CCACHE)
@@ -15,10 +16,11 @@ set(mmaudit_largest_group 12)  # sources: more save little, and leave the last c
 function(mmaudit_own_names text names overloads)
   set(own "")
   set(of_class "")
+  set(plain "")
   set(inside FALSE)
   string(REGEX REPLACE "\\[\\[[a-z_]+\\]\\] " "" text "${text}")
-  string(REPLACE "[" "(" text "${text}")
-  string(REPLACE "]" ")" text "${text}")
+  string(REPLACE "[" "{" text "${text}")
+  string(REPLACE "]" "}" text "${text}")
   string(REPLACE ";" "=" text "${text}")
   string(REPLACE "\n" ";" lines "${text}")
   foreach(line IN LISTS lines)
@@ -26,19 +28,24 @@ function(mmaudit_own_names text names overloads)
       set(inside TRUE)
     elseif(line MATCHES "^}  // namespace")
       set(inside FALSE)
-    elseif(line MATCHES "^#define ([A-Za-z_0-9]+)|^(using|namespace) ([A-Za-z_0-9]+) =" OR
-           inside AND line MATCHES "^()(struct|class|union|enum class|enum) ([A-Za-z_0-9]+)")
-      list(APPEND own ${CMAKE_MATCH_1}${CMAKE_MATCH_3} ${CMAKE_MATCH_1}${CMAKE_MATCH_3}.)
-    elseif((inside OR line MATCHES "^(static|constexpr|inline) ") AND
+    elseif(line MATCHES "^(using|namespace) ([A-Za-z_0-9]+) =")
+      list(APPEND own ${CMAKE_MATCH_2} ${CMAKE_MATCH_2}.)
+    elseif(inside AND line MATCHES "^(struct|class|union|enum class|enum) ([A-Za-z_0-9]+)")
+      list(APPEND own ${CMAKE_MATCH_2} ${CMAKE_MATCH_2}.)
+    elseif((inside OR line MATCHES "^(static|const|constexpr|inline) ") AND
            line MATCHES "^[A-Za-z_][^(={]*[ *&]([A-Za-z_0-9]+) *([(={])(const )?([a-z_]+::)*([A-Z][a-z]+[A-Za-z]*)?")
-      list(APPEND own ${CMAKE_MATCH_1}.)
+      set(name ${CMAKE_MATCH_1})
+      set(class ${CMAKE_MATCH_5})
+      list(APPEND own ${name}.)
       if(NOT CMAKE_MATCH_2 STREQUAL "(")
-        list(APPEND own ${CMAKE_MATCH_1})
-      elseif(CMAKE_MATCH_5)
-        list(APPEND own ${CMAKE_MATCH_1}.${CMAKE_MATCH_5})
-        list(APPEND of_class ${CMAKE_MATCH_1}.)
+        string(REGEX MATCHALL "k[A-Z][A-Za-z_0-9]* =" constants "${line}")  # one line may have several
+        string(REPLACE " =" "" constants "${constants}")
+        list(APPEND own ${name} ${constants})
+      elseif(class)
+        list(APPEND own ${name}.${class})
+        list(APPEND of_class ${name}.)
       else()
-        list(APPEND plain ${CMAKE_MATCH_1}.)
+        list(APPEND plain ${name}.)
       endif()
     endif()
   endforeach()
@@ -48,6 +55,10 @@ function(mmaudit_own_names text names overloads)
 endfunction()
 
 function(mmaudit_compile_together target)
+  get_target_property(together ${target} UNITY_BUILD)
+  if(together STREQUAL "OFF")
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     get_filename_component(path "${source}" ABSOLUTE)
@@ -59,8 +70,8 @@ function(mmaudit_compile_together target)
     endif()
     file(READ ${path} text)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
-    if(text MATCHES "\nusing namespace")
-      continue()
+    if(text MATCHES "\nusing namespace " OR (text MATCHES "#define " AND NOT text MATCHES "#undef "))
+      continue()  # it would change the words of others
     endif()
     mmaudit_own_names("${text}" names overloads)
     # Comments, text, and what is qualified name nothing of another source.

@@ -1,9 +1,8 @@
+#include "size.hpp"
+
 namespace {
 
 constexpr int kMost = 5;
-struct Size {
-  char bytes[3];
-};
 
 }  // namespace
 
