@@ -1,8 +1,12 @@
 # mmaudit_target_defaults(target): the flags that every target of this project is built with.
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-  string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+  string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # lines for stack traces; all of -g takes half as long again
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # An eighth of the compiler's time would go to finding memory to use again, of which there is enough (kB).
+    string(APPEND CMAKE_CXX_FLAGS " --param ggc-min-heapsize=1000000")
+  endif()
 endif()
 
 if(MMAUDIT_STATIC AND NOT APPLE)
@@ -31,7 +35,9 @@ function(mmaudit_precompile target)
   endif()
   if(ARGN)
     target_precompile_headers(${target} PRIVATE ${ARGN})
-    return()
+  endif()
+  if(ARGN OR MMAUDIT_TOGETHER)
+    return()  # sources that are compiled together read fmt once
   endif()
   get_target_property(libraries ${target} LINK_LIBRARIES)
   get_target_property(sources ${target} SOURCES)
@@ -41,14 +47,28 @@ function(mmaudit_precompile target)
   endif()
 endfunction()
 
-# Code that parses, checks or draws: -O3 takes half as long again to compile. Sources behind it compute, and keep -O3;
-# they see no precompiled header, which is made for -O1.
+# Sources of a target that are compiled at -O<level> of their own, in a release: a property of a source would keep it from
+# being compiled together with others.
+#   mmaudit_compile_at(<level> <target> <source of the target>...)   after mmaudit_target_defaults
+function(mmaudit_compile_at level target)
+  set(part ${target}_O${level})
+  add_library(${part} OBJECT ${ARGN})
+  foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS)
+    set_property(TARGET ${part} PROPERTY ${property} $<TARGET_PROPERTY:${target},${property}>)
+  endforeach()
+  mmaudit_target_defaults(${part})
+  target_compile_options(${part} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${level}>)
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${ARGN})
+  set_property(TARGET ${target} PROPERTY SOURCES ${sources} $<TARGET_OBJECTS:${part}>)
+endfunction()
+
+# Code that parses, checks or draws: -O3 takes half as long again to compile. Sources behind it compute, and get -O3.
 #   mmaudit_compile_quickly(<target> [<source of the target>...])
 function(mmaudit_compile_quickly target)
-  set(quick $<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>)
-  target_compile_options(${target} PRIVATE $<${quick}:-O1>)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   if(ARGN)
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<${quick}:-O3> SKIP_PRECOMPILE_HEADERS ON)
+    mmaudit_compile_at(3 ${target} ${ARGN})
   endif()
 endfunction()
 
@@ -65,6 +85,9 @@ function(mmaudit_target_defaults target)
   endif()
 
   target_compile_features(${target} PUBLIC cxx_std_20)
+  if(MMAUDIT_TOGETHER)
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL mmaudit_compile_together ${target})")
+  endif()
   mmaudit_precompile(${target})
   set(cxx_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
   set(cuda_warnings -Xcompiler=-Wall,-Wextra,-Wshadow)

@@ -11,6 +11,10 @@ add_library(mmaudit_test_main STATIC ${CMAKE_CURRENT_LIST_DIR}/tests/test_main.c
 target_link_libraries(mmaudit_test_main PUBLIC GTest::gtest)
 mmaudit_target_defaults(mmaudit_test_main)
 
+add_test(NAME together_test COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_CURRENT_LIST_DIR}/tests/together
+  ${PROJECT_BINARY_DIR}/together --build-generator ${CMAKE_GENERATOR} --test-command together)
+set_tests_properties(together_test PROPERTIES LABELS install)
+
 function(mmaudit_compile_tests target level)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O${level}>)
 endfunction()
@@ -48,6 +52,7 @@ function(mmaudit_add_test)
   endif()
 
   add_executable(${arg_NAME} ${arg_SOURCES})
+  set_target_properties(${arg_NAME} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS} mmaudit_test_main)
   # Tests of commands and reports compute nothing themselves: without optimization they compile in three fifths of the time.
   set(level 1)

@@ -11,7 +11,7 @@
 namespace mmaudit::corpus {
 namespace {
 
-constexpr std::uint64_t kPiece = std::uint64_t{1} << 22;  ///< bytes at a time
+constexpr std::uint64_t kBytesAtATime = std::uint64_t{1} << 22;
 
 /// Magnitudes of formats whose bits are in the order of the numbers, of a type that holds them.
 template <class Word>
@@ -30,9 +30,9 @@ template <class Word>
 void scan(const StoredTensor& tensor, const FormatSpec& format, TensorFacts& out) {
   Word largest = 0;
   const auto infinity = static_cast<Word>(format.max_finite_bits() + 1);
-  for (std::uint64_t at = 0; at < tensor.bytes; at += kPiece)
-    add_magnitudes<Word>(tensor.file->read(tensor.begin + at, std::min(kPiece, tensor.bytes - at)), infinity,
-                         largest, out.not_finite);
+  for (std::uint64_t at = 0; at < tensor.bytes; at += kBytesAtATime)
+    add_magnitudes<Word>(tensor.file->read(tensor.begin + at, std::min(kBytesAtATime, tensor.bytes - at)),
+                         infinity, largest, out.not_finite);
   out.largest = decode_value(largest, format);
 }
 

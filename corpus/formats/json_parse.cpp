@@ -12,10 +12,8 @@
 namespace mmaudit {
 namespace {
 
-using Library = nlohmann::json;
-
 /// Makes a Json of what the library reads, and refuses what the library would take.
-class Builder final : public nlohmann::json_sax<Library> {
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   Builder(std::string_view text, std::string where, std::string_view allowed, bool sorted)
       : text_(text), where_(std::move(where)), allowed_(allowed), sorted_(sorted) {}
@@ -59,7 +57,7 @@ class Builder final : public nlohmann::json_sax<Library> {
   Json operator()() {
     // To the library's lexer a zero byte is the end of the text.
     if (const std::size_t zero = text_.find('\0'); zero != std::string_view::npos) refuse(zero);
-    Library::sax_parse(text_, this);
+    nlohmann::json::sax_parse(text_, this);
     return std::move(whole_);
   }
 
@@ -118,7 +116,7 @@ class Builder final : public nlohmann::json_sax<Library> {
 
 Json parse_json(std::string_view text) { return Builder(text, "JSON", "JSON", false)(); }
 
-bool is_json(std::string_view text) { return Library::accept(text); }
+bool is_json(std::string_view text) { return nlohmann::json::accept(text); }
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {

@@ -160,7 +160,7 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
           fmt::format("{}: {}, was {}", field, is.empty() ? "none" : is, was.empty() ? "none" : was));
   for (const BaselineInstruction& each : before.instructions) {
     const std::string name = name_of(each.instruction);
-    const BaselineInstruction* other = find_named(after.instructions, name_of_inst, name);
+    const BaselineInstruction* other = find_where(after.instructions, name_of_inst, name);
     if (other == nullptr) {
       out.gone.push_back(name);
       continue;
@@ -170,7 +170,7 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
     require_equal((name + ": families").c_str(), std::to_string(each.families.size()),
                   std::to_string(other->families.size()));
     for (const BaselineFamily& family : each.families) {
-      const BaselineFamily* same = find_named(other->families, &BaselineFamily::family, family.family);
+      const BaselineFamily* same = find_where(other->families, &BaselineFamily::family, family.family);
       if (same == nullptr)
         refuse("NEW: {}: families: found no {}, allowed: every class that OLD has", name,
                printable(family.family, 80));
@@ -188,7 +188,7 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after) {
   });
   for (const BaselineInstruction& each : after.instructions)
     if (std::string name = name_of(each.instruction);
-        find_named(before.instructions, name_of_inst, name) == nullptr)
+        find_where(before.instructions, name_of_inst, name) == nullptr)
       out.added.push_back(std::move(name));
   diff_products(before, after, out);
   return out;

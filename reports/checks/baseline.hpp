@@ -130,7 +130,7 @@ BaselineDiff diff_baselines(const Baseline& before, const Baseline& after);
 
 /// The one of `items` whose `name` (a field, or a function of an item) is `wanted`; null: there is none.
 template <typename Item, typename Name>
-const Item* find_named(const std::vector<Item>& items, const Name& name, const std::string& wanted) {
+const Item* find_where(const std::vector<Item>& items, const Name& name, const std::string& wanted) {
   const auto found = std::find_if(items.begin(), items.end(),
                                   [&](const Item& each) { return std::invoke(name, each) == wanted; });
   return found == items.end() ? nullptr : &*found;

@@ -68,7 +68,7 @@ BaselineCause cause_of(const Baseline& of, const BaselineInstruction& before,
   const char* missing = "no input class is in both files";
   bool changed = false;
   for (const BaselineFamily& was : before.families) {
-    const BaselineFamily* is = find_named(after.families, &BaselineFamily::family, was.family);
+    const BaselineFamily* is = find_where(after.families, &BaselineFamily::family, was.family);
     if (is == nullptr) continue;
     if (was.inputs != is->inputs) {
       missing = "the inputs differ where bits may have changed";

@@ -107,7 +107,7 @@ void record_products(const device::DeviceInfo& gpu, const std::vector<GemmProble
 
 void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& out) {
   for (const BaselineProduct& was : before.products) {
-    const BaselineProduct* is = find_named(after.products, &BaselineProduct::problem, was.problem);
+    const BaselineProduct* is = find_where(after.products, &BaselineProduct::problem, was.problem);
     if (is == nullptr) {
       out.gone.push_back("cuBLASLt " + was.problem);
       continue;
@@ -125,7 +125,7 @@ void diff_products(const Baseline& before, const Baseline& after, BaselineDiff& 
       out.product_changes.push_back(std::move(change));
   }
   for (const BaselineProduct& is : after.products)
-    if (find_named(before.products, &BaselineProduct::problem, is.problem) == nullptr)
+    if (find_where(before.products, &BaselineProduct::problem, is.problem) == nullptr)
       out.added.push_back("cuBLASLt " + is.problem);
 }
 

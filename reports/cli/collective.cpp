@@ -46,7 +46,7 @@ Inputs load(const std::vector<std::string>& files) {
 }
 
 int predict(const CollectiveOptions& options, const Context& context) {
-  try_outputs(options.outputs.files({{"--out", options.out}}), inputs_of(options));
+  try_outputs(options.outputs.files({{"--out", options.out}}), input_files_of(options));
   Inputs inputs = load(options.x);
   const Planned one = planned(options, inputs.type, inputs.ranks, inputs.count);
   inputs.first.data = result_of(one, inputs.data);
@@ -74,7 +74,7 @@ void judge(report::Report& found, const checks::CollectiveDifference& sum, const
 }
 
 int compare(const CollectiveOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), inputs_of(options));
+  try_outputs(options.outputs.files(), input_files_of(options));
   if (options.x.empty() != options.y.empty())
     refuse("--x, --y: found one of them, allowed: both, or neither to run torch.distributed");
   report::Report found{.title = "A sum over ranks compared with its plan"};

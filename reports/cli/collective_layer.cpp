@@ -43,7 +43,7 @@ std::uint64_t unlike(const std::vector<std::byte>& a, const std::vector<std::byt
 }  // namespace
 
 int split_layer(const CollectiveOptions& options, const Context& context) {
-  try_outputs(options.outputs.files(), inputs_of(options));
+  try_outputs(options.outputs.files(), input_files_of(options));
   const Format type = type_of(options.type);
   const corpus::DecisionFile file = decisions_like(options.like);
   const FormatSpec format = spec_of(type);

@@ -43,7 +43,7 @@ Format type_of(const std::string& name) {
   return *found;
 }
 
-std::vector<NamedFile> inputs_of(const CollectiveOptions& options) {
+std::vector<NamedFile> input_files_of(const CollectiveOptions& options) {
   std::vector<NamedFile> out{
       {"--log", options.log}, {"--y", options.y}, {"--a", options.a}, {"--b", options.b}};
   for (const std::string& file : options.x) out.push_back({"--x", file});

@@ -32,7 +32,7 @@ Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ran
 /// The plan, the choice and the evidence, a line each.
 std::vector<std::string> words_of(const Planned& one);
 Format type_of(const std::string& name);
-std::vector<NamedFile> inputs_of(const CollectiveOptions& options);
+std::vector<NamedFile> input_files_of(const CollectiveOptions& options);
 std::vector<std::byte> result_of(const Planned& one, const std::vector<std::byte>& x);
 void add_plan_options(Command& command, CollectiveOptions& options);
 

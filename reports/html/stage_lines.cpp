@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kDown = "toward minus infinity";
 
 /// "even k", "odd k", "k 0-7".
-std::string name_of(const std::vector<int>& ks) {
+std::string steps_of(const std::vector<int>& ks) {
   const auto [least, most] = std::minmax_element(ks.begin(), ks.end());
   const bool dense = *most - *least + 1 == static_cast<int>(ks.size());
   if (!dense && std::all_of(ks.begin(), ks.end(), [first = *least](int k) { return (k - first) % 2 == 0; }))
@@ -84,7 +84,7 @@ void add_title(Panel& panel, std::string text) {
 void add_tree_sum(Panel& panel, const Explanation& trace, const ExplainedPartial& partial) {
   const FormatSpec& output = trace.spec.step.output;
   const double rounded = decode_value(partial.bits, output);
-  const std::string name = name_of(partial.ks);
+  const std::string name = steps_of(partial.ks);
   const bool exact =
       partial.fits && value_of(partial.sum) == value_of(std::abs(rounded) == 0 ? 0.0 : rounded);
   if (!exact && partial.fits) {
@@ -104,7 +104,7 @@ void add_floored(Panel& panel, Dyadic exact, Dyadic kept) {
 /// The products of one sum, cut below its largest exponent, and the sum, of which bits below `cut` go.
 void add_partial(Panel& panel, const Explanation& trace, const ExplainedStage& stage,
                  const ExplainedPartial& partial, int cut) {
-  const std::string name = name_of(partial.ks);
+  const std::string name = steps_of(partial.ks);
   const int last = partial.exponent - trace.spec.datapath.fraction_bits;
   std::vector<ExplainedTerm> products;
   for (const ExplainedTerm& x : stage.products)

@@ -31,7 +31,7 @@ Table cells_of(const Report& report) {
   return out;
 }
 
-std::string draw(const Report& report, bool /*colour*/) {
+std::string draw_csv(const Report& report, bool /*colour*/) {
   if (!report.records.columns.empty()) return to_csv(report.records);
   const Table* only = nullptr;
   for (const Section& section : report.sections)
@@ -45,7 +45,7 @@ std::string draw(const Report& report, bool /*colour*/) {
 }  // namespace
 
 namespace render {
-extern const Renderer kCsv{"csv", "csv", "--csv", "CSV", draw};
+extern const Renderer kCsv{"csv", "csv", "--csv", "CSV", draw_csv};
 }  // namespace render
 
 }  // namespace mmaudit::report

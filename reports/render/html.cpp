@@ -241,7 +241,7 @@ std::string first_screen(const Report& report) {
   return out + (report.highlights.empty() ? "" : "</ul>") + "</header>\n";
 }
 
-std::string draw(const Report& report, bool /*colour*/) {
+std::string draw_html(const Report& report, bool /*colour*/) {
   std::string out = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{}'; "
@@ -292,7 +292,7 @@ std::string escaped_html(std::string_view text) {
 std::string to_html(const Table& table) { return table_of(table, table.title); }
 
 namespace render {
-extern const Renderer kHtml{"html", "html", "--html", "one self-contained page", draw};
+extern const Renderer kHtml{"html", "html", "--html", "one self-contained page", draw_html};
 }  // namespace render
 
 }  // namespace mmaudit::report

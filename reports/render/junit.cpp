@@ -18,7 +18,7 @@ std::vector<TestCase> cases_of(const Report& report) {
            .message = report.headline}};
 }
 
-std::string draw(const Report& report, bool /*colour*/) {
+std::string draw_junit(const Report& report, bool /*colour*/) {
   const std::vector<TestCase> cases = cases_of(report);
   const auto count = [&](Outcome outcome) {
     return std::count_if(cases.begin(), cases.end(),
@@ -44,7 +44,7 @@ std::string draw(const Report& report, bool /*colour*/) {
 }  // namespace
 
 namespace render {
-extern const Renderer kJunit{"junit", "xml", "--junit", "JUnit XML", draw};
+extern const Renderer kJunit{"junit", "xml", "--junit", "JUnit XML", draw_junit};
 }  // namespace render
 
 }  // namespace mmaudit::report

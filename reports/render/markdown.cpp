@@ -31,7 +31,7 @@ std::string markdown_of(const Section& section) {
   return out;
 }
 
-std::string draw(const Report& report, bool /*colour*/) {
+std::string draw_markdown(const Report& report, bool /*colour*/) {
   std::string out = fmt::format("# {}\n", escaped_markdown(report.title));
   if (report.headline.empty()) {
     if (!report.meta.empty()) out += "\n";
@@ -83,7 +83,7 @@ std::string to_markdown(const Table& table) {
 }
 
 namespace render {
-extern const Renderer kMarkdown{"markdown", "md", "--md", "Markdown", draw};
+extern const Renderer kMarkdown{"markdown", "md", "--md", "Markdown", draw_markdown};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -94,7 +94,7 @@ std::string text_of(const Section& section, bool colour) {
   return out;
 }
 
-std::string draw(const Report& report, bool colour) {
+std::string draw_text(const Report& report, bool colour) {
   std::string out = report.text_title.empty() ? "" : report.text_title + "\n";
   if (!out.empty() && !(report.headline_last && report.lead.empty())) out += '\n';
   const std::string headline =
@@ -161,7 +161,7 @@ std::string to_text(const Table& table, bool colour) {
 }
 
 namespace render {
-extern const Renderer kText{"text", "txt", "", "", draw};
+extern const Renderer kText{"text", "txt", "", "", draw_text};
 }  // namespace render
 
 }  // namespace mmaudit::report

@@ -18,7 +18,7 @@ constexpr ProvenanceKey kKeys[] = {{"version", &Provenance::version}, {"git_revi
                                    {"driver", &Provenance::driver},   {"cuda", &Provenance::cuda},
                                    {"command", &Provenance::command}};
 
-Json named(Tone tone) { return kToneNames[static_cast<std::size_t>(tone)]; }
+Json tone_of(Tone tone) { return kToneNames[static_cast<std::size_t>(tone)]; }
 
 /// Where a section is shown: bits of Section::shown by name.
 constexpr std::pair<std::string_view, unsigned> kPlaces[] = {
@@ -47,7 +47,7 @@ Json json_of(const Table& table) {
         cells.push_back(cell.text);
         continue;
       }
-      Json each = {{"text", cell.text}, {"tone", named(cell.tone)}};
+      Json each = {{"text", cell.text}, {"tone", tone_of(cell.tone)}};
       put(each, "hint", cell.hint);
       cells.push_back(std::move(each));
     }
@@ -79,7 +79,7 @@ Json json_of(const Section& section) {
 
 /// The objects of a list.
 template <typename Use>
-void for_each_of(JsonFields& from, std::string_view field, const Use& use) {
+void for_each_item(JsonFields& from, std::string_view field, const Use& use) {
   if (from.take(field) == nullptr) return;
   for (const JsonNode& each : from[field].list()) {
     JsonFields fields(each.json(), each.where());
@@ -101,13 +101,13 @@ Cell cell_of(const JsonNode& from) {
   return out;
 }
 
-Table table_of(JsonFields& from) {
+Table table_from(JsonFields& from) {
   Table out;
   from.require({"columns", "rows"});
   from.text("title", out.title);
   from.text("remark", out.remark);
   from.boolean("folded", out.folded);
-  for_each_of(from, "columns", [&](JsonFields& fields) {
+  for_each_item(from, "columns", [&](JsonFields& fields) {
     fields.require({"header"});
     Column column("");
     fields.text("header", column.header);
@@ -141,10 +141,10 @@ Section section_of_json(JsonFields& from, std::size_t& figures) {
       out.shown |= place->second;
     }
   }
-  for_each_of(from, "figures", [&](JsonFields& fields) {
+  for_each_item(from, "figures", [&](JsonFields& fields) {
     out.plots.push_back(figure_of(fields, "figure-" + std::to_string(++figures)));
   });
-  for_each_of(from, "tables", [&](JsonFields& fields) { out.tables.push_back(table_of(fields)); });
+  for_each_item(from, "tables", [&](JsonFields& fields) { out.tables.push_back(table_from(fields)); });
   from.texts("lines", out.lines);
   from.text("block", out.block);
   from.texts("notes", out.notes);
@@ -156,7 +156,7 @@ Section section_of_json(JsonFields& from, std::size_t& figures) {
 std::string to_json(const Report& report) {
   Json out = {{"schema", kSchema}, {"title", report.title}};
   put(out, "headline", report.headline);
-  out["tone"] = named(report.tone);
+  out["tone"] = tone_of(report.tone);
   put(out, "lead", report.lead);
   put(out, "meta", report.meta);
   put(out, "warnings", report.warnings.lines);
@@ -192,16 +192,16 @@ Report report_of_json(std::string_view text, const std::string& where) {
   from.texts("meta", out.meta);
   out.warnings.title = "Look at this first";
   from.texts("warnings", out.warnings.lines);
-  for_each_of(from, "highlights", [&](JsonFields& fields) {
+  for_each_item(from, "highlights", [&](JsonFields& fields) {
     Highlight& one = out.highlights.emplace_back();
     fields.text("value", one.value);
     fields.text("label", one.label);
   });
   std::size_t figures = 0;
-  for_each_of(from, "sections",
-              [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields, figures)); });
+  for_each_item(from, "sections",
+                [&](JsonFields& fields) { out.sections.push_back(section_of_json(fields, figures)); });
   from.text("suite", out.suite);
-  for_each_of(from, "cases", [&](JsonFields& fields) {
+  for_each_item(from, "cases", [&](JsonFields& fields) {
     TestCase& one = out.cases.emplace_back();
     fields.text("group", one.group);
     fields.text("name", one.name);

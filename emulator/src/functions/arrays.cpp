@@ -6,12 +6,17 @@
 #include "blocks.hpp"
 #include "fast/float_mode.hpp"
 #include "mmaudit/functions.hpp"
-#include "mmaudit/functions/lines.hpp"
 
 namespace mmaudit::functions {
 namespace {
 
-const Lines kLines = folded_lines();
+Lines made_lines() { return folded_lines(); }
+
+}  // namespace
+
+const Lines kLines = made_lines();
+
+namespace {
 
 template <Op Of>
 [[gnu::always_inline]] inline void block_of(const std::uint32_t* x, std::uint32_t* result,

@@ -5,8 +5,12 @@
 
 #include "mmaudit/detail/clones.hpp"
 #include "mmaudit/functions/evaluate.hpp"
+#include "mmaudit/functions/lines.hpp"
 
 namespace mmaudit::functions {
+
+/// folded_lines(), made when the program starts: as a constant it takes the compiler three seconds.
+extern const Lines kLines;
 
 /// `count` results; where `ordinary` is 0 evaluate() has to find the result.
 using Block = void (*)(const std::uint32_t* x, std::uint32_t* result, std::uint32_t* ordinary,

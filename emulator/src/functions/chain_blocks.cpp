@@ -1,11 +1,8 @@
 // CUDA's chains in loops: the steps of chains.hpp for ordinary operands, by the processor's own binary32.
 #include "blocks.hpp"
-#include "mmaudit/functions/lines.hpp"
 
 namespace mmaudit::functions {
 namespace {
-
-const Lines kLines = folded_lines();
 
 struct Step {
   std::uint32_t ordinary;

@@ -8,7 +8,7 @@ namespace mmaudit {
 namespace {
 
 /// Elements one behind the other, as dot() reads them.
-struct Words {
+struct InARow {
   const std::uint64_t* base;
   std::uint64_t operator()(int k) const { return base[k]; }
 };
@@ -142,7 +142,7 @@ std::uint64_t TileDots::operator()(std::uint64_t i, std::uint64_t j, std::uint64
 }
 
 std::uint64_t TileDots::raw_dot(std::uint64_t i, std::uint64_t j, std::uint64_t c) const {
-  const Words a{&raw_a_[i * stored_]}, b{&raw_b_[j * depth_]};
+  const InARow a{&raw_a_[i * stored_]}, b{&raw_b_[j * depth_]};
   const auto dot_with = [&](const auto& met) {
     if (spec_.integer) return integer_dot(spec_, a, met, c);  // without the room that dot() has for operands
     return spec_.block_scaled() ? dot(spec_, a, met, c, modifiers_, ScalesOf{*this, i, j})
@@ -150,7 +150,7 @@ std::uint64_t TileDots::raw_dot(std::uint64_t i, std::uint64_t j, std::uint64_t 
   };
   if (!sparse_) return dot_with(b);
   return dot_with(
-      Gathered<Words>{spec_.sparsity, spec_.datapath.metadata, spec_.b, &metadata_[i * stored_], b});
+      Gathered<InARow>{spec_.sparsity, spec_.datapath.metadata, spec_.b, &metadata_[i * stored_], b});
 }
 
 void emulate_by(Unpacking unpacking, const Instruction& instruction, const Datapath& datapath,

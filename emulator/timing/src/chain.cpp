@@ -11,7 +11,7 @@
 namespace mmaudit::timing {
 namespace {
 
-constexpr int kMostStall = 15, kBarriers = 6, kFirstChainRegister = 64, kLoadStall = 4;
+constexpr int kMostStall = 15, kChainBarriers = 6, kFirstChainRegister = 64, kLoadStall = 4;
 
 /// A stall of `cycles` behind an op: what does not fit its control word goes to a NOP, of two cycles at
 /// least.
@@ -202,8 +202,8 @@ Program load_program(const Machine& machine, const SharedAccess& access, int ilp
     op.latency = static_cast<std::uint32_t>((access.registers - 1) * machine.cycles(Parameter::shared_wide));
   for (int i = 0; i < ilp * loop.unroll; ++i) {
     const int chain = i % ilp;
-    op.write_barrier = static_cast<std::int8_t>(chain % kBarriers);
-    op.wait_mask = static_cast<std::uint8_t>(1U << chain % kBarriers);
+    op.write_barrier = static_cast<std::int8_t>(chain % kChainBarriers);
+    op.wait_mask = static_cast<std::uint8_t>(1U << chain % kChainBarriers);
     op.destination = {static_cast<std::int16_t>(kFirstChainRegister + 4 * chain),
                       static_cast<std::uint8_t>(access.registers)};
     op.sources[0] = {op.destination.first, 1};

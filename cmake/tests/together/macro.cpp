@@ -1,0 +1,3 @@
+#define kMost 7
+
+int macro() { return kMost; }

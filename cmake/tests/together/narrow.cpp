@@ -1,0 +1,7 @@
+namespace {
+
+int kind(int) { return 1; }
+
+}  // namespace
+
+int narrow() { return kind(0); }

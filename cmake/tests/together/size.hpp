@@ -1,0 +1,3 @@
+struct Size {
+  char bytes[3];
+};
