@@ -214,9 +214,13 @@ class ProgramOf {
       program_.notes.push_back(std::to_string(no_unit_) +
                                " matrix instructions have no unit on this machine: no rate");
     }
-    std::string names;
-    for (const std::string_view name : no_cost_) names.append(names.empty() ? "" : ", ").append(name);
-    if (!names.empty()) program_.notes.push_back("no cost is known for: " + names);
+    const auto say = [&](const char* what, const std::set<std::string_view>& opcodes) {
+      std::string names;
+      for (const std::string_view name : opcodes) names.append(names.empty() ? what : ", ").append(name);
+      if (!names.empty()) program_.notes.push_back(names);
+    };
+    say("no cost is known for: ", no_cost_);
+    say("no latency is known, an integer instruction's is taken, for: ", no_latency_);
   }
 
   TimedOp op_of(const sass::Line& one, const Decoded& decoded) {
@@ -258,6 +262,7 @@ class ProgramOf {
         break;
       default:
         occupy(decoded.row.kind, op);
+        if (decoded.row.kind == Kind::special) no_latency_.insert(sass::base_of(one.opcode));
         if (op.interval2 == 0 || decoded.row.kind == Kind::unknown)
           no_cost_.insert(sass::base_of(one.opcode));
     }
@@ -332,7 +337,7 @@ class ProgramOf {
   RegisterReads reads_;
   bool constants_cached_ = false;
   int not_taken_ = 0, no_unit_ = 0, depth_ = 0, begin_ = 0;
-  std::set<std::string_view> no_cost_;  ///< opcodes of the loop, without what follows a dot
+  std::set<std::string_view> no_cost_, no_latency_;  ///< opcodes of the loop, without what follows a dot
 };
 
 }  // namespace

@@ -177,6 +177,9 @@ TEST(Sass, NoRateWithoutAUnitAndANoteOfWhatIsNotKnown) {
   const auto unknown = program_of(hopper(), sass::read(loop_of("FROB.X")).front());
   ASSERT_EQ(unknown.notes.size(), 1U);
   EXPECT_EQ(unknown.notes[0], "no cost is known for: FROB");
+  const auto special = program_of(hopper(), sass::read(loop_of("MUFU.EX2")).front());
+  EXPECT_EQ(special.notes, std::vector<std::string>{
+                               "no latency is known, an integer instruction's is taken, for: MUFU"});
 }
 
 // BAR.SYNC four times in a loop, as docs/experiments/probe does it. Measured: docs/results/h200-kernels/
@@ -286,7 +289,7 @@ TEST(Sass, AnOperandIsKeptUntilItsPlaceIsReadFromItsBankAgain) {
                              "/*0020*/ VIMNMX R9, R11, R7, !PT ;" + code("0x000fe20000000000");
     return whole_program_of(hopper(), sass::read(text).front()).ops.at(2).reads;
   };
-  constexpr const char *kKept = "0x004fe20000000000", *kNot = "0x000fe20000000000";
+  constexpr const char *kKept = "0x080fe20000000000", *kNot = "0x000fe20000000000";
   using Reads = std::array<std::uint8_t, 2>;
   EXPECT_EQ(reads("IMAD R2, R2, 0x1000193, R3", kKept), (Reads{0, 1}));
   EXPECT_EQ(reads("IMAD R2, R2, 0x1000193, R3", kNot), (Reads{0, 2}));
