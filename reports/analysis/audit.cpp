@@ -115,7 +115,6 @@ AuditResult run_audit(const Architecture& architecture, const Backend& backend, 
   result.dtypes = summarise(result.cells, architecture);
   result.chains = chain_matmul(backend, chain);
   result.chain_method = chain_method(result.chains, chain);
-  result.splits = split_study(backend);
   result.formats = format_facts();
   result.not_covered = limits(architecture, result);
   return result;

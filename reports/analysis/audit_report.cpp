@@ -87,7 +87,6 @@ std::vector<Section> sections_of(const AuditResult& result) {
 
   if (Table chains = chain_table(result); !chains.rows.empty())
     out.push_back(with_figure(section_of(std::move(chains)), chain_figure(result), Layout::beside));
-  if (!result.splits.empty()) out.push_back(section_of(split_table(result), kInDocuments));
   Section published = section_of(published_table(result));
   published.remark = kPublishedRemark;
   if (!published.tables.front().rows.empty()) published.notes = notes(result);

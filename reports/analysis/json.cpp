@@ -117,12 +117,6 @@ static void to_json(Json& out, const ChainCurve& from) {
          MMAUDIT_FIELD(points)};
 }
 
-static void to_json(Json& out, const SplitError& from) {
-  out = {MMAUDIT_FIELD(instruction), MMAUDIT_FIELD(half),        {"inputs", name_of(from.init)},
-         MMAUDIT_FIELD(error),       MMAUDIT_FIELD(split_error), MMAUDIT_FIELD(elements),
-         MMAUDIT_FIELD(differing)};
-}
-
 static void to_json(Json& out, const DtypeSummary& from) {
   out = {{"dtype", name_of(from.dtype)},
          {"output", name_of(from.output)},
@@ -174,7 +168,6 @@ std::string to_json(const AuditResult& from) {
                            MMAUDIT_FIELD(cells),
                            MMAUDIT_FIELD(chain_method),
                            MMAUDIT_FIELD(chains),
-                           MMAUDIT_FIELD(splits),
                            MMAUDIT_FIELD(gemm),
                            MMAUDIT_FIELD(formats),
                            MMAUDIT_FIELD(not_covered)});

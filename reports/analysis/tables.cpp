@@ -222,21 +222,6 @@ Table chain_table(const AuditResult& result) {
   return table;
 }
 
-Table split_table(const AuditResult& result) {
-  using Row = SplitError;
-  return table_of<Row>("One instruction, or two of half its depth", result.splits,
-                       {{"Instruction", [](const Row& row) { return row.instruction; }},
-                        {"Half", [](const Row& row) { return row.half; }},
-                        {"Inputs", [](const Row& row) { return std::string(name_of(row.init)); }},
-                        {{"Error of one", true}, [](const Row& row) { return error_text(row.error); }},
-                        {{"Error of two", true}, [](const Row& row) { return error_text(row.split_error); }},
-                        {{"D that differs", true}, [](const Row& row) {
-                           return fmt::format(
-                               "{:.1f}%", 100.0 * static_cast<double>(row.differing) /
-                                              static_cast<double>(std::max<std::uint64_t>(row.elements, 1)));
-                         }}});
-}
-
 Table format_table(const AuditResult& result) {
   using Row = FormatFacts;
   const auto number = [](double Row::*value, int digits) {

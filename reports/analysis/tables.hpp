@@ -29,7 +29,6 @@ Table published_table(const AuditResult& result);
 /// Every cell, one table an instruction.
 std::vector<Table> profile_tables(const AuditResult& result);
 Table chain_table(const AuditResult& result);
-Table split_table(const AuditResult& result);
 Table format_table(const AuditResult& result);
 Table verification_table(const Verification& verification, bool only_failing);
 Table provenance_table(const Origin& provenance);

@@ -30,11 +30,6 @@ struct ChainOptions {
 /// error, and with every_length the curve ends there, as the paper's programs do.
 std::vector<ChainCurve> chain_matmul(const Backend& backend, const ChainOptions& options = {});
 
-/// What: the relative L2 error, as chain_matmul() has it, of tiles of m16n8k16 (TF32: m16n8k8) by one
-/// instruction and by two of half the depth. Source: the programs of Sun et al. 2023, without their seed.
-/// Range: 1000 tiles of N(0, 1), seed 123456.
-std::vector<SplitError> split_study(const Backend& backend);
-
 /// The facts of every format of format.hpp.
 std::vector<FormatFacts> format_facts();
 

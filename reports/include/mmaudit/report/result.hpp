@@ -141,14 +141,6 @@ struct ChainCurve {
   std::optional<int> first_infinity;  ///< the least length with an infinity or a NaN in any round
 };
 
-/// A product by one instruction, and by two of half its depth, the second onto the sum of the first.
-struct SplitError {
-  std::string instruction, half;
-  Initialisation init = Initialisation::low;
-  double error = 0, split_error = 0;          ///< mean relative L2 errors
-  std::uint64_t elements = 0, differing = 0;  ///< of D; of them those in which both are not the same
-};
-
 /// One line a reader can act on: a data type on one unit. Statistics with a count of 0 were not measured.
 struct DtypeSummary {
   Format dtype = Format::none;
@@ -176,8 +168,7 @@ struct AuditResult {
   std::vector<ProfileCell> cells;
   std::vector<ChainCurve> chains;
   std::string chain_method;  ///< one sentence
-  std::vector<SplitError> splits;
-  GemmStudy gemm;  ///< whole products; no curves: not studied
+  GemmStudy gemm;            ///< whole products; no curves: not studied
   std::vector<FormatFacts> formats;
   std::vector<std::string> not_covered;
 
