@@ -30,7 +30,7 @@ struct TimeOptions : MachineChoice {
   Outputs outputs;
   std::string instruction, a = "shared", loop, svg, sass, kernel, compare;
   int warps = 4, ilp = 1, ways = 0, trips = 0, blocks = 1, rows = 24;
-  bool papers = false;
+  bool papers = false, from_clock = false;
 };
 
 /// An instruction or a load, with what it is compiled into.
@@ -219,7 +219,9 @@ int sass(const TimeOptions& options, const Context& context) {
   if (options.machine.empty() && options.file.empty() && find_machine(function.target) != nullptr)
     named.machine = function.target;
   const Machine machine = machine_of(named);
-  Program program = in_file(options.sass, [&] { return program_of(machine, function, {options.ways}); });
+  Program program = in_file(options.sass, [&] {
+    return program_of(machine, function, {options.ways, options.from_clock});
+  });
   const auto queued = [](const TimedOp& op) { return op.queued; };
   if (options.warps % 4 != 0 && std::any_of(program.ops.begin(), program.ops.end(), queued))
     refuse("--warps: found {} with wgmma, allowed: multiples of 4", options.warps);
@@ -317,6 +319,8 @@ void add_time(Command& app) {
   disassembly.option("--warps", options->warps, "of a block").range(1, kMostWarps);
   disassembly.option("--blocks", options->blocks, "on the multiprocessor").range(1, kMostBlocks);
   disassembly.option("--trips", options->trips, "of the loop").range(1, kMostTrips).default_text("256");
+  disassembly.flag("--from-clock", options->from_clock,
+                   "also what stands between the reading of the clock and the loop, once");
   disassembly.option("--ways", options->ways, "lanes of each LDS that meet in one bank")
       .range(1, 32)
       .default_text("as its width needs");

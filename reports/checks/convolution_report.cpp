@@ -86,10 +86,7 @@ report::Section lanes_of(const conv::Shape& shape, int first, int row, int lanes
   lanes = std::min(lanes, shape.positions() - first);
   Table table{.columns = {{"lane", true}, "output"}};
   for (int lane = 0; lane < lanes; ++lane) {
-    const int position = first + lane, line = position / shape.out_width();
-    table.rows.push_back(
-        {std::to_string(lane), fmt::format("{}:{},{}", line / shape.out_height(), line % shape.out_height(),
-                                           position % shape.out_width())});
+    table.rows.push_back({std::to_string(lane), pixel_text(output_at(shape, first + lane))});
   }
   for (const conv::Run& run : runs_of(shape)) {
     if (run.r != row) continue;
@@ -129,7 +126,7 @@ report::Report report_of(const Schedules& found, const conv::Shape& shape, const
   report::Section& section = out.sections.emplace_back(report::Section{.title = "Schedules"});
   section.tables = {schedules_of(found)};
   if (!found.left_out.empty()) section.notes.push_back("In tensor memory: not run. " + found.left_out);
-  section.notes.emplace_back("\"reversed\" and \"unmasked\" are mistakes on purpose, which fail nothing.");
+  section.notes.emplace_back("\"printed\" and \"unmasked\" are mistakes on purpose, which fail nothing.");
   return out;
 }
 

@@ -26,7 +26,7 @@ struct ConvolutionOptions {
   Shape shape;
   std::vector<int> stride, padding, dilation;
   int lanes = 16, table = kNoTable, row = 0;
-  std::string architecture, instruction = "tcgen05.m128n16k16.kind_f16.f32.f16.f16";
+  std::string order = "image", architecture, instruction = "tcgen05.m128n16k16.kind_f16.f32.f16.f16";
   std::string activations, weights, out;
   Outputs outputs;
   std::uint64_t seed = 1;
@@ -66,6 +66,7 @@ Problem problem_of(const ConvolutionOptions& options, const Instruction& instruc
   require(conv::why_not(instruction));
   Problem problem{options.shape, instruction, datapath, {}, {}};
   Shape& shape = problem.shape;
+  shape.rows_first = options.order == "row";
   read_pair("--stride", options.stride, shape.stride_y, shape.stride_x);
   read_pair("--padding", options.padding, shape.padding_y, shape.padding_x);
   read_pair("--dilation", options.dilation, shape.dilation_y, shape.dilation_x);
@@ -171,6 +172,10 @@ void add_convolution(Command& tcgen05) {
       .comma_separated()
       .default_text("1,1");
   command.option("--lanes", options->lanes, "output positions per tile").range(1, kMostLanes);
+  command
+      .option("--order", options->order,
+              "of output positions: by image, y, x; or by y, image, x, as the note's prose")
+      .one_of({"image", "row"});
   command.option("--inst INST", options->instruction, "dense, of any unit; k is its channels per step");
   command.option("--arch ARCH", options->architecture, "whose arithmetic").default_text("blackwell");
   add_model_option(command);

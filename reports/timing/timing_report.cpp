@@ -173,6 +173,32 @@ Report report_of(const Machine& machine) {
            {"source", &Number::source}}));
 }
 
+namespace {
+
+/// Sun et al. print points of convergence and no rule: how many of those of four and more warps
+/// converged_ilp() picks on the model's own grids.
+std::pair<int, int> convergence_of(const std::vector<PaperCell>& cells) {
+  constexpr int kMostIlp = 6;
+  int picked = 0, points = 0;
+  for (const PaperCell& cell : cells) {
+    const auto inst = mmaudit::find_instruction(cell.row->subjects.front());
+    if (!cell.row->table.starts_with("Sun") || cell.warps < 4 || !inst) continue;
+    TimedGrid grid;
+    for (int ilp = 1; ilp <= kMostIlp; ++ilp) {
+      const auto program = chain_program(*cell.machine, *inst, ilp, *cell.loop);
+      Launch launch;
+      launch.warps = cell.warps;
+      launch.trips = trips_of(program.value());
+      grid.cells.push_back({cell.warps, ilp, 0, simulate(*cell.machine, *program, launch).work_per_cycle});
+    }
+    ++points;
+    picked += converged_ilp(grid, cell.warps) == cell.ilp;
+  }
+  return {picked, points};
+}
+
+}  // namespace
+
 Report report_of(const std::vector<PaperCell>& cells) {
   using Row = const PaperScore&;
   const std::vector<PaperScore> scores = scores_of(cells);
@@ -196,6 +222,10 @@ Report report_of(const std::vector<PaperCell>& cells) {
   if (all.contradicting > 0)
     out.lead.push_back(fmt::format(
         "Not counted: {} cells whose printed rate is not the work over their cycles", all.contradicting));
+  if (const auto [picked, points] = convergence_of(cells); points > 0)
+    out.lead.push_back(
+        fmt::format("Points of convergence of Sun et al., the least chains for {:.0f}% of the best rate: {}",
+                    100 * sweeps::kConverged, share(picked, points)));
   std::vector<PaperCell> off = cells;
   std::erase_if(off, [](const PaperCell& one) {
     return (one.printed_cycles == 0 || one.cycles_agree()) && (one.printed_rate == 0 || one.rate_agrees());

@@ -67,13 +67,18 @@ struct EachLoad : WarpBody<true, 32> {
 
 namespace {
 
-/// More than half of the second-level cache, as Luo et al. chase it; and far more than all of it.
-constexpr std::size_t kResidentBytes = std::size_t{40} << 20, kMemoryBytes = std::size_t{256} << 20;
+/// As Luo et al. chase it: less and more than half of the second-level cache; and far more than all of it.
+constexpr AxisSpec kEachAxis = word_axis("level", "l2-8MiB,l2,memory", "[l2-8MiB,l2,memory]", "[l2,memory]",
+                                         "where the ring is: 8, 40 and 256 MiB");
+constexpr std::size_t kSmallBytes = std::size_t{8} << 20, kResidentBytes = std::size_t{40} << 20,
+                      kMemoryBytes = std::size_t{256} << 20;
 constexpr int kCopies = 1;
 
 Setup each_setup(const Point& point, Workbench*) {
-  const bool resident = level_of(point) == Level::second;
-  Setup setup = chase_setup<EachResult>(resident ? kResidentBytes : kMemoryBytes);
+  const bool resident = point.axis("level") != "memory";
+  Setup setup = chase_setup<EachResult>(point.axis("level") == "l2-8MiB" ? kSmallBytes
+                                        : resident                       ? kResidentBytes
+                                                                         : kMemoryBytes);
   setup.shared_bytes = 2 * kRecorded * sizeof(std::uint32_t);
   setup.observe = [resident](std::span<const Stamp>, const ReadResult& read, int, Measurement& out) {
     const EachResult result = results_in<EachResult>(read()).front();
@@ -91,9 +96,9 @@ std::vector<Benchmark> benchmark_chase_each() {
   return {{.name = "ld.relaxed.gpu.global.u64+each",
            .family = "Loads of global memory, one by one",
            .place = 210,
-           .axes = {kScopeAxis, kWarpsAxis, kLevelAxis},
+           .axes = {kScopeAxis, kWarpsAxis, kEachAxis},
            .sass = {{"LDG"}, 2},
-           .exists = [](const Point& point) { return one_warp(point) && level_of(point) != Level::first; },
+           .exists = one_warp,
            .work = [](const Point&) { return Work{.bytes = 2 * sizeof(std::uint64_t)}; },
            .kernel = [](const Point&) { return timed_kernel<EachLoad, 1, kCopies>(); },
            .setup = each_setup}};

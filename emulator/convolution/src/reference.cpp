@@ -66,8 +66,7 @@ std::vector<std::uint64_t> reference(const Problem& problem) {
   MatmulOptions plain;
   plain.fast = false;
   const std::vector<Run> runs = runs_of(shape);
-  std::vector<std::uint64_t> outputs;
-  outputs.reserve(shape.outputs());
+  std::vector<std::uint64_t> outputs(shape.outputs());
   for (int position = 0; position < shape.positions(); ++position) {
     for (int filter = 0; filter < shape.filters; ++filter) {
       std::size_t i = 0;
@@ -83,7 +82,8 @@ std::vector<std::uint64_t> reference(const Problem& problem) {
         }
       }
       matmul(inst, problem.datapath, chain, plain);
-      outputs.push_back(load_bits(d, d_bytes, 0));
+      outputs[place_of(shape, position) * static_cast<std::size_t>(shape.filters) +
+              static_cast<std::size_t>(filter)] = load_bits(d, d_bytes, 0);
     }
   }
   return outputs;

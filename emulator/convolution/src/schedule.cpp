@@ -43,6 +43,12 @@ std::vector<Place> schedule_of(const Shape& shape, const Run& run, const Algorit
   std::vector<Place> places;
   for (int j = 0; j < static_cast<int>(run.s.size()); ++j) {
     Place place{run.s[at(j)], reuses && j > 0 ? run.lanes_per_shift : 0, {}, 0, std::vector<bool>(at(lanes))};
+    if (algorithm.loading == Loading::first_lanes) {
+      for (int lane = 0; lane < (j == 0 ? lanes : std::min(lanes, run.lanes_per_shift)); ++lane)
+        place.loads.push_back({lane, pixel_at(shape, first + lane, run.r, place.s)});
+      places.push_back(std::move(place));
+      continue;
+    }
     const int arrives = j == 0 ? 0 : std::max(0, lanes - run.lanes_per_shift);
     if (algorithm.loading == Loading::last_lanes || (reuses && j == 0))
       for (int lane = arrives; lane < static_cast<int>(held.size()); ++lane)

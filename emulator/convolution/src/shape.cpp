@@ -70,11 +70,22 @@ std::string why_not(const Shape& shape, int k) {
   return {};
 }
 
+Pixel output_at(const Shape& shape, int position) {
+  const int line = position / shape.out_width(), x = position % shape.out_width();
+  if (shape.rows_first) return {line % shape.images, line / shape.images, x};
+  return {line / shape.out_height(), line % shape.out_height(), x};
+}
+
+std::size_t place_of(const Shape& shape, int position) {
+  const Pixel output = output_at(shape, position);
+  return static_cast<std::size_t>((output.image * shape.out_height() + output.y) * shape.out_width() +
+                                  output.x);
+}
+
 Pixel pixel_at(const Shape& shape, int position, int r, int s) {
-  const int q = position % shape.out_width(), p = position / shape.out_width() % shape.out_height();
-  const Pixel pixel{position / shape.out_width() / shape.out_height(),
-                    p * shape.stride_y + r * shape.dilation_y - shape.padding_y,
-                    q * shape.stride_x + s * shape.dilation_x - shape.padding_x};
+  const Pixel output = output_at(shape, position);
+  const Pixel pixel{output.image, output.y * shape.stride_y + r * shape.dilation_y - shape.padding_y,
+                    output.x * shape.stride_x + s * shape.dilation_x - shape.padding_x};
   const bool inside = pixel.y >= 0 && pixel.y < shape.height && pixel.x >= 0 && pixel.x < shape.width;
   return inside ? pixel : Pixel{};
 }

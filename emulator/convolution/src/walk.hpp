@@ -20,7 +20,7 @@ Result walk(const Problem& problem, const Algorithm& algorithm, int lanes, bool 
   const int k = problem.instruction.k, positions = shape.positions();
   const std::vector<Run> runs = runs_of(shape);
   Result result;
-  result.d.reserve(shape.outputs());
+  result.d.resize(shape.outputs());
   for (int begin = 0; begin < positions; begin += Memory::kTiles * lanes) {
     memory.start();
     std::vector<int> used;
@@ -57,7 +57,9 @@ Result walk(const Problem& problem, const Algorithm& algorithm, int lanes, bool 
     for (std::size_t tile = 0; tile < used.size(); ++tile)
       for (int lane = 0; lane < used[tile]; ++lane)
         for (int filter = 0; filter < shape.filters; ++filter)
-          result.d.push_back(memory.d(static_cast<int>(tile), lane, filter));
+          result.d[place_of(shape, begin + static_cast<int>(tile) * lanes + lane) *
+                       static_cast<std::size_t>(shape.filters) +
+                   static_cast<std::size_t>(filter)] = memory.d(static_cast<int>(tile), lane, filter);
   }
   return result;
 }

@@ -94,7 +94,7 @@ TEST(Schedule, TensorMemoryRefuses) {
   EXPECT_EQ(why("shift", 32, false), "");
   EXPECT_EQ(why("shift", 0, false), "lanes: found 0 with the halo, allowed: 1 to 32, which a shift moves");
   EXPECT_EQ(why("shift", 16, true), "ashift: found shift, allowed: halo: the lane after must be there");
-  EXPECT_EQ(why("reversed", 9, false),
+  EXPECT_EQ(why("printed", 9, false),
             "algorithm: found a shift to the lane after, allowed: .down, which is the one that PTX has");
   Problem other = problem;
   other.shape.filters = 257;

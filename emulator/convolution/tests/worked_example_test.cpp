@@ -97,10 +97,10 @@ TEST(WorkedExample, WithoutMasksTheSeamsAreWrong) {
   EXPECT_EQ(differences(convolve(problem, how).d, found), 0);
 }
 
-// The direction of Algorithm 3's listing: lanes move away from lane 0. The new pixel goes to the last lane.
-// Then eight lanes of nine are wrong, 336 of 378 outputs; a wrong sum can equal the right one by chance. With
-// small integers and one channel such chances occur, and some data give 335.
-TEST(WorkedExample, TheDirectionOfTheListingIsWrongInEightLanesOfNine) {
+// Algorithm 3 as its listing has it: lanes move away from lane 0, which is loaded (mma_n = 0). Then lane 0
+// alone is right, and 336 of 378 outputs are wrong; a wrong sum can equal the right one by chance. With small
+// integers and one channel such chances occur, and some data give 335.
+TEST(WorkedExample, TheListingIsWrongInEightLanesOfNine) {
   Shape small;
   small.channels = 1;
   std::map<int, int> seen;
@@ -109,20 +109,59 @@ TEST(WorkedExample, TheDirectionOfTheListingIsWrongInEightLanesOfNine) {
       const Problem problem = few_bits ? problem_of(small, "ampere", "mma.m16n8k64.s32.s4.s4.s32", seed)
                                        : problem_of({}, "blackwell", kI8, seed);
       const std::vector<std::uint64_t> wanted = reference(problem);
-      const Result reversed = convolve(problem, algorithm("reversed"), 9);
-      EXPECT_EQ(reversed.counts.loads, 462U);
+      const Result printed = convolve(problem, algorithm("printed"), 9);
+      EXPECT_EQ(printed.counts.loads, 462U);
+      EXPECT_EQ(printed.counts.masked, 0U);
       if (few_bits)
-        ++seen[differences(reversed.d, wanted)];
+        ++seen[differences(printed.d, wanted)];
       else
-        EXPECT_EQ(differences(reversed.d, wanted), 336);
+        EXPECT_EQ(differences(printed.d, wanted), 336);
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (i / 3 % 9 != 8) continue;
-        EXPECT_EQ(reversed.d[i], wanted[i]) << i;
+        if (i / 3 % 9 != 0) continue;
+        EXPECT_EQ(printed.d[i], wanted[i]) << i;
       }
     }
   }
   EXPECT_LE(seen.rbegin()->first, 336);
   EXPECT_GT(seen[335], 0);
+}
+
+// The listing by hand: after two shifts lane i holds what lane i - 2 was loaded with, lanes 0 and 1 what lane
+// 0 got last.
+TEST(WorkedExample, TheListingMovesLanesUpAndLoadsLaneZero) {
+  const Shape shape;
+  const auto lanes = lanes_at(schedule_of(shape, runs_of(shape)[0], algorithm("printed"), 0, 9), false, 9);
+  for (int lane = 0; lane < 9; ++lane) {
+    // Lane 0 at place s reads column s - 1; at first lane i holds column i - 1.
+    const int column = lane == 0 ? 1 : lane == 1 ? 0 : lane - 3;
+    EXPECT_EQ(lanes[2][static_cast<std::size_t>(lane)], column < 0 ? Pixel{} : (Pixel{0, 0, column})) << lane;
+  }
+}
+
+// The prose's order: row p = 0 of both images is one tile. Lane 9 is masked at s = 0, none at s = 1, lane 8
+// at s = 2.
+TEST(WorkedExample, TheProsesTileIsOneRowOfBothImages) {
+  Shape shape;
+  shape.rows_first = true;
+  EXPECT_EQ(output_at(shape, 8), (Pixel{0, 0, 8}));
+  EXPECT_EQ(output_at(shape, 9), (Pixel{1, 0, 0}));
+  EXPECT_EQ(output_at(shape, 18), (Pixel{0, 1, 0}));
+  EXPECT_EQ(place_of(shape, 9), 63U);
+  const auto places = schedule_of(shape, runs_of(shape)[0], algorithm("shift"), 0, 16);
+  ASSERT_EQ(places.size(), 3U);
+  for (int s = 0; s < 3; ++s)
+    for (int lane = 0; lane < 16; ++lane)
+      EXPECT_EQ(places[static_cast<std::size_t>(s)].masked[static_cast<std::size_t>(lane)],
+                (s == 0 && lane == 9) || (s == 2 && lane == 8))
+          << s << " " << lane;
+  // The order of the tiles changes no output and no place of one.
+  Problem problem = problem_of({}, "blackwell", kF16, 3);
+  const std::vector<std::uint64_t> wanted = reference(problem);
+  problem.shape.rows_first = true;
+  EXPECT_EQ(reference(problem), wanted);
+  for (const char* const name : {"im2col", "shift", "halo"})
+    EXPECT_EQ(convolve(problem, algorithm(name), 16).d, wanted) << name;
+  EXPECT_EQ(convolve(problem, InTensorMemory{algorithm("halo"), 16, false}).d, wanted);
 }
 
 }  // namespace

@@ -30,6 +30,9 @@ class Multiprocessor {
         branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
         branch_call_(static_cast<Time>(machine.cycles(Parameter::branch_call))),
         window_(static_cast<Time>(machine.cycles(Parameter::register_window))),
+        integer_window_(static_cast<Time>(machine.cycles(machine[Parameter::integer_window] > 0
+                                                             ? Parameter::integer_window
+                                                             : Parameter::register_window))),
         memory_bytes_(machine[Parameter::l1_bytes]),
         warps_(static_cast<std::size_t>(launch.warps)) {
     for (int i = 0; i < kSubcores; ++i) {
@@ -111,17 +114,15 @@ class Multiprocessor {
     return at;
   }
 
-  /// A bank gives one register per cycle, and an instruction has `window_` cycles for all that it reads; what
-  /// is late holds up all warps. What the instruction before has kept is read again when another warp was
-  /// between.
-  void read_registers(Subcore& subcore, int index, const TimedOp& op, Time now) const {
-    const auto& reads = index == subcore.reader ? op.reads : op.reads_alone;
-    subcore.reader = index;
+  /// A bank gives one register per cycle, and an instruction has a window of cycles for all that it reads;
+  /// what is late holds up all warps.
+  void read_registers(Subcore& subcore, const TimedOp& op, Time now) const {
+    const Time window = op.unit == Unit::alu ? integer_window_ : window_;
     for (std::size_t bank = 0; bank < kBanks; ++bank) {
-      if (reads[bank] == 0) continue;
-      const Time end = std::max(subcore.bank_free[bank], now) + reads[bank];
+      if (op.reads[bank] == 0) continue;
+      const Time end = std::max(subcore.bank_free[bank], now) + op.reads[bank];
       subcore.bank_free[bank] = end;
-      if (end > now + window_) subcore.blocked = std::max(subcore.blocked, end - window_ + 1);
+      if (end > now + window) subcore.blocked = std::max(subcore.blocked, end - window + 1);
     }
   }
 
@@ -163,7 +164,7 @@ class Multiprocessor {
   int turnaround2_;
   double result2_, matrix_write2_, matrix_written2_ = 0;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
-  Time branch_taken_, branch_call_, window_;
+  Time branch_taken_, branch_call_, window_, integer_window_;
   double memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/printable.hpp"
@@ -42,39 +43,35 @@ constexpr KindCost kCosts[] = {
     {Kind::unknown, Unit::alu, Parameter::alu_interval},
 };
 
-/// Which registers instructions, one after the other, read from which bank.
+/// Which registers instructions, one after the other, read from which bank. What `.reuse` keeps is kept until
+/// its operand is read from its bank again. Source: Huerta et al., arXiv 2503.20481;
+/// docs/results/h200-memory, vimax_s16x2_relu with four chains, where ptxas keeps an operand over IMADs with
+/// an immediate in its place.
 class RegisterReads {
  public:
   /// Registers that instructions of the units of additions and integers read. `reuse`: of the control word.
   void add(const sass::Decoded& line, std::uint8_t reuse, TimedOp& op) {
-    Kept kept = kNothingKept;
-    if (op.unit == Unit::fma || op.unit == Unit::alu) {
-      std::size_t slot = 0;
-      for (std::size_t i = 1; i < line.operands.size() && slot < kept.size(); ++i) {
-        const sass::Operand& operand = line.operands[i];
-        if (operand.kind == sass::OperandKind::predicate || operand.text == "PR") continue;
-        if (const int reg = operand.lane_register(); reg >= 0) {
-          const auto bank = static_cast<std::size_t>(reg) % kRegisterBanks;
-          const bool is_pair = slot == 2 && line.has(sass::Mark::wide);
-          if (kept_[slot][bank] != reg) ++op.reads[bank];
-          ++op.reads_alone[bank];
-          if (is_pair) {
-            ++op.reads[1 - bank];
-            ++op.reads_alone[1 - bank];
-          }
-          if ((reuse >> slot & 1U) != 0) kept[slot][bank] = reg;
+    const bool counts = op.unit == Unit::fma || op.unit == Unit::alu;
+    std::size_t slot = 0;
+    for (std::size_t i = 1; i < line.operands.size() && slot < kept_.size(); ++i) {
+      const sass::Operand& operand = line.operands[i];
+      if (operand.kind == sass::OperandKind::predicate || operand.text == "PR") continue;
+      if (const int reg = operand.lane_register(); reg >= 0) {
+        const auto bank = static_cast<std::size_t>(reg) % kRegisterBanks;
+        int& kept = kept_[slot][bank];
+        if (counts) {
+          if (kept != reg) ++op.reads[bank];
+          if (slot == 2 && line.has(sass::Mark::wide)) ++op.reads[1 - bank];
         }
-        ++slot;
+        kept = counts && (reuse >> slot & 1U) != 0 ? reg : -1;
       }
+      ++slot;
     }
-    kept_ = kept;
   }
 
  private:
-  /// Of each operand and bank: the register that the last line keeps; -1: none.
-  using Kept = std::array<std::array<int, kRegisterBanks>, 3>;
-  static constexpr Kept kNothingKept = {{{-1, -1}, {-1, -1}, {-1, -1}}};
-  Kept kept_ = kNothingKept;
+  /// Of each operand and bank: the register that is kept; -1: none.
+  std::array<std::array<int, kRegisterBanks>, 3> kept_ = {{{-1, -1}, {-1, -1}, {-1, -1}}};
 };
 
 class ProgramOf {
@@ -104,7 +101,8 @@ class ProgramOf {
     // By how much the counter moves: the largest constant that a register is raised by.
     for (int i = best_first; i <= best_last; ++i)
       program_.steps = std::max(program_.steps, sass::counter_step(line(i)));
-    add(best_first, best_last);
+    begin_ = best_first;
+    add(options_.from_clock ? first : best_first, best_last);
     finish();
     return std::move(program_);
   }
@@ -174,7 +172,7 @@ class ProgramOf {
       case Kind::branch:
         if (i == last && depth_ == 0) {
           op.flow = Flow::loop;
-          op.target = 0;
+          op.target = place_.at(begin_);
         } else if (line(i).predicate.empty() && target > i && target <= last) {
           op.flow = Flow::jump;
           jumps_.emplace_back(at, target);
@@ -216,9 +214,13 @@ class ProgramOf {
       program_.notes.push_back(std::to_string(no_unit_) +
                                " matrix instructions have no unit on this machine: no rate");
     }
-    std::string names;
-    for (const std::string_view name : no_cost_) names.append(names.empty() ? "" : ", ").append(name);
-    if (!names.empty()) program_.notes.push_back("no cost is known for: " + names);
+    const auto say = [&](const char* what, const std::set<std::string_view>& opcodes) {
+      std::string names;
+      for (const std::string_view name : opcodes) names.append(names.empty() ? what : ", ").append(name);
+      if (!names.empty()) program_.notes.push_back(names);
+    };
+    say("no cost is known for: ", no_cost_);
+    say("no latency is known, an integer instruction's is taken, for: ", no_latency_);
   }
 
   TimedOp op_of(const sass::Line& one, const Decoded& decoded) {
@@ -260,6 +262,7 @@ class ProgramOf {
         break;
       default:
         occupy(decoded.row.kind, op);
+        if (decoded.row.kind == Kind::special) no_latency_.insert(sass::base_of(one.opcode));
         if (op.interval2 == 0 || decoded.row.kind == Kind::unknown)
           no_cost_.insert(sass::base_of(one.opcode));
     }
@@ -305,7 +308,7 @@ class ProgramOf {
   /// Registers of a lane that an access fills or empties.
   static int words_of(const Decoded& decoded) { return std::max(1, decoded.bytes / 4); }
 
-  void shared(const Decoded& decoded, TimedOp& op) const {
+  void shared(const Decoded& decoded, TimedOp& op) {
     const Kind kind = decoded.row.kind;
     op.unit = Unit::shared;
     op.latency = 0;
@@ -318,6 +321,9 @@ class ProgramOf {
       const int words = words_of(decoded);
       op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, words));
       op.latency = static_cast<std::uint32_t>((words - 1) * machine_.cycles(Parameter::shared_wide));
+    } else if (options_.from_clock && decoded.row.work == sass::Work::constant &&
+               !std::exchange(constants_cached_, true)) {
+      op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::constant_cold));
     }
   }
 
@@ -329,8 +335,9 @@ class ProgramOf {
   std::map<int, int> place_;                        ///< of a line among the ops
   std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
   RegisterReads reads_;
-  int not_taken_ = 0, no_unit_ = 0, depth_ = 0;
-  std::set<std::string_view> no_cost_;  ///< opcodes of the loop, without what follows a dot
+  bool constants_cached_ = false;
+  int not_taken_ = 0, no_unit_ = 0, depth_ = 0, begin_ = 0;
+  std::set<std::string_view> no_cost_, no_latency_;  ///< opcodes of the loop, without what follows a dot
 };
 
 }  // namespace

@@ -212,7 +212,7 @@ class Simulator : public Multiprocessor {
       event = {index, warp.at, warp.ready, now,
                now,   now + 1, now + 1,    now > warp.ready ? warp.wait : Wait::planned};
     warp.wait = Wait::planned;
-    if (window_ > 0) read_registers(subcore, index, op, now);
+    if (window_ > 0) read_registers(subcore, op, now);
     start(subcore, index, warp, op, now, recorded ? &event : nullptr);
     if (recorded) events_.push_back(event);
     warp.ready = now + (scoreboard_ ? 1U : std::max<Time>(op.yields ? 2 : 1, op.stall));

@@ -76,7 +76,6 @@ struct Subcore {
   // Registers.
   std::array<Time, kBanks> bank_free{};
   Time blocked = 0;  ///< nothing can issue before
-  int reader = -1;   ///< the warp that issued last
   std::uint64_t issued = 0;
 };
 

@@ -11,9 +11,10 @@
 namespace mmaudit::conv {
 
 enum class Loading : std::uint8_t {
-  each_place,  ///< every lane before every instruction: no reuse
-  last_lanes,  ///< every lane once per run; after a shift the lanes at its end
-  ahead        ///< all pixels of a run before its first instruction, in lanes beyond the tile's: the halo
+  each_place,   ///< every lane before every instruction: no reuse
+  last_lanes,   ///< every lane once per run; after a shift the lanes at its end
+  first_lanes,  ///< the same, but after a shift the lanes at its begin
+  ahead         ///< all pixels of a run before its first instruction, in lanes beyond the tile's: the halo
 };
 
 struct Algorithm {
@@ -26,13 +27,13 @@ struct Algorithm {
 };
 
 /// Algorithm 3 is here in the direction of the note's Figure 7, with masks. Its listing moves the lanes the
-/// other way and loads lane 0 (mma_n = 0). The row "reversed" takes the direction alone and loads the last
-/// lane. Every row but the last two gives the same output.
+/// other way, loads lane 0 (mma_n = 0) and has no masks: "printed". Every row but the last two gives the same
+/// output.
 inline constexpr Algorithm kAlgorithms[] = {
     {"im2col", Loading::each_place, true, true, true, "loads every lane for every place of the filter"},
     {"shift", Loading::last_lanes, true, true, true, "shifts between places, loads the last lanes"},
     {"halo", Loading::ahead, true, true, true, "loads the halo ahead, then shifts alone"},
-    {"reversed", Loading::last_lanes, false, true, false, "shift the other way: lane i takes lane i - 1's"},
+    {"printed", Loading::first_lanes, false, false, false, "lane i takes lane i - 1's, loads lane 0"},
     {"unmasked", Loading::last_lanes, true, false, false, "shift, with no lane left out"},
 };
 

@@ -16,6 +16,8 @@ struct Shape {
   int images = 2, height = 9, width = 9, channels = 16;
   int filters = 3, rows = 3, columns = 3;
   int stride_y = 1, stride_x = 1, padding_y = 0, padding_x = 1, dilation_y = 1, dilation_x = 1;
+  bool rows_first =
+      false;  ///< positions go by y, image, x, as the note's prose has them; else by image, y, x
 
   [[nodiscard]] constexpr int out_height() const {
     return (height + 2 * padding_y - dilation_y * (rows - 1) - 1) / stride_y + 1;
@@ -47,8 +49,13 @@ struct Pixel {
   friend constexpr bool operator==(const Pixel&, const Pixel&) = default;
 };
 
-/// The index map: what output position `position` (row-major over image, y, x) reads at place (r, s) of the
-/// filter.
+/// Where output position `position` is.
+Pixel output_at(const Shape& shape, int position);
+
+/// Its number among (images, out_height, out_width).
+std::size_t place_of(const Shape& shape, int position);
+
+/// The index map: what output position `position` reads at place (r, s) of the filter.
 Pixel pixel_at(const Shape& shape, int position, int r, int s);
 
 /// Places of one filter row that one lane reaches by shifts: from s[j] to s[j + 1] every lane takes what the

@@ -86,6 +86,8 @@ namespace mmaudit::timing {
   X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
   X(register_window, "register.window", "cycles",                                                            \
     "in which an instruction reads its registers, one per bank and cycle; 0: not modelled")                  \
+  X(integer_window, "register.integer", "cycles", "the same, of an integer or logic instruction")            \
+  X(constant_cold, "constant.cold", "cycles", "of the first constant that a kernel loads after the clock")   \
   X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
   X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
   X(call_interval, "branch.interval", "cycles", "of the integer unit that a call or a return takes")         \

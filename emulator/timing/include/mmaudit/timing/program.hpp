@@ -54,9 +54,8 @@ struct TimedOp {
   bool matrices = false;         ///< ldmatrix
   std::uint32_t bytes = 0;       ///< of an access to global memory, all lanes
   std::int32_t target = -1;      ///< index of an instruction
-  /// Registers that are read from each bank (that of even and that of odd ones): behind the instruction
-  /// before, which may have kept some (.reuse), and behind one of another warp.
-  std::array<std::uint8_t, kRegisterBanks> reads{}, reads_alone{};
+  /// Registers that are read from each bank (that of even and that of odd ones), without those that are kept.
+  std::array<std::uint8_t, kRegisterBanks> reads{};
   // Registers, for the scoreboard and for accumulators handed on inside the tensor unit.
   Registers destination;
   std::array<Registers, 3> sources{};

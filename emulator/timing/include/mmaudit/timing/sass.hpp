@@ -8,7 +8,8 @@ namespace mmaudit::timing {
 
 /// How to run a loop whose instructions alone do not say it.
 struct SassOptions {
-  int conflict_ways = 0;  ///< of each LDS; 0: as few as its width needs
+  int conflict_ways = 0;    ///< of each LDS; 0: as few as its width needs
+  bool from_clock = false;  ///< also what stands between the reading of the clock and the loop, once
 };
 
 /// What: the loop of a function that holds most instructions of the tensor unit, else of shared memory, else
