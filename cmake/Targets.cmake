@@ -5,7 +5,17 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # lines for stack traces; all of -g takes half as long again
 endif()
 
-if(MMAUDIT_STATIC AND NOT APPLE)
+if(MMAUDIT_ZIG)
+  # This machine's objects and its compiler's archives, with the start files and the symbols of glibc 2.17, which zig has.
+  foreach(name IN ITEMS libstdc++.a libgcc_eh.a libgcc.a)
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(APPEND mmaudit_runtime " ${file}")
+  endforeach()
+  set(mmaudit_zig "${MMAUDIT_ZIG} cc -target ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu.2.17 -O2 <LINK_FLAGS> -o <TARGET> <OBJECTS>")
+  string(APPEND mmaudit_zig " <LINK_LIBRARIES> ${CMAKE_CURRENT_LIST_DIR}/old_glibc.c ${mmaudit_runtime} -lm -ldl -lpthread")
+  set(CMAKE_CXX_LINK_EXECUTABLE "${mmaudit_zig}")
+  set(CMAKE_CXX_CREATE_SHARED_LIBRARY "${mmaudit_zig} -shared <SONAME_FLAG><TARGET_SONAME>")
+elseif(MMAUDIT_STATIC AND NOT APPLE)
   add_link_options(-static-libstdc++ -static-libgcc)
 endif()
 
