@@ -10,7 +10,7 @@ publish_wheel() {
     cat "$scratch" >&2
     die 1 "the wheel needs more than libc"
   fi
-  "$env/bin/python" -m wheel tags --remove --platform-tag "${policy/#manylinux_2_17_x86_64/manylinux2014_x86_64.manylinux_2_17_x86_64}" "$1" >"$scratch"
+  "$env/bin/python" -m wheel tags --remove --platform-tag "${policy/#manylinux_2_17_*/manylinux2014_${policy#manylinux_2_17_}.$policy}" "$1" >"$scratch"
   mv "$(dirname "$1")"/*.whl "$dist/"
 }
 
