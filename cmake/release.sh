@@ -23,12 +23,11 @@ make_wheel() {
   publish_wheel "$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")"
 }
 
-# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder. By this machine's
-# compilers.
+# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder.
 make_cuda_wheel() {
   local made=build/cuda-wheel version=${name#mmaudit-} info
   grep -qF "\"mmaudit-cuda==$version\"" emulator/python/pyproject.toml || die 1 "pyproject.toml: found another version of mmaudit-cuda, allowed: $version"
-  build carry-all -D MMAUDIT_CUDA_ARCHITECTURES="${MMAUDIT_CUDA_ARCHITECTURES:-80-real;86-real;89-real;90a-real;100-real;120}" -- --target mmaudit_cuda || die 3 "the build for GPUs failed"
+  build carry-all -D MMAUDIT_ZIG="$MMAUDIT_ZIG" -D MMAUDIT_CUDA_ARCHITECTURES="${MMAUDIT_CUDA_ARCHITECTURES:-80-real;86-real;89-real;90a-real;100-real;120}" -- --target mmaudit_cuda || die 3 "the build for GPUs failed"
   rm -rf "$made" && mkdir -p "$made/tree/mmaudit_cuda" "$made/tree/mmaudit_cuda-$version.dist-info"
   strip -o "$made/tree/mmaudit_cuda/libmmaudit_cuda.so" build/carry-all/lib/libmmaudit_cuda.so
   cp LICENSE "$made/tree/mmaudit_cuda/"
@@ -63,14 +62,13 @@ run_release() {
   done
   set_up "${audit_packages[@]}" "${release_packages[@]}"
   [[ -x $env/bin/pip ]] || python3 -m venv --clear "$env" || die 3 "python3 can't make an environment (Debian: python3-venv)"
-  "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel || die 3 "pip can't install auditwheel"
+  "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel ziglang==0.17.1 || die 3 "pip can't install auditwheel, ziglang"
+  MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
   rm -rf "$dist" && mkdir -p "$dist"
   if [[ -z $prefix ]]; then
     stage "build"
     prefix=$PWD/build/portable-prefix
     rm -rf "$prefix"
-    "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang"
-    MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
     build_portable || die 3 "the build failed"
     cmake --install build/release --prefix "$prefix" --strip >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "could not install"; }
     for format in DEB TGZ; do
