@@ -5,7 +5,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # lines for stack traces; all of -g takes half as long again
 endif()
 
-if(MMAUDIT_ZIG)
+if(MMAUDIT_STATIC AND MMAUDIT_ZIG)
   # This machine's objects and its compiler's archives, with the start files and the symbols of glibc 2.17, which zig has.
   foreach(name IN ITEMS libstdc++.a libgcc_eh.a libgcc.a)
     execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${name} OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)

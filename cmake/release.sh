@@ -62,8 +62,11 @@ run_release() {
   done
   set_up "${audit_packages[@]}" "${release_packages[@]}"
   [[ -x $env/bin/pip ]] || python3 -m venv --clear "$env" || die 3 "python3 can't make an environment (Debian: python3-venv)"
-  "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel ziglang==0.17.1 || die 3 "pip can't install auditwheel, ziglang"
-  MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+  "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel || die 3 "pip can't install auditwheel"
+  if [[ -z $prefix ]] || $cuda; then
+    "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang"
+    MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+  fi
   rm -rf "$dist" && mkdir -p "$dist"
   if [[ -z $prefix ]]; then
     stage "build"
