@@ -43,12 +43,14 @@ step env/bin/mmaudit audit --a x.npy --b w.npy --dtype e4m3,bf16 --policy plain,
 shows '^Use bf16 with plain sums'
 step env/bin/mmaudit model net --max-rel-fro 5% --plan plan.json
 shows '^16 of 16 products are within the limit'
-step env/bin/python -m mmaudit verify --inst mma.m16n8k8.f32.tf32 # the recordings are in the wheel
+step env/bin/python -m mmaudit verify # the recordings are in the wheel
 shows ', 0 mismatches$'
 step env/bin/mmaudit-bench --version
 shows '^mmaudit '
 step env/bin/python -c 'import mmaudit, numpy as np; print(mmaudit.matmul(np.ones((3, 40), "f2"), np.ones((40, 2), "f2"), inst="wgmma.m64n8k16.f32.f16.f16")[0, 0])'
 shows '^40.0$'
+step env/bin/python -c $'import mmaudit, numpy as np\ntry:\n  mmaudit.matmul(np.eye(2), np.eye(2), inst="none")\nexcept ValueError as refused:\n  print(refused)'
+shows '^inst: found "none", allowed: '
 for file in man/man1/mmaudit-audit.1 bash-completion/completions/mmaudit zsh/site-functions/_mmaudit; do
   [[ -s env/share/$file ]] || { printf 'wheel: not installed: share/%s\n' "$file" >&2 && exit 1; }
 done

@@ -1,20 +1,7 @@
-# Sourced by ./run: the command release. Uses set_up, stage, end_stage, build, build_system_portable, die and $scratch.
+# Sourced by ./run: the command release. Uses set_up, stage, end_stage, build, build_portable, forget_portable, die and $scratch.
 # shellcheck shell=bash disable=SC2154
 
-# By zig, in a folder of its own: it has the headers and the symbols of glibc 2.17, which must not meet /usr/include. What
-# else is included and linked lies in a root of its own.
-build_by_zig() {
-  local zig root=$PWD/build/zig-root
-  "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang (./run release --system does without)"
-  zig=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
-  rm -rf "$root" && mkdir -p "$root"
-  dpkg-query -L libmpfr-dev libgmp-dev "$(dpkg-query -W -f '${Depends}' libboost-dev)" libcli11-dev \
-    nlohmann-json3-dev libfmt-dev libxxhash-dev libzstd-dev | grep -E '^/usr/(include|lib|share/cmake)' | sort -u |
-    tar --no-recursion -P -c -T - | tar -P -x --transform "s|^/|$root/|" -f -
-  build portable -D MMAUDIT_ZIG="$zig" -D MMAUDIT_ZIG_ROOT="$root" -- --target mmaudit_installed
-}
-
-# The wheel $1 into dist/. Its name says the oldest glibc that its symbols need.
+# The wheel $1 into dist/. Its name says the oldest glibc that its symbols need; 2.17 also as pip before 20.3 knows it.
 publish_wheel() {
   local policy
   "$env/bin/auditwheel" show "$1" >"$scratch" 2>&1
@@ -23,7 +10,7 @@ publish_wheel() {
     cat "$scratch" >&2
     die 1 "the wheel needs more than libc"
   fi
-  "$env/bin/python" -m wheel tags --remove --platform-tag "$policy" "$1" >"$scratch"
+  "$env/bin/python" -m wheel tags --remove --platform-tag "${policy/#manylinux_2_17_*/manylinux2014_${policy#manylinux_2_17_}.$policy}" "$1" >"$scratch"
   mv "$(dirname "$1")"/*.whl "$dist/"
 }
 
@@ -36,12 +23,11 @@ make_wheel() {
   publish_wheel "$(compgen -G "$made/mmaudit-*-py3-none-linux_*.whl")"
 }
 
-# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder. By this machine's
-# compilers.
+# mmaudit-cuda, the model on a GPU: one library, which mmaudit finds by the name of its folder.
 make_cuda_wheel() {
   local made=build/cuda-wheel version=${name#mmaudit-} info
   grep -qF "\"mmaudit-cuda==$version\"" emulator/python/pyproject.toml || die 1 "pyproject.toml: found another version of mmaudit-cuda, allowed: $version"
-  build carry-all -D MMAUDIT_CUDA_ARCHITECTURES="${MMAUDIT_CUDA_ARCHITECTURES:-80-real;86-real;89-real;90a-real;100-real;120}" -- --target mmaudit_cuda || die 3 "the build for GPUs failed"
+  build carry-all -D MMAUDIT_ZIG="$MMAUDIT_ZIG" -D MMAUDIT_CUDA_ARCHITECTURES="${MMAUDIT_CUDA_ARCHITECTURES:-80-real;86-real;89-real;90a-real;100-real;120}" -- --target mmaudit_cuda || die 3 "the build for GPUs failed"
   rm -rf "$made" && mkdir -p "$made/tree/mmaudit_cuda" "$made/tree/mmaudit_cuda-$version.dist-info"
   strip -o "$made/tree/mmaudit_cuda/libmmaudit_cuda.so" build/carry-all/lib/libmmaudit_cuda.so
   cp LICENSE "$made/tree/mmaudit_cuda/"
@@ -64,31 +50,35 @@ make_sources() {
 }
 
 run_release() {
-  local how=zig prefix=$PWD/build/portable-prefix env=build/release-env dist=$PWD/dist name folder=build/portable format cuda=false
+  local prefix= env=build/release-env dist=$PWD/dist name format cuda=false
   name=mmaudit-$(sed -n 's/^project(mmaudit VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
   while (($#)); do
     case $1 in
-      --system) how=system folder=build/release ;;
       --cuda) cuda=true ;;
-      --prefix) (($# > 1)) && [[ -x $2/bin/mmaudit ]] || die 2 "release --prefix: found '${2:-}', allowed: where ./run install --portable put it" && how=prefix prefix=$(realpath "$2") && shift ;;
-      *) die 2 "release: found '$1', allowed: --system, --cuda, --prefix DIR" ;;
+      --prefix) (($# > 1)) && [[ -x $2/bin/mmaudit ]] || die 2 "release --prefix: found '${2:-}', allowed: where ./run install --portable put it" && prefix=$(realpath "$2") && shift ;;
+      *) die 2 "release: found '$1', allowed: --cuda, --prefix DIR" ;;
     esac
     shift
   done
   set_up "${audit_packages[@]}" "${release_packages[@]}"
   [[ -x $env/bin/pip ]] || python3 -m venv --clear "$env" || die 3 "python3 can't make an environment (Debian: python3-venv)"
   "$env/bin/pip" install -q 'scikit-build-core>=0.11' auditwheel==6.8.2 wheel || die 3 "pip can't install auditwheel"
+  if [[ -z $prefix ]] || $cuda; then
+    "$env/bin/pip" install -q ziglang==0.17.1 || die 3 "pip can't install ziglang"
+    MMAUDIT_ZIG=$("$env/bin/python" -c 'import os, ziglang; print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+  fi
   rm -rf "$dist" && mkdir -p "$dist"
-  if [[ $how != prefix ]]; then
+  if [[ -z $prefix ]]; then
     stage "build"
+    prefix=$PWD/build/portable-prefix
     rm -rf "$prefix"
-    if [[ $how == zig ]]; then build_by_zig; else build_system_portable; fi || die 3 "the build failed"
-    cmake --install "$folder" --prefix "$prefix" --strip >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "could not install"; }
+    build_portable || die 3 "the build failed"
+    cmake --install build/release --prefix "$prefix" --strip >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "could not install"; }
     for format in DEB TGZ; do
-      cpack -G $format --config "$folder/CPackConfig.cmake" -B "$folder/packages" >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "cpack -G $format failed"; }
+      cpack -G $format --config build/release/CPackConfig.cmake -B build/release/packages >"$scratch" || { tail -n 20 "$scratch" >&2; die 3 "cpack -G $format failed"; }
     done
-    cp "$folder"/packages/*.deb "$folder"/packages/*.tar.gz "$dist/"
-    [[ $how == zig ]] || forget_portable
+    cp build/release/packages/*.deb build/release/packages/*.tar.gz "$dist/"
+    forget_portable
   fi
   stage "wheel, sources, bill of materials"
   make_wheel "$prefix"
@@ -97,7 +87,7 @@ run_release() {
   local nvcc=
   if $cuda; then nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' build/carry-all/CMakeCache.txt); fi
   # shellcheck disable=SC2046 # without CUDA no word
-  cmake/sbom.py "$name" $how ${nvcc:+$("$nvcc" --version | grep -o 'V[0-9.]*$')} >"$dist/$name.cdx.json"
+  cmake/sbom.py "$name" ${nvcc:+$("$nvcc" --version | grep -o 'V[0-9.]*$')} >"$dist/$name.cdx.json"
   (cd "$dist" && sha256sum -- * >"$scratch" && cat "$scratch" >SHA256SUMS && ls -l)
   end_stage
 }

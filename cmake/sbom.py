@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""sbom.py NAME-VERSION COMPILER [CUDA]: what the released programs hold beside their own sources, as CycloneDX 1.5:
-Debian's packages of this machine, and the C++ runtime of the compiler, zig's or Debian's (any other COMPILER). CUDA:
-the version of the runtime in libmmaudit_cuda.so."""
+"""sbom.py NAME-VERSION [CUDA]: what the released programs hold beside their own sources, as CycloneDX 1.5: Debian's
+packages of this machine, and the start files of zig, which links them. CUDA: the version of the runtime in
+libmmaudit_cuda.so."""
 import json
 import re
 import subprocess
@@ -17,10 +17,10 @@ PACKAGES = [
     ("nlohmann-json3-dev", "MIT", "headers"),
     ("libcli11-dev", "BSD-3-Clause", "headers"),
     ("libboost1.*-dev", "BSL-1.0", "headers"),
+    ("libstdc++-*-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", "linked statically"),
 ]
-RUNTIME = ("libstdc++-*-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", "linked statically")
-ZIG = {"type": "library", "name": "libc++ of ziglang", "version": "0.17.1", "purl": "pkg:pypi/ziglang@0.17.1",
-       "licenses": [{"expression": "Apache-2.0 WITH LLVM-exception"}], "description": "linked statically"}
+ZIG = {"type": "library", "name": "glibc's start files of ziglang", "version": "0.17.1", "purl": "pkg:pypi/ziglang@0.17.1",
+       "licenses": [{"expression": "LGPL-2.1-or-later"}], "description": "linked statically"}
 
 
 def component(package: str, licence: str, how: str) -> dict:
@@ -36,14 +36,13 @@ def component(package: str, licence: str, how: str) -> dict:
 
 def main() -> None:
     name, _, version = sys.argv[1].rpartition("-")
-    runtime = ZIG if sys.argv[2] == "zig" else component(*RUNTIME)
     cuda = [{"type": "library", "name": "cudart_static of CUDA", "version": version, "description": "linked statically",
-             "licenses": [{"license": {"name": "NVIDIA Software License Agreement"}}]} for version in sys.argv[3:]]
+             "licenses": [{"license": {"name": "NVIDIA Software License Agreement"}}]} for version in sys.argv[2:]]
     print(json.dumps({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": name, "name": name, "version": version,
                                    "licenses": [{"license": {"id": "Apache-2.0"}}]}},
-        "components": [component(*row) for row in PACKAGES] + [runtime, *cuda],
+        "components": [component(*row) for row in PACKAGES] + [ZIG, *cuda],
     }, indent=2))
 
 
