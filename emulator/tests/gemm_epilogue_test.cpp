@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -176,6 +177,15 @@ std::uint64_t finished(const Recorded& x, EpilogueRule rule) {
 TEST(GemmEpilogue, gives_the_recorded_bits) {
   for (const Recorded& each : kRecorded)
     EXPECT_EQ(finished(each, each.rule), each.bits) << &each - kRecorded << ": " << each.sum;
+}
+
+TEST(GemmEpilogue, beta_of_0_does_not_read_c) {
+  for (const EpilogueRule rule : {EpilogueRule::fused_sum, EpilogueRule::fused_c, EpilogueRule::rounded_sum,
+                                  EpilogueRule::fused_always})
+    for (const float sum : {1.0F, -3.25F, 0x1p-126F})
+      for (const float c : {INFINITY, -INFINITY, NAN, 1.0F})
+        EXPECT_EQ(combined(rule, spec_of(Format::f32), 2.0F, sum, 0.0F, c), 2 * sum)
+            << static_cast<int>(rule);
 }
 
 struct WideRecorded {

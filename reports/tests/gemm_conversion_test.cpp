@@ -101,20 +101,20 @@ TEST(CastCounts, BitsLostByHand) {
 }
 
 TEST(CastCounts, SlicesAddUp) {
-  // More than one slice of k, and in each of them numbers of every kind.
-  Problem problem = filled(1, 3, 1000, 1, 1);
-  for (std::uint64_t k = 0; k < problem.k; k += 10) {
-    problem.a[k] = 1e-9, problem.a[k + 1] = 0x1p-8, problem.a[k + 2] = 1e9;
-    problem.a[k + 3] = std::numeric_limits<double>::infinity();
-    problem.b[3 * k] = 1e-9, problem.b[3 * k + 3] = 0x1p-8, problem.b[3 * k + 6] = 1e9;
-    problem.b[3 * k + 9] = std::numeric_limits<double>::infinity();
-  }
+  // Rows and columns of two threads, the second of which has fewer of every kind.
+  Problem problem = filled(20, 20, 1000, 1, 1);
+  const double kinds[] = {1e-9, 0x1p-8, 1e9, std::numeric_limits<double>::infinity()};
+  for (const auto& [lane, every] : {std::pair<std::uint64_t, std::uint64_t>{0, 10}, {17, 100}})
+    for (std::uint64_t k = 0; k < problem.k; k += every)
+      for (std::uint64_t i = 0; i < std::size(kinds); ++i)
+        problem.a[lane * problem.k + k + i] = problem.b[(k + i) * problem.n + lane] = kinds[i];
   const Computed x = computed(combination("hopper", "e4m3", scalings::none, "plain"), problem);
   for (const CastCounts& counts : {x.converted.a.counts, x.converted.b.counts}) {
-    EXPECT_EQ(counts.underflow, 100U);
-    EXPECT_EQ(counts.subnormal, 100U);
-    EXPECT_EQ(counts.saturated, 100U);
-    EXPECT_EQ(counts.not_finite, 100U);
+    EXPECT_EQ(counts.elements, 20000U);
+    EXPECT_EQ(counts.underflow, 110U);
+    EXPECT_EQ(counts.subnormal, 110U);
+    EXPECT_EQ(counts.saturated, 110U);
+    EXPECT_EQ(counts.not_finite, 110U);
   }
 }
 

@@ -35,6 +35,13 @@ TEST(ExactProduct, IsWithinItsBound) {
     }
 }
 
+TEST(ExactProduct, WhatAnAdditionLosesIsKept) {
+  // 2^53 + 1 is 2^53 in binary64, and 2^53 + 1 + 1 is not.
+  Problem problem = filled(1, 1, 200, 0, 1);
+  problem.a[0] = 0x1p53, problem.a[100] = problem.a[199] = 1;
+  EXPECT_EQ(exact_product(problem.operands()), std::vector<double>{0x1p53 + 2});
+}
+
 TEST(ExactProduct, CIsAdded) {
   const std::vector<double> a = {1, 2}, b = {3, 4, 5, 6}, c = {100, -0.5};
   const GemmOperands operands{1, 2, 2, a, b, c, 0, 0};
