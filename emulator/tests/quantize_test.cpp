@@ -78,6 +78,12 @@ TEST(Quantize, TheLargestBecomesTheFormatsLargest) {
   EXPECT_EQ(rows.elements[2], 0x7E);
 }
 
+TEST(Quantize, APairOfTypesGivesEachOperandItsOwn) {
+  const std::vector<float> x = {0.5F, -3.0F};
+  EXPECT_EQ(quantized("e5m2-e4m3", scalings::tensor, x, 2, false).elements[1], 0xFB);  // -57344
+  EXPECT_EQ(quantized("e5m2-e4m3", scalings::tensor, x, 2, true).elements[1], 0xFE);   // -448
+}
+
 TEST(Quantize, ScalesOfBlocksArePowersOfTwoRoundedAsTheRuleSays) {
   std::vector<float> x(32, 0.0F);
   x[3] = 3.9F;  // 3.9 / 448 lies between 2^-7 and 2^-6

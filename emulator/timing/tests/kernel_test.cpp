@@ -142,6 +142,17 @@ TEST(Hazards, AFullQueueHoldsUpTheWarp) {
   EXPECT_EQ(many.detail.waits[static_cast<std::size_t>(Wait::queue)], 0);
 }
 
+// Twenty stores of 32 sectors of 32 bytes: the load behind them waits until the port has taken them.
+TEST(Hazards, ALoadWaitsForTheStoresBeforeIt) {
+  std::string lines = kAddress + "0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, 0x80, RZ\n" +
+                      "0007f1 IMAD.IADD R2, R2, 0x1, R0\n";
+  for (int i = 0; i < 20; ++i) lines += "0007f1 STG.E desc[UR8][R2.64], R4\n";
+  lines += kLoad + "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n";
+  const double slow = timed(lines, 32, with(Parameter::store_bytes, 16)).cycles,
+               fast = timed(lines, 32, with(Parameter::store_bytes, 64)).cycles;
+  EXPECT_NEAR(slow - fast, 20 * 32 * (32.0 / 16 - 32.0 / 64), 60);
+}
+
 // Warp 0 skips a load before the barrier and does one behind it; warp 1 does the first alone.
 TEST(Hazards, ABarrierWaitsForTheSlowestWarp) {
   const std::string wait = "000ff1 VIADD R5, R4, 0x1\n",

@@ -178,8 +178,8 @@ TEST(Sass, NoRateWithoutAUnitAndANoteOfWhatIsNotKnown) {
   ASSERT_EQ(unknown.notes.size(), 1U);
   EXPECT_EQ(unknown.notes[0], "no cost is known for: FROB");
   const auto special = program_of(hopper(), sass::read(loop_of("MUFU.EX2")).front());
-  EXPECT_EQ(special.notes, std::vector<std::string>{
-                               "no latency is known, an integer instruction's is taken, for: MUFU"});
+  EXPECT_EQ(special.notes,
+            std::vector<std::string>{"no latency is known, an integer instruction's is taken, for: MUFU"});
 }
 
 // BAR.SYNC four times in a loop, as docs/experiments/probe does it. Measured: docs/results/h200-kernels/
@@ -283,9 +283,11 @@ TEST(H200, LoopsOfIntegersTakeTheCyclesMeasured) {
 // .reuse: a kept operand is read once, also over an instruction with an immediate in its place.
 TEST(Sass, AnOperandIsKeptUntilItsPlaceIsReadFromItsBankAgain) {
   const auto reads = [](const std::string& between, const char* kept) {
-    const auto code = [](const char* control) { return std::string(" /* 0x0000000000000000 */\n/* ") + control + " */\n"; };
-    const std::string text = "code for sm_90a\nFunction : f\n/*0000*/ VIMNMX R3, R5, R7, !PT ;" +
-                             code(kept) + "/*0010*/ " + between + " ;" + code("0x000fe20000000000") +
+    const auto code = [](const char* control) {
+      return std::string(" /* 0x0000000000000000 */\n/* ") + control + " */\n";
+    };
+    const std::string text = "code for sm_90a\nFunction : f\n/*0000*/ VIMNMX R3, R5, R7, !PT ;" + code(kept) +
+                             "/*0010*/ " + between + " ;" + code("0x000fe20000000000") +
                              "/*0020*/ VIMNMX R9, R11, R7, !PT ;" + code("0x000fe20000000000");
     return whole_program_of(hopper(), sass::read(text).front()).ops.at(2).reads;
   };

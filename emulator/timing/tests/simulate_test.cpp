@@ -233,5 +233,48 @@ TEST(Drawing, ShowsWhoWaitsForWhat) {
   EXPECT_NE(drawing_svg(program, timing).find("HMMA &lt;4&gt;"), std::string::npos);
 }
 
+TEST(Simulate, AProgramStaysInsideItsRegistersAndItself) {
+  const auto refused = [](const TimedOp& op) -> std::string {
+    Program program;
+    program.add(op, "it");
+    try {
+      once(program, Dependences::scoreboard);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string registers = "program: found a register beyond R255, allowed: R0 to R255",
+                    branch = "program: found a branch that leaves the loop, allowed: one inside it";
+  EXPECT_EQ(refused(multiply(252, 0)), "");
+  EXPECT_EQ(refused(multiply(253, 0)), registers);
+  EXPECT_EQ(refused(multiply(0, 252)), "");
+  EXPECT_EQ(refused(multiply(0, 253)), registers);
+  for (const Flow flow : {Flow::loop, Flow::jump, Flow::call})
+    for (const int target : {-1, 1}) {
+      TimedOp op;
+      op.flow = flow, op.target = target;
+      EXPECT_EQ(refused(op), branch) << static_cast<int>(flow);
+    }
+}
+
+TEST(Simulate, IssueSlotsAreNoUnit) {
+  Timing timing;
+  timing.busy[static_cast<std::size_t>(Unit::none)] = timing.issue_busy = 0.95;
+  timing.busy[static_cast<std::size_t>(Unit::fma)] = 0.5;
+  EXPECT_EQ(timing.bound(), "issue slots, 95% busy");
+}
+
+TEST(Simulate, MemoryThatWasIdleIsNotFasterLater) {
+  TimedOp load;
+  load.unit = Unit::global, load.bytes = 128, load.latency = 30;
+  load.destination = {16, 1}, load.sources[0] = {8, 1};
+  Program program;
+  program.add(multiply(8, 0, 1000), "slow");
+  program.add(load, "load");
+  program.add(multiply(32, 16), "reader");
+  EXPECT_GE(once(program, Dependences::scoreboard).events.at(2).issue, 1000U + 30);
+}
+
 }  // namespace
 }  // namespace mmaudit::timing

@@ -686,6 +686,7 @@ TEST(GemmPlans, the_custom_option_says_in_which_order_slices_take_turns_at_d) {
   EXPECT_EQ(plan(2, 13)->slice_order, SliceOrder::ascending);
   ASSERT_TRUE(of_f64(16, 13));
   EXPECT_EQ(of_f64(16, 13)->slice_order, SliceOrder::paired);
+  EXPECT_FALSE(of_f64(86, 3)) << "258 blocks, two more than the largest recorded grid";
   EXPECT_FALSE(of_f64(930, 3)) << "more blocks than any recorded grid; one had other bits";
   EXPECT_FALSE(plan(1, 13)) << "recorded for f64 alone";
   EXPECT_TRUE(plan(7, 2)) << "two sums have one order";
