@@ -54,6 +54,7 @@ int split_layer(const CollectiveOptions& options, const Context& context) {
   GemmProblem whole;
   whole.api = GemmApi::cublas, whole.type = type, whole.transposed_b = true;
   whole.m = a.tensor.shape[1], whole.n = b.tensor.shape[2], whole.k = a.tensor.shape[2];
+  if (whole.k == 0) refuse("--a: found K = 0, allowed: 1 or more");
   report::Report found{.title = "A row-parallel layer on several GPUs"};
   struct Result {
     std::string name;

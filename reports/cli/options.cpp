@@ -355,6 +355,11 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
   };
   if (const std::filesystem::path other = text.elsewhere(line.command); !other.empty())
     return become(other, bench_text(line.command).empty() ? words_behind(line) : line.words);
+  // CLI11 drops empty items of a list: one of commas alone would take the next word for its value.
+  for (std::string& word : line.words) {
+    const std::size_t end = word.find_last_not_of(',') + 1;
+    if (end == 0 || (word[end - 1] == '=' && word.starts_with("--"))) word.resize(end);
+  }
   std::reverse(line.words.begin(), line.words.end());  // as CLI11 takes them
   try {
     app->parse(std::move(line.words));
