@@ -270,9 +270,9 @@ def traced(texts=("net.0", "Layer", "aten.pow", "aten.mm"), tensors=None, operat
 
 SIX, APART = 1 | 6 << 2, 3 | 6 << 2
 one = json.loads(traced())
-for name, text in {"good": traced(), "no_texts": traced(texts=()), "machine": traced(machine=[1]), "flags": traced(flags=7), "calls": traced(calls=[{"batch": 2**62, "tokens": 2**62, "past": 2**62}]),
-                   "in": traced(operations=[{**one["operations"][0], "in": [9]}]), "kernel": traced(operations=[{**one["operations"][1], "kernels": [7]}]),
-                   "gemm": traced(operations=[{**one["operations"][1], "gemm": {"problem": 7}}]), "null": traced(operations=[{**one["operations"][0], "module": None}]),
+for name, text in {"good": traced(), "no_texts": traced(texts=()), "found_machine": traced(machine=[1]), "flags": traced(flags=7), "found_calls": traced(calls=[{"batch": 2**62, "tokens": 2**62, "past": 2**62}]),
+                   "in": traced(operations=[{**one["operations"][0], "in": [9]}, one["operations"][1]]), "kernel": traced(operations=[one["operations"][0], {**one["operations"][1], "kernels": [7]}]),
+                   "gemm": traced(operations=[one["operations"][0], {**one["operations"][1], "gemm": {"problem": 7}}]), "null": traced(operations=[{**one["operations"][0], "module": None}, one["operations"][1]]),
                    "at": traced(tensors=[{**one["tensors"][0], "at": 6, "tokens": 1}] * 4), "list": "[]", "no_json": "{"}.items():
     seed("trace", name, bytes([SIX]) + text.encode())
 seed("trace", "two", bytes([APART]) + (traced() + "\xff" + traced(machine={"torch": "2.12.0"})).encode("latin-1"))

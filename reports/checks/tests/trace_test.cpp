@@ -105,6 +105,24 @@ TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
   EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("as many rows as the file has"), std::string::npos);
 }
 
+TEST_F(TraceTest, WhatNoRunHasIsRefusedBeforeItIsCounted) {
+  TraceFixture other;
+  other.machine = "[1]";
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("machine: found [1], allowed: an object"),
+            std::string::npos)
+      << refusal([&] { read(other, "b.trace"); });
+  other.machine = "{}";
+  for (const char* call :
+       {R"({"batch":1,"tokens":4611686018427387904,"past":0})", R"({"batch":4096,"tokens":4096,"past":0})"}) {
+    other.call = call;
+    EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("4194304"), std::string::npos) << call;
+  }
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, a_, {{"0:1000000000=0:1000000000"}, {}});
+            }).find("--row: found 1000000000 tokens"),
+            std::string::npos);
+}
+
 /// The kind of cause of a sum of 64 and of 1 token of 4096 numbers, whose plans differ along the last axis.
 std::string cause_of_sums(const char* arguments) {
   Trace a, b;
