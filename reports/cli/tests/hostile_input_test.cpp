@@ -238,8 +238,9 @@ TEST_F(HostileInput, AValueOfAnotherTypeIsReadOrRefused) {
       put(each);
       const Outcome found = run(command);
       ASSERT_LE(found.code, kBadInput) << command[0] << " " << command[1] << ": " << each << found.err;
-      refusals += found.code == kBadInput ? 1 : 0;
-      if (found.code == kBadInput) ASSERT_EQ(lines(found.err), 1U) << each << found.err;
+      if (found.code != kBadInput) continue;
+      ++refusals;
+      ASSERT_EQ(lines(found.err), 1U) << each << found.err;
     }
     EXPECT_GT(refusals, 12) << good;  // each other type in the place of the whole is refused
   };
