@@ -3,7 +3,7 @@ import json
 
 from seed_file import seed
 
-PROBLEMS, PLAN, WORDS, CALL, SAMPLES, CHECK, DECISIONS, CONFIG, NETWORKS = range(9)
+PROBLEMS, PLAN, WORDS, CALL, SAMPLES, CHECK, DECISIONS, CONFIG, NETWORKS, COMPARED = range(10)
 
 
 def problem(**fields):
@@ -107,3 +107,5 @@ for name, config in {"llama": LLAMA, "text": {"text_config": LLAMA}, "gpt2": {"m
                      "bias": {**LLAMA, "attention_bias": 7}, "other": {"model_type": "\u001bnone"}, "list": [1]}.items():
     put("config_" + name, CONFIG, json.dumps(config))
 put("networks", NETWORKS, decisions({"model": "a", "source": "b", "config": LLAMA}, {"model": "c", "source": "", "config": {}}))
+for name, text in {"good": {"schema": "mmaudit.gemm.compare/1", "library": "1", "elements": 9, "wrong": 0}, "none": {}, "text": {"schema": "mmaudit.gemm.compare/1", "library": 1, "elements": "9", "wrong": -1}}.items():
+    put("compared_" + name, COMPARED, json.dumps(text))
