@@ -31,6 +31,11 @@ class Differ {
   Differ(const Trace& a, const Trace& b, const TraceDiffOptions& options) : a_(a), b_(b), options_(options) {}
 
   TraceDiff run() {
+    for (const std::string& map : options_.maps)
+      if (std::none_of(a_.operations.begin(), a_.operations.end(), [&](const TraceOperation& one) {
+            return one.module.starts_with(map.substr(0, map.find('=')));
+          }))
+        refuse("--map: found {}, as no module of {} begins, allowed: the beginning of one", map, a_.file);
     all_ = pairs_of(a_, b_, options_.rows);
     if (all_.empty())
       refuse("{}: found no token of {}, allowed: traces of the same tokens, or --row", b_.file, a_.file);
