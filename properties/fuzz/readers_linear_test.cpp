@@ -246,21 +246,28 @@ TEST(ReadersAreLinear, ProductsOfALibrary) {
 TEST(ReadersAreLinear, Decisions) {
   const Read read = [](const std::string& text) { corpus::read_decisions(text, "x"); };
   const std::string head =
-      R"({"schema":"mmaudit.gemm.decisions/1","gpu":"g","architecture":"hopper","library":"1","first_m":1,"last_m":9})"
+      R"({"schema":"mmaudit.gemm.decisions/1","gpu":"g","architecture":"hopper","library":"1","first_m":1,)"
+      R"("last_m":9000000000})"
       "\n";
-  const std::string choice = R"({"choice":{"algorithm":{"id":#},"kernels":[{"name":"n#"}]}})"
+  const std::string choice = R"({"choice":{"algorithm":{"id":1#},"kernels":[{"name":"n#"}]}})"
                              "\n",
-                    layer = R"({"layer":{"type":"f16","n":1#,"k":8},"starts":"1:0 2:1"})"
-                            "\n";
-  ASSERT_TRUE(accepted([&] { read(numbered(choice, head, layer)(10'000)); }));
-  expect_linear("decisions: choices", kWhole, numbered(choice, head), read);
-  expect_linear("decisions: layers", kWhole, numbered(layer, head + choice + choice), read);
-  expect_linear("decisions: starts", kWhole,
-                repeated("1:0 ", head + choice + R"({"layer":{"type":"f16","n":8,"k":8},"starts":")"), read);
-  expect_linear("networks", kWhole,
-                repeated(R"({"model":"m","source":"s","config":{"model_type":"gpt2","n_embd":8,"n_head":2,"vocab_size":9}})"
-                         "\n"),
-                [](const std::string& text) { corpus::read_known_networks(text, "x"); });
+                    two = numbered(choice)(150);
+  const std::string layer = R"({"layer":{"type":"f16","n":1#,"k":8},"starts":")", end = "\"}\n";
+  for (const auto& [what, make] :
+       {std::pair{"choices", numbered(choice, head)},
+        std::pair{"layers", numbered(layer + "1:0 2:1" + end, head + two)},
+        std::pair{
+            "starts",
+            numbered("1#:0 ", head + two + R"({"layer":{"type":"f16","n":8,"k":8},"starts":"1:0 )", end)}}) {
+    ASSERT_TRUE(accepted([&, &one = make] { read(one(10'000)); })) << what;
+    expect_linear(what, kWhole, make, read);
+  }
+  expect_linear(
+      "networks", kWhole,
+      repeated(
+          R"({"model":"m","source":"s","config":{"model_type":"gpt2","n_embd":8,"n_head":2,"vocab_size":9}})"
+          "\n"),
+      [](const std::string& text) { corpus::read_known_networks(text, "x"); });
 }
 
 TEST(ReadersAreLinear, ChecksOfALibrary) {
