@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gemm/check.hpp"
+#include "gemm/compare.hpp"
 #include "gemm/recorded_invariant.hpp"
 #include "gemm/samples.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
