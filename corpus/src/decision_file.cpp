@@ -107,7 +107,9 @@ DecisionFile read_decisions(std::string_view text, const std::string& file, std:
       out.choices.push_back(library_call_of(*choice, where + ": choice"));
     } else {
       const Json* const layer = fields.take("layer");
-      Json problem = layer == nullptr ? Json::object() : *layer;
+      if (layer == nullptr || !layer->is_object())
+        fields.refuse("layer", layer == nullptr ? Json() : *layer, "an object");
+      Json problem = *layer;
       problem["m"] = std::uint64_t{1};
       LayerDecisions one{gemm_problem_of(problem, where + ": layer"), {}};
       one.starts = starts_of(fields.text("starts").value_or(""), out, where);

@@ -111,7 +111,8 @@ class Config {
       for (const std::string_view factor : words_of(product, '*'))
         if (const std::uint64_t by = size(factor); by == 0 || __builtin_mul_overflow(term, by, &term))
           refuse("{}: {}: found {}, allowed: a size that fits 64 bits", where_, std::string(factor), by);
-      total += term;
+      if (term > kMost || (total += term) > kMost)
+        refuse("{}: {}: found more, allowed: up to {}", where_, std::string(sum), kMost);
     }
     return total;
   }
@@ -128,8 +129,7 @@ class Config {
   [[nodiscard]] std::optional<std::uint64_t> given(std::string_view field) const {
     const Json* const found = config_.find(field);
     if (found == nullptr || found->is_null()) return std::nullopt;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 31;  // cuBLAS counts in int
-    return JsonNode(*found, where_ + ": " + std::string(field)).count(kMost - 1);
+    return JsonNode(*found, where_ + ": " + std::string(field)).count(kMost);
   }
   [[nodiscard]] std::uint64_t size(std::string_view name) const {
     if (const auto number = whole_number<std::uint64_t>(name)) return *number;
@@ -143,6 +143,7 @@ class Config {
     refuse("{}: {}: found nothing, allowed: a number", where_, std::string(fields));
   }
 
+  static constexpr std::uint64_t kMost = (std::uint64_t{1} << 31) - 1;  // cuBLAS counts in int
   const Json& config_;
   const std::string& where_;
 };

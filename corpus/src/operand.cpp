@@ -38,15 +38,18 @@ void unpack_halves(Tensor& tensor) {
 void require_shape(const char* option, const std::string& file, Tensor& tensor, const MatrixShape& wanted) {
   if (tensor.shape.size() == 2) tensor.shape.insert(tensor.shape.begin(), 1);
   const std::uint64_t sizes[] = {wanted.count, wanted.rows, wanted.columns};
+  const auto takes = [](std::uint64_t size, std::uint64_t found) {
+    return size == MatrixShape::kAny || size == found;
+  };
   bool fits = tensor.shape.size() == 3;
   std::vector<std::string> allowed;
   for (std::size_t i = 0; i < 3; ++i) {
-    fits = fits && (sizes[i] == 0 || tensor.shape[i] == sizes[i]);
-    allowed.push_back(sizes[i] == 0 ? "any" : std::to_string(sizes[i]));
+    fits = fits && takes(sizes[i], tensor.shape[i]);
+    allowed.push_back(sizes[i] == MatrixShape::kAny ? "any" : std::to_string(sizes[i]));
   }
   if (fits) return;
-  const bool exchanged = tensor.shape.size() == 3 && (wanted.rows == 0 || tensor.shape[2] == wanted.rows) &&
-                         (wanted.columns == 0 || tensor.shape[1] == wanted.columns);
+  const bool exchanged = tensor.shape.size() == 3 && takes(wanted.rows, tensor.shape[2]) &&
+                         takes(wanted.columns, tensor.shape[1]);
   refuse("{}: {} shape: found {}, allowed: [{}] (matrices, rows, columns){}", file, option,
          to_string(tensor.shape), allowed, exchanged ? "; with rows and columns exchanged it fits" : "");
 }
@@ -127,8 +130,8 @@ Operand load_operand(const char* option, const std::string& file, const FormatSp
                      const MatrixShape& wanted, const CastRule* cast) {
   Operand operand{load_tensor(file)};
   Tensor& tensor = operand.tensor;
-  if (wanted.packed && format.value_bits() == 4 && tensor.dtype == DType::u8 && wanted.columns != 0 &&
-      !tensor.shape.empty() && 2 * tensor.shape.back() == wanted.columns &&
+  if (wanted.packed && format.value_bits() == 4 && tensor.dtype == DType::u8 && !tensor.shape.empty() &&
+      2 * tensor.shape.back() == wanted.columns &&
       (tensor.name.ends_with(".weight") || tensor.name.ends_with(".weight_packed")))
     unpack_halves(tensor);
   if (tensor.untyped && tensor.dtype == raw_type(format)) take_as(tensor, format, file);

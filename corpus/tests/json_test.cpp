@@ -98,6 +98,16 @@ TEST(Json, WhatIsMissingOrOfAnotherTypeThrows) {
   EXPECT_EQ(json.find("c"), nullptr);
 }
 
+TEST(Json, ANumberBeyondAnIntegerIsNotConverted) {
+  for (const char* beyond : {"1e300", "-1e300", "2147483648.0", "-2147483649.0"})
+    EXPECT_THROW(static_cast<void>(parse_json(beyond).get<int>()), JsonError) << beyond;
+  for (const char* beyond : {"1.8446744073709552e19", "-1.0"})
+    EXPECT_THROW(static_cast<void>(parse_json(beyond).get<std::uint64_t>()), JsonError) << beyond;
+  EXPECT_EQ(parse_json("-2147483648.0").get<int>(), INT32_MIN);
+  EXPECT_EQ(parse_json("2147483647.0").get<int>(), INT32_MAX);
+  EXPECT_EQ(parse_json("1.8446744073709550e19").get<std::uint64_t>(), 18446744073709549568U);
+}
+
 TEST(Json, RefusalsNameTheWay) {
   const auto why = [](const auto& read) -> std::string {
     try {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "mmaudit/corpus/checkpoint.hpp"
+#include "mmaudit/corpus/tensor_file.hpp"
 #include "support.hpp"
 
 namespace mmaudit::fuzz {
@@ -56,6 +57,8 @@ class Folder {
   void holding(const std::string& name, std::string_view text) {
     put(name, text);
     read_all(folder_);
+    if (name.ends_with(".index.json"))
+      accepted([&] { corpus::load_tensor((folder_ / name).string() + ":a.weight"); });
     std::filesystem::remove(folder_ / name);
   }
   /// Three lines and a file; an empty line is no file.

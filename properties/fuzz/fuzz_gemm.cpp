@@ -1,11 +1,16 @@
 // The first byte picks what the text is: problems (JSON or a log), a plan as JSON or in words, what a library
-// did, or lines of recorded samples. What is accepted comes back from what is written of it, holds every k
-// once, and is predicted on operands that end where they should, by each form of the plan to the same bits.
+// did, lines of recorded samples, the result of a check, recorded decisions, a network's config or lines of
+// them. What is accepted comes back from what is written of it, holds every k once, and is predicted on
+// operands that end where they should, by each form of the plan to the same bits.
 #include <algorithm>
 #include <vector>
 
+#include "gemm/check.hpp"
+#include "gemm/compare.hpp"
+#include "gemm/recorded_invariant.hpp"
 #include "gemm/samples.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/corpus/network_layers.hpp"
 #include "mmaudit/gemm_epilogue.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/matmul.hpp"
@@ -102,11 +107,66 @@ void check_call(const GemmProblem& problem, const LibraryCall& call) {
   if (plan && problem.k <= kMostK) check_plan(problem, *plan);
 }
 
+void draw(const report::Report& report) {
+  for (const report::Renderer& each : report::renderers()) each.draw(report, false);
+}
+
+/// A check comes back from its own JSON, and differs in nothing from itself.
+void read_check(std::string_view text) {
+  const checks::GemmCheck read = checks::gemm_check_of_json(text, "x");
+  const std::string json = to_json(read);
+  if (!accepted([&] {
+        if (to_json(checks::gemm_check_of_json(json, "again")) != json)
+          fail("a check that does not come back");
+      }))
+    fail("a check that its own JSON refuses");
+  draw(report_of(read));
+  const checks::GemmCheckDiff diff = diff_gemm_checks(read, read);
+  draw(report_of(diff));
+  for (const checks::GemmCheckChange& each : diff.changes)
+    if (each.kind == checks::GemmCheckChange::Kind::added || each.kind == checks::GemmCheckChange::Kind::gone)
+      fail("a check that differs from itself");
+  for (const checks::GemmFault& each : read.faults) reproducers_of(each, read.library);
+}
+
+/// The lines that were read, written and read again, are the same; for each M there is a choice.
+void read_decided(std::string_view text) {
+  const corpus::DecisionFile file = corpus::read_decisions(text, "x");
+  std::string lines = header_line(file);
+  for (const LibraryCall& each : file.choices) lines += corpus::line_of_choice(each);
+  for (const corpus::LayerDecisions& each : file.layers) lines += line_of(each);
+  const corpus::DecisionFile again = corpus::read_decisions(lines, "again");
+  if (again.choices.size() != file.choices.size() || again.layers.size() != file.layers.size())
+    fail("decisions that do not come back");
+  for (std::size_t i = 0; i < file.layers.size(); ++i) {
+    if (again.layers[i].starts != file.layers[i].starts) fail("other starts of a layer");
+    for (const std::uint64_t m : {file.first_m, file.first_m + 1, file.last_m / 2, file.last_m})
+      if ((choice_at(file, file.layers[i], m) == nullptr) == (m >= file.first_m && m <= file.last_m))
+        fail("no choice at an M of the file, or one beyond it");
+    GemmProblem problem = file.layers[i].layer;
+    problem.m = std::max<std::uint64_t>(1, file.first_m);
+    std::string why;
+    const auto found = decided(file, problem, &why);
+    check_one_line(why);
+    if (found.has_value() != why.empty()) fail("no decision without a reason");
+  }
+}
+
+void read_network(std::string_view text) {
+  const std::vector<corpus::NetworkLayer> layers = corpus::network_layers(parsed(text), "x");
+  for (const corpus::NetworkLayer& each : layers)
+    if (each.n == 0 || each.k == 0) fail("a layer without a size");
+  const auto decisions = corpus::read_decisions(
+      R"({"architecture":"hopper","first_m":1,"gpu":"x","last_m":8,"library":"130100","schema":"mmaudit.gemm.decisions/1"})",
+      "x");
+  draw(report_of(checks::recorded_network(decisions, layers, Format::bf16, false, true)));
+}
+
 }  // namespace
 }  // namespace mmaudit::fuzz
 
 void mmaudit::fuzz::run(Bytes bytes) {
-  const unsigned what = bytes.byte() % 5U;
+  const unsigned what = bytes.byte() % 10U;
   accepted([&] {
     if (what == 0) {
       std::string left_out;
@@ -126,6 +186,17 @@ void mmaudit::fuzz::run(Bytes bytes) {
       const GemmProblem problem = gemm_problem_of(both["problem"], "x");
       check_problem(problem);
       check_call(problem, corpus::library_call_of(both["call"], "x"));
+    } else if (what == 5) {
+      read_check(bytes.text());
+    } else if (what == 6) {
+      read_decided(bytes.text());
+    } else if (what == 7) {
+      read_network(bytes.text());
+    } else if (what == 8) {
+      corpus::read_known_networks(bytes.text(), "x");
+    } else if (what == 9) {
+      static ScratchFile compared("x.json");
+      check_one_line(checks::why_unproven("1", compared.holding(bytes.rest()).string()));
     } else {
       for (const corpus::GemmSample& each : corpus::read_gemm_samples(bytes.text(), "x")) {
         check_problem(each.problem);

@@ -10,9 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "gemm/check.hpp"
 #include "mmaudit/campaign/result.hpp"
+#include "mmaudit/collective.hpp"
 #include "mmaudit/corpus/checksum.hpp"
+#include "mmaudit/corpus/decision_file.hpp"
 #include "mmaudit/corpus/gemm_file.hpp"
+#include "mmaudit/corpus/network_layers.hpp"
 #include "mmaudit/corpus/npy.hpp"
 #include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/csv.hpp"
@@ -22,6 +26,7 @@
 #include "mmaudit/tensor_memory/ptx.hpp"
 #include "mmaudit/value_text.hpp"
 #include "support.hpp"
+#include "trace/trace.hpp"
 
 namespace mmaudit::fuzz {
 namespace {
@@ -236,6 +241,101 @@ TEST(ReadersAreLinear, ProductsOfALibrary) {
   for (const char* unit :
        {" ", "\n", "[", "[][Trace]Matmul]", "{}\n", "[a][cublasLt][Trace] Matmul] Adesc=[type=R_16F\n"})
     expect_linear(std::string("products ") + unit, kWhole, repeated(unit), read);
+}
+
+TEST(ReadersAreLinear, Decisions) {
+  const Read read = [](const std::string& text) { corpus::read_decisions(text, "x"); };
+  const std::string head =
+      R"({"schema":"mmaudit.gemm.decisions/1","gpu":"g","architecture":"hopper","library":"1","first_m":1,)"
+      R"("last_m":9000000000})"
+      "\n";
+  const std::string choice = R"({"choice":{"algorithm":{"id":1#},"kernels":[{"name":"n#"}]}})"
+                             "\n",
+                    two = numbered(choice)(150);
+  const std::string layer = R"({"layer":{"type":"f16","n":1#,"k":8},"starts":")", end = "\"}\n";
+  for (const auto& [what, make] :
+       {std::pair{"choices", numbered(choice, head)},
+        std::pair{"layers", numbered(layer + "1:0 2:1" + end, head + two)},
+        std::pair{
+            "starts",
+            numbered("1#:0 ", head + two + R"({"layer":{"type":"f16","n":8,"k":8},"starts":"1:0 )", end)}}) {
+    ASSERT_TRUE(accepted([&, &one = make] { read(one(10'000)); })) << what;
+    expect_linear(what, kWhole, make, read);
+  }
+  expect_linear(
+      "networks", kWhole,
+      repeated(
+          R"({"model":"m","source":"s","config":{"model_type":"gpt2","n_embd":8,"n_head":2,"vocab_size":9}})"
+          "\n"),
+      [](const std::string& text) { corpus::read_known_networks(text, "x"); });
+}
+
+TEST(ReadersAreLinear, ChecksOfALibrary) {
+  const Read read = [](const std::string& text) { checks::gemm_check_of_json(text, "x"); };
+  const std::string head =
+      R"({"schema":"mmaudit.gemm.check/1","library":"1","gpu":"g","asked":{},"seed":1,"repeat":2,"taken":3,"stopped":false,)"
+      R"("seconds":1,"product_seconds":1,"why_refused":"","launches":{"alone":1,"beside another stream":0,"in a CUDA graph":0,)"
+      R"("in a grouped call":0},"not_started":{},"faults":[],"types":{)";
+  const std::string counts =
+      R"("products":1,"wrong_products":0,"calls":1,"wrong_calls":0,"runs":1,"elements":1,"refused":0,"refused_calls":0,)"
+      R"("seconds":1,"product_seconds":1,"calls_by_algorithm":{)";
+  const std::string last = "\"z\":{" + counts + "}}}}";
+  ASSERT_TRUE(accepted([&] { read(numbered("\"t#\":{" + counts + "}},", head, last)(10'000)); }));
+  expect_linear("types", kWhole, numbered("\"t#\":{" + counts + "}},", head, last), read);
+  expect_linear("algorithms", kWhole, numbered("\"a#\":1,", head + "\"t\":{" + counts, "\"a\":1}}}}"), read);
+}
+
+TEST(ReadersAreLinear, Traces) {
+  static ScratchFile file("x.trace");
+  const auto trace_with = [](const std::string& header, const std::string& json) {
+    std::string text = R"({"__metadata__":{"mmaudit":"mmaudit.trace/1"},)" + header +
+                       R"("trace":{"dtype":"U8","shape":[)" + std::to_string(json.size()) +
+                       R"(],"data_offsets":[0,)" + std::to_string(json.size()) + "]}}";
+    for (unsigned i = 0; i < 8; ++i)
+      text.insert(text.begin() + i, static_cast<char>((text.size() - i) >> (8 * i)));
+    return text + json;
+  };
+  const auto json_with = [](const std::string& tensors, const std::string& operations) {
+    return R"({"machine":{},"flags":[],"calls":[],"texts":["a"],"tensors":[)" + tensors +
+           R"(],"operations":[)" + operations + "]}";
+  };
+  const std::string entry = R"("rows.#":{"dtype":"I64","shape":[0,2],"data_offsets":[0,0]},)",
+                    tensor = R"({"shape":[1],"dtype":"f"},)",
+                    operation = R"({"module":0,"kind":0,"operator":0,"call":null,"in":[0],"out":[0]},)";
+  const auto with_last = [](const std::string& unit, std::size_t size) {
+    std::string text = repeated(unit)(size);
+    text.pop_back();
+    return text;
+  };
+  const Read read = [](const std::string& text) { checks::read_trace(file.holding(text).string()); };
+  ASSERT_TRUE(
+      accepted([&] { read(trace_with("", json_with(with_last(tensor, 100), with_last(operation, 200)))); }));
+  expect_linear(
+      "parts", kWhole, [&](std::size_t size) { return trace_with(numbered(entry)(size), json_with("", "")); },
+      read);
+  expect_linear(
+      "tensors", kWhole,
+      [&](std::size_t size) { return trace_with("", json_with(with_last(tensor, size), "")); }, read);
+  expect_linear(
+      "operations", kWhole,
+      [&](std::size_t size) {
+        return trace_with("", json_with(with_last(tensor, 100), with_last(operation, size)));
+      },
+      read);
+}
+
+TEST(ReadersAreLinear, LogsOfCollectives) {
+  const Read read = [](const std::string& text) {
+    CollectiveProblem problem;
+    problem.count = 8;
+    CollectiveChoice choice;
+    check_one_line(take_log(collective_log_of(text), problem, choice));
+  };
+  for (const char* unit :
+       {" ", "\n", "Channel 00/01 : 0 1\n", "Trees [0] 1/-1/-1->0->-1\n", " [0] 1/-1/-1->0->-1", "Channel ",
+        "Trees", "NCCL version 2.28\n", "AllReduce: 32 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n"})
+    for (const char* head : {"", "NCCL version 2.28\nTrees", "Channel 00/01 :"})
+      expect_linear(std::string("log ") + head + unit, kWhole, repeated(unit, head), read);
 }
 
 TEST(ReadersAreLinear, Mnemonics) {

@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "gemm/audit_tables.hpp"
-#include "mmaudit/error.hpp"
-#include "mmaudit/json.hpp"
+#include "mmaudit/json_fields.hpp"
 #include "mmaudit/report/capture_audit.hpp"
 
 namespace mmaudit::report {
@@ -66,26 +65,24 @@ std::optional<CaptureCoverage> coverage_of(const std::string& file,
   const auto found = metadata.find("mmaudit");
   if (found == metadata.end() || !is_json(found->second)) return std::nullopt;
   const Json all = parse_json(found->second);
-  const Json* const coverage = all.find("coverage");
-  if (coverage == nullptr) return std::nullopt;
-  const Json *const share = coverage->find("share_missed"), *const rows = coverage->find("rows");
+  const JsonNode said = JsonNode(all, "--capture: " + file)["coverage"];
+  if (!said.given()) return std::nullopt;
   CaptureCoverage out;
-  if (share != nullptr && share->is_number()) out.share_missed = share->get<double>();
-  if (share == nullptr || rows == nullptr || !rows->is_array() ||
-      !(out.share_missed >= 0 && out.share_missed <= 1))
-    refuse("--capture: {}: found a coverage without a share_missed from 0 to 1 and rows, allowed: both",
-           file);
+  JsonFields fields(said.json(), said.where());
+  fields.require({"share_missed", "rows"});
+  fields.number("share_missed", out.share_missed);
+  if (!(out.share_missed >= 0 && out.share_missed <= 1))
+    fields.refuse("share_missed", Json(out.share_missed), "0 to 1");
   std::map<std::string, double> missed;
-  for (const Json& row : *rows) {
-    const Json *const name = row.find("operator"), *const count = row.find("multiply_adds"),
-                      *const state = row.find("state"), *const backward = row.find("backward");
-    if (name == nullptr || count == nullptr || state == nullptr || backward == nullptr)
-      refuse(
-          "--capture: {}: found a row of its coverage without operator, multiply_adds, state or backward, "
-          "allowed: all",
-          file);
-    if (*state == Json("not emulated") && *backward == Json(false))
-      missed[name->get<std::string>()] += count->get<double>();
+  for (const JsonNode& each : said["rows"].list()) {
+    JsonFields row(each.json(), each.where());
+    row.require({"operator", "multiply_adds", "state", "backward"});
+    std::string name, state;
+    double count = 0;
+    bool backward = false;
+    row.text("operator", name), row.text("state", state);
+    row.number("multiply_adds", count), row.boolean("backward", backward);
+    if (state == "not emulated" && !backward) missed[name] += count;
   }
   out.missed.assign(missed.begin(), missed.end());
   std::stable_sort(out.missed.begin(), out.missed.end(),

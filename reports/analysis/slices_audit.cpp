@@ -239,7 +239,7 @@ SliceAudit study(const TensorAuditRequest& request, Format number, const FileMat
       if (!add(parts, multiply({&scheme, parts}, path, first, {}))) break;
   }
   if (out.rows.empty()) throw InputError(out.refused.front());
-  if (out.not_finite == out.compared || out.beyond > 0 || !out.measures()) return out;
+  if (out.not_finite == out.compared || out.beyond > 0 || !out.measures() || out.zero()) return out;
   std::vector<std::size_t> order(out.rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),

@@ -154,6 +154,7 @@ std::string headline_of(const SliceAudit& audit) {
   }
   if (audit.beyond > 0 || audit.not_finite == audit.compared)
     return fmt::format("No advice: {} of {} elements can't be measured.", others, audit.compared);
+  if (audit.zero()) return "No advice: every element of A B that was looked at is zero.";
   const auto error = [&](const SliceRow& row) {  // of what is asked for
     return std::pair(row.errors.lost,
                      audit.limit > 0 || !audit.limited() ? row.errors.norm : row.errors.element);

@@ -58,7 +58,7 @@ corpus::Tensor load_part(const char* option, const std::string& file) {
   corpus::Tensor out = corpus::load_tensor(file);
   while (out.shape.size() < 4) out.shape.insert(out.shape.begin(), 1);
   if (out.shape.size() != 4 || std::find(out.shape.begin(), out.shape.end(), 0) != out.shape.end())
-    refuse("{}: {}: shape: found {}, allowed: batch, heads, rows, depth", option, file,
+    refuse("{}: {}: shape: found {}, allowed: batch, heads, rows, depth, none of them 0", option, file,
            corpus::to_string(out.shape));
   return out;
 }
@@ -209,9 +209,10 @@ std::vector<AttentionAudit> captured(const AttentionOptions& options) {
     const corpus::Tensor how = corpus::load_tensor(file + std::string(kEnd));
     std::array<float, 2> said{};  // which of _CORNERS of _capture.py, and the scale
     if (how.data.size() == sizeof said) std::memcpy(said.data(), how.data.data(), sizeof said);
-    if (how.data.size() != sizeof said || !(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)))
-      refuse("--capture: {}: found {} bytes, corner {}, allowed: {}, 0 to {}", file, how.data.size(), said[0],
-             sizeof said, kCorners);
+    if (how.data.size() != sizeof said || !(said[0] >= 0 && said[0] <= static_cast<float>(kCorners)) ||
+        said[0] != std::trunc(said[0]) || !std::isfinite(said[1]))
+      refuse("--capture: {}: found {} bytes, corner {}, scale {}, allowed: {}, 0 to {}, finite", file,
+             how.data.size(), said[0], said[1], sizeof said, kCorners);
     const auto corner = static_cast<std::size_t>(said[0]);
     AttentionOptions one = options;
     one.scale = static_cast<double>(said[1]);

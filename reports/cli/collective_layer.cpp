@@ -48,12 +48,12 @@ int split_layer(const CollectiveOptions& options, const Context& context) {
   const corpus::DecisionFile file = decisions_like(options.like);
   const FormatSpec format = spec_of(type);
   const std::size_t bytes = format.storage_bytes();
-  const corpus::Operand a = corpus::load_operand("--a", options.a, format, {1, 0, 0}, nullptr);
-  const corpus::Operand b =
-      corpus::load_operand("--b", options.b, format, {1, a.tensor.shape[2], 0}, nullptr);
+  const corpus::Operand a = corpus::load_operand("--a", options.a, format, {1}, nullptr);
+  const corpus::Operand b = corpus::load_operand("--b", options.b, format, {1, a.tensor.shape[2]}, nullptr);
   GemmProblem whole;
   whole.api = GemmApi::cublas, whole.type = type, whole.transposed_b = true;
   whole.m = a.tensor.shape[1], whole.n = b.tensor.shape[2], whole.k = a.tensor.shape[2];
+  if (whole.k == 0) refuse("--a: found K = 0, allowed: 1 or more");
   report::Report found{.title = "A row-parallel layer on several GPUs"};
   struct Result {
     std::string name;

@@ -225,7 +225,7 @@ report::Report report_of(const Instruction& instruction, const std::string& by, 
 
 corpus::Operand load_b(const MatmulOptions& options, const FormatSpec& format, const Matmul& problem,
                        const CastRule* cast) {
-  corpus::MatrixShape wanted{problem.batch, problem.k, 0};
+  corpus::MatrixShape wanted{problem.batch, problem.k};
   if (options.b_transposed) std::swap(wanted.rows, wanted.columns), wanted.packed = true;
   corpus::Operand b = corpus::load_operand("--b", options.files.b, format, wanted, cast);
   if (options.b_transposed) exchange_rows_and_columns(b.tensor, format.storage_bytes());

@@ -355,6 +355,15 @@ Action parse(int argc, const char* const* argv, const ProgramText& text, Context
   };
   if (const std::filesystem::path other = text.elsewhere(line.command); !other.empty())
     return become(other, bench_text(line.command).empty() ? words_behind(line) : line.words);
+  // CLI11 drops empty items of a list: one of commas alone would take the next word for its value.
+  for (std::size_t i = 0; i < line.words.size(); ++i) {
+    const std::size_t end = line.words[i].find_last_not_of(',') + 1;
+    if (end == 0) line.words[i].clear();
+    const bool inline_value = line.words[i].starts_with("--") && end < line.words[i].size();
+    if (end == 0 || !inline_value || line.words[i][end - 1] != '=') continue;
+    line.words[i].resize(end - 1);
+    line.words.insert(line.words.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
+  }
   std::reverse(line.words.begin(), line.words.end());  // as CLI11 takes them
   try {
     app->parse(std::move(line.words));

@@ -219,6 +219,8 @@ def filled(work: Work, **fields: Any) -> Work:
                 setattr(work, name, value)
             except (TypeError, ValueError, OverflowError, RuntimeError):
                 raise refused(name, f"a {type(value).__name__} that is no number", "a number") from None
+            if isinstance(getattr(work, name), int) and getattr(work, name) != value:  # ctypes takes what is left of it
+                raise refused(name, value, f"a whole number of {8 * ctypes.sizeof(kind)} bits")
     return work
 
 

@@ -25,11 +25,27 @@ class Attended(NamedTuple):
 
 
 def _words(plan: Mapping[str, Any]) -> str:
+    if not isinstance(plan, Mapping):
+        raise refused("plan", f"a {type(plan).__name__}", "fields with values, as a dict has")
     words = [f"{name}={value}" for name, value in plan.items()]
     for word in words:
         if len(word.split()) != 1:
             raise refused("plan", repr(word), "names with one number or name each")
     return " ".join(words)
+
+
+def _descale(name: str, factors: Any, shape: "Tuple[int, int]") -> np.ndarray:
+    found = _arrays.numbers_of(name, factors).astype(np.float32)
+    try:
+        return np.ascontiguousarray(np.broadcast_to(found, shape))
+    except ValueError:
+        raise refused(f"{name} shape", [*found.shape], f"{[*shape]} (batch, heads of K), or one for all") from None
+
+
+def _lines(names: Sequence[str]) -> str:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise refused("kernels", f"a {type(names).__name__}", "a list of names")
+    return "\n".join(_library.text_of("kernels", name) for name in names)
 
 
 def _bias(mask: Any, kind: str, shape: "Tuple[int, ...]") -> np.ndarray:
@@ -85,21 +101,20 @@ def _run(q: Any, k: Any, v: Any, whose: "Dict[str, Optional[str]]", causal: Opti
         _library.Attention(), **whose, type=kind, causal=causal, batch=batch, heads=heads, kv_heads=kv_heads,
         queries=queries, keys=keys, depth=depth, scale=scale or 0.0, threads=threads_of(threads), softcap=softcap,
         packed=packed, **given)
-    if scale is not None and not (scale and np.isfinite(scale)):
+    if scale is not None and not (isinstance(scale, (int, float, np.number)) and 0 < abs(scale) < 2.0**1023):
         raise refused("scale", scale, "a finite number that is not 0, or None")
-    for side in window:
-        if side is not None and side < 0:
-            raise refused("window", window, "keys to the left and right, None for all")
-    work.left, work.right = (0 if side is None else side + 1 for side in window)
+    sides = tuple(window) if isinstance(window, (tuple, list)) else ()
+    if len(sides) != 2 or not all(side is None or (isinstance(side, (int, np.integer)) and side >= 0) for side in sides):
+        raise refused("window", window, "keys to the left and right, None for all")
+    _arrays.filled(work, **{name: 0 if side is None else side + 1 for name, side in zip(("left", "right"), sides)})
     if mask is not None:
         bias = _bias(mask, kind, (batch, heads, queries, keys))
         _arrays.filled(work, bias=bias, bias_batch=bias.shape[0], bias_heads=bias.shape[1])
     if sinks is not None:
-        shares = _arrays.array_of("sinks", sinks).astype(np.float32)
+        shares = _arrays.numbers_of("sinks", sinks).astype(np.float32)
         _arrays.require_shape("sinks", shares, (heads,), "heads")
         _arrays.filled(work, sinks=shares)
-    descaled = {name: np.ascontiguousarray(np.broadcast_to(np.asarray(factors, np.float32), (batch, kv_heads)))
-                for name, factors in descales.items() if factors is not None}
+    descaled = {name: _descale(name, factors, (batch, kv_heads)) for name, factors in descales.items() if factors is not None}
     _arrays.filled(work, **descaled)
     text = _library.text_from(lib.mmaudit_attention_predict, byref(work))  # the plan says O's format
     output = next((word.split()[1] for word in text.split(", ") if word.startswith("output ") and word.count(" ") == 1), "f32")
@@ -199,7 +214,7 @@ def attention(
             raise refused("causal", causal, "top_left with torch-math")
         return math_attention(q, k, v, kernels or (), bool(causal), scale)
     whose = {"arch": arch, "like": like, "plan": None if plan is None else _words(plan),
-             "kernels": None if kernels is None else "\n".join(kernels)}
+             "kernels": None if kernels is None else _lines(kernels)}
     packed = cu_seqlens_q is not None or cu_seqlens_k is not None
     corner = ("bottom_right" if packed else "top_left") if causal is True else causal or None
     descales = {"descale_q": descale_q, "descale_k": descale_k, "descale_v": descale_v}

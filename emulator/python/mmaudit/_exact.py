@@ -13,6 +13,7 @@ import numpy as np
 from . import _arrays, _library
 from ._dtypes import NAMES
 from ._library import lib
+from ._products import whole
 from ._refuse import listed, refused
 
 _OUTPUTS = {"tf32": "f32", "s8": "s32", "e4m3": "bf16", "e5m2": "bf16"}  #: D where nothing else is said
@@ -188,11 +189,14 @@ def check_gemm(
         raise refused("layout", repr(layout), "nn, nt, tn, tt")
     if unknown := [name for name in takes or () if name not in _OPTIONAL]:
         raise refused("takes", listed(unknown), listed(_OPTIONAL))
-    if repeat not in range(1 << 20):
-        raise refused("repeat", repeat, "0 (as usual) to 1048575")
+    repeat = whole("repeat", repeat, 0, (1 << 20) - 1, "0 (as usual) to 1048575")
+    count, seed = whole("count", count, 0, 1 << 30, "0 to 2**30"), whole("seed", seed, 0, 2**63 - 1, "0 to 2**63 - 1")
     names = list(takes) if takes is not None else _parameters(function)
     output = d or _OUTPUTS.get(dtype, dtype)
-    given = usual_shapes(seed, count, batches) if shapes is None else [tuple(int(size) for size in np.atleast_1d(one)) for one in shapes]
+    if shapes is not None and not isinstance(shapes, Iterable):
+        raise refused("shapes", repr(shapes), "a list of (m, n, k) or (batch, m, n, k)")
+    given = usual_shapes(seed, count, batches) if shapes is None else [
+        tuple(whole("shapes", size, 0, 2**31 - 1, "0 to 2**31 - 1") for size in np.atleast_1d(one)) for one in shapes]
     for what, name in (("dtype", dtype), ("d", output)):
         if name not in NAMES:  # a torch.dtype too
             raise refused(what, name, listed(NAMES))

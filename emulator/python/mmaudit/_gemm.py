@@ -100,8 +100,8 @@ def gemm(
     Returns: D, (M, N) or (batch, M, N).
     Raises: ValueError, in one line "field: found X, allowed: Y", also for kernels without a known plan.
     """
-    given = _mapping("problem", problem or {})
-    if given.get("api", like) != like:
+    given = _mapping("problem", {} if problem is None else problem)
+    if "api" in given and given["api"] != like:
         raise refused("problem api", given['api'], f"{like}, as `like` is")
     kind = str(given.get("type", "f16"))
     output = str(given.get("d", _OUTPUTS.get(kind, kind)))

@@ -133,7 +133,7 @@ def convert(
     if name is None:
         raise refused("x dtype", array.dtype, "a float type (give the format of raw bits, e.g. source='e4m3')")
     array = _arrays.operand("x", array, name, Casting())
-    dtype = _arrays.value_dtype(to, _arrays.is_ml(array))
+    dtype = _arrays.value_dtype(_library.text_of("to", to), _arrays.is_ml(array))
     result, counted = _arrays.cast(array, name, to, _arrays.casting(rounding, saturate), dtype)
     result = result.reshape(np.shape(x))
     return (result, counted) if counts else result
@@ -149,6 +149,8 @@ def cvt(opcode: str, operands: Sequence[Union[int, float]], rbits: int = 0) -> i
     Range and rounding: docs/numerics.md, "Conversions". Raises: ValueError, in one line "field: found X, allowed Y".
     """
     bits = []
+    if not isinstance(operands, (Sequence, np.ndarray)):
+        raise refused("operands", f"a {type(operands).__name__}", "a list of numbers")
     for x in operands:
         if not isinstance(x, (int, float, np.integer, np.floating)):
             raise refused("operands", repr(x), "floats, or whole numbers for the bits of registers")

@@ -13,7 +13,7 @@ from ._library import lib
 from ._refuse import refused
 
 
-def _whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
+def whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -24,7 +24,7 @@ def _whole(field: str, value: Any, least: int, most: int, allowed: str) -> int:
 
 
 def threads_of(value: Any) -> int:
-    return _whole("threads", value, 0, 4096, "0 to 4096")
+    return whole("threads", value, 0, 4096, "0 to 4096")
 
 
 def _finite(field: str, value: Any) -> np.float32:
@@ -55,8 +55,8 @@ def _product(
     scale_layout: str = "rows", metadata: Optional[Any] = None,
 ) -> Tuple[_library.Product, List[np.ndarray], Tuple[int, ...]]:
     """A product structure without D, with this _epilogue(), the arrays it points to, and the shape of D."""
-    promote = _whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
-    split_k = _whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
+    promote = whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1")
+    split_k = whole("split_k", split_k, 0, 2**64 - 1, "1 to 2^64 - 1")  # 0 is refused by the library
     a, b = _arrays.operand("a", a, spec.a, how), _arrays.operand("b", b, spec.b, how)
     lead, lead_b = a.shape[:-1], b.shape[:-2]
     a, b, shape = _arrays.together(a, b)
@@ -117,7 +117,7 @@ def _sliced(
     _arrays.require_shape("b", b, (batch, k, b.shape[2]), "batch, k, n")
     d = np.empty((batch, m, b.shape[2]), _arrays.value_dtype(number, False))
     work = _arrays.filled(_library.Product(), arch=arch, inst=inst, batch=batch, m=m, n=b.shape[2], k=k,
-                          promote=_whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1"), split_k=split_k,
+                          promote=whole("promote", promote or 0, 0, 2**64 - 1, "0 to 2^64 - 1"), split_k=split_k,
                           threads=threads_of(threads), plain=int(bool(plain)), a=a, b=b)
     work.d = _arrays.written(d)
     _library.check(lib.mmaudit_sliced_matmul(byref(work), _library.encoded(scheme)))

@@ -1,5 +1,7 @@
 """INT8 and NVFP4 attention, blocks in the order of a block mask, cuDNN's kernels of one query: against a second computation."""
 import itertools
+import json
+import subprocess
 import unittest
 from typing import Any, List, Tuple
 
@@ -213,6 +215,28 @@ class Pages(WithTool):
         self.assertRegex(done.stdout, r"Beyond the limit 0\.08: fa4-e4m3 0\.1\d+ \(most by P saturation")
         csv = self.run_tool("attention", "audit", *names, "--recipe=fa4-e4m3", "--csv=-").stdout
         self.assertIn('"P saturated, to 0"', csv)
+
+    def audited(self, v: np.ndarray, *more: str) -> "subprocess.CompletedProcess[str]":
+        draw = np.random.default_rng(2)
+        q, k = (draw.standard_normal(v.shape).astype(np.float16) for _ in "qk")
+        names = [f"--{name}={self.saved(name, part)}" for name, part in zip("qkv", (q, k, v))]
+        return self.run_tool("attention", "audit", *names, *more)
+
+    def test_a_head_that_is_lost_does_not_pass(self) -> None:
+        v = np.full((1, 2, 8, 64), 1e4, np.float16)
+        v[0, 1] = 6e-7  # below what one scale of both heads leaves of e4m3; |O - exact O| / |exact O| does not show it
+        done = self.audited(v, "--recipe=fa3-head", "--limit=0.1")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        done = self.audited(v, "--recipe=fa3-tensor", "--limit=0.1", "--json=-")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(json.loads(done.stdout)["recipes"][0]["lost"], {"rows": 8, "columns": 64})
+        said = " ".join(self.audited(v, "--recipe=fa3-tensor", "--limit=0.1").stdout.split())
+        self.assertIn("8 rows and 64 columns of heads came out zero or not finite, where exact ones are not", said)
+
+    def test_zeros_are_not_judged(self) -> None:
+        done = self.audited(np.zeros((1, 2, 8, 64), np.float16), "--recipe=bf16", "--limit=0.1")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("bf16 is not measured", done.stdout)
 
     def test_refusals(self) -> None:
         for given, said in ((("--heads=3", "--kv-heads=2"), "--heads: found 3, allowed: a multiple of 2"),

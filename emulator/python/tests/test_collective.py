@@ -166,7 +166,19 @@ node:1:1 [0] NCCL INFO AllReduce: 1200 Bytes -> Algo RING proto LL channel{Lo..H
         ):
             with self.assertRaisesRegex(ValueError, word):
                 mmaudit.collective(x, log=text)
+        big = np.ones((4, 100000), np.float32)
+        for word, there, instead in (
+            ("trees: found rank 0 below two ranks", "[0] -1/-1/-1->3->1", "[0] 0/-1/-1->3->1"),
+            ("trees: found rank 4, allowed: 0 to 3", "[0] -1/-1/-1->3->1", "[0] 4/-1/-1->3->1"),
+            ("trees: found 3 ranks below the root", "[0] 3/-1/-1->1->0", "[0] -1/-1/-1->1->0"),
+            ("channels: found 2000000000, allowed: 1 to 64", "Channel 01/02", "Channel 01/2000000000"),
+        ):
+            text = self.LOG.replace(there, instead)
+            with self.assertRaisesRegex(ValueError, word):
+                mmaudit.collective(big, log=text.replace("Channel 00/02", "Kanal") if "2000" in instead else text)
         with self.assertRaisesRegex(ValueError, "ranks: found 1"):
             mmaudit.collective(x[:1])
+        with self.assertRaisesRegex(ValueError, "ranks: found 0"):
+            mmaudit.collective(x[:0], kind="reduce-scatter", log=self.LOG)
         with self.assertRaisesRegex(ValueError, "type: found f64"):
             mmaudit.collective(x.astype(np.float64))

@@ -141,6 +141,13 @@ class SlicesAudit(WithTool):
         whole = self.audit(a, b, sample=400)
         self.assertEqual(whole["checked"], 32 * 24)
 
+    def test_a_product_of_zeros_has_no_advice(self) -> None:
+        a, b = normal(1)[:2]
+        for limit in ({}, {"max_rel_fro": 1e-9}):
+            found = self.audit(a * 0, b, **limit)
+            self.assertEqual(found["headline"], "No advice: every element of A B that was looked at is zero.")
+            self.assertEqual(found["use"], "")
+
     def test_a_chain_without_a_right_digit_is_no_measure(self):
         a, b = low_alone()
         found = self.audit(a, b)

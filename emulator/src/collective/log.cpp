@@ -8,6 +8,8 @@
 namespace mmaudit {
 namespace {
 
+constexpr int kMost = 1024;  ///< channels and ranks; a plan has fewer
+
 /// What stands behind `word`; nullopt where the line has no such word.
 std::optional<std::string_view> behind(std::string_view line, std::string_view word) {
   const std::size_t at = line.find(word);
@@ -41,6 +43,7 @@ void read_ring(std::string_view text, CollectiveLog& log) {
   if (ring.size() < 2 || text.find_first_not_of(" \r") != std::string_view::npos) return;
   log.several |= log.channels != 0 && log.channels != static_cast<std::uint64_t>(*channels);
   log.channels = static_cast<std::uint64_t>(*channels);
+  if (*channels > kMost) return;  // no plan has so many
   log.rings.resize(std::max(log.rings.size(), static_cast<std::size_t>(*channels)));
   std::vector<int>& known = log.rings[static_cast<std::size_t>(*channel)];
   log.several |= !known.empty() && known != ring;
@@ -49,7 +52,6 @@ void read_ring(std::string_view text, CollectiveLog& log) {
 
 /// Trees [0] 1/-1/-1->0->-1 [1] ...: children, the rank, its parent; per channel.
 void read_trees(std::string_view text, CollectiveLog& log) {
-  constexpr int kMost = 1024;
   while (skip(text, " [")) {
     const auto channel = next_number(text);
     std::array<int, 3> down{};
@@ -134,7 +136,8 @@ CollectiveLog collective_log_of(std::string_view text) {
       const auto major = next_number(*version);
       const auto minor = major && skip(*version, ".") ? next_number(*version) : std::nullopt;
       const std::uint64_t before = log.version;
-      if (minor) log.version = 100 * static_cast<std::uint64_t>(*major) + static_cast<std::uint64_t>(*minor);
+      if (minor && *major >= 0 && *minor >= 0)
+        log.version = 100 * static_cast<std::uint64_t>(*major) + static_cast<std::uint64_t>(*minor);
       log.several |= before != 0 && before != log.version;
     }
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -143,6 +146,7 @@ CollectiveLog collective_log_of(std::string_view text) {
 }
 
 std::string take_log(const CollectiveLog& log, const CollectiveProblem& problem, CollectiveChoice& choice) {
+  if (std::string why = why_no_collective(problem, {}); !why.empty()) return why;  // of any choice
   const auto serves = [&](const CollectiveLibrary& row) {
     return row.first_version != 0 && row.first_version <= log.version && log.version <= row.last_version;
   };

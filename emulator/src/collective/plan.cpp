@@ -185,7 +185,10 @@ std::string why_bad_tree(const CollectiveTree& tree, std::uint64_t ranks) {
   while (!open.empty()) {
     const int rank = open.back();
     open.pop_back();
-    if (rank < 0 || rank >= static_cast<int>(ranks) || seen[static_cast<std::size_t>(rank)]++ != 0) break;
+    if (rank < 0 || rank >= static_cast<int>(ranks))
+      return refusal("trees: found rank {}, allowed: 0 to {}, one of them the root", rank, ranks - 1);
+    if (seen[static_cast<std::size_t>(rank)]++ != 0)
+      return refusal("trees: found rank {} below two ranks, allowed: below one", rank);
     ++reached;
     for (const int child : tree.down[static_cast<std::size_t>(rank)])
       if (child >= 0) open.push_back(child);

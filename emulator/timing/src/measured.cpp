@@ -57,8 +57,7 @@ std::vector<MeasuredKernel> read_measured(std::string_view csv) {
 
 ComparedKernel compare(const Machine& machine, const MeasuredKernel& measured) {
   const Product* const found = product_of(measured);
-  if (found == nullptr)
-    throw InputError("found " + measured.kernel + " " + measured.type + ", allowed: one of our kernels");
+  if (found == nullptr) refuse("found {} {}, allowed: one of our kernels", measured.kernel, measured.type);
   return {measured, time_product(machine, function_of(*found), *found, {measured.n, measured.n, measured.n})};
 }
 
@@ -128,8 +127,8 @@ std::vector<MeasuredLoop> read_measured_loops(std::string_view csv) {
                        static_cast<int>(i - kWarps), cycles});
     }
     if (!good)
-      throw InputError("found " + csv::line_of(cells, "") +
-                       ", allowed: instruction, point, warps and cycles with one to six chains");
+      refuse("found {}, allowed: instruction, point, warps and cycles with one to six chains",
+             csv::line_of(cells, ""));
   }
   return loops;
 }
@@ -150,7 +149,7 @@ ComparedLoop compare(const Machine& machine, const MeasuredLoop& measured, const
                field.starts_with("ways=") && number) {
       ways = *number;
     } else {
-      throw InputError("point: found " + std::string(field) + ", allowed: n=, a=shared, a=registers, ways=");
+      refuse("point: found {}, allowed: n=, a=shared, a=registers, ways=", field);
     }
   }
   std::optional<Program> program;
@@ -159,7 +158,7 @@ ComparedLoop compare(const Machine& machine, const MeasuredLoop& measured, const
   } else if (const auto inst = find_instruction(name)) {
     program = chain_program(machine, *inst, measured.ilp, loop, registers);
   } else {
-    throw InputError("instruction: found " + name + ", allowed: one that `mmaudit list` prints, or a load");
+    refuse("instruction: found {}, allowed: one that `mmaudit list` prints, or a load", name);
   }
   if (!program) return {measured, std::nullopt};
   Launch launch;

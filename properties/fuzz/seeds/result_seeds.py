@@ -217,3 +217,88 @@ for kind in range(7):
         size = [40, 700, 160, 1500, 300][number]
         head = bytes([kind, draw.randrange(256), draw.randrange(256), 0 if number < 3 else draw.randrange(1, 256), spelled, draw.choice([0, 1, 2, 4, 7])])
         seed("differential", f"{kind}_{number}", head + bytes(draw.choice([0, 1, draw.randrange(256)]) if number == 0 else draw.randrange(256) for _ in range(size)))
+
+A_REPORT = {"schema": "mmaudit.report/1", "title": "t", "headline": "h", "tone": "good", "lead": ["l"], "meta": ["m"], "warnings": ["w"],
+            "highlights": [{"value": "1", "label": "x"}], "suite": "s", "cases": [{"group": "g", "name": "n", "outcome": "passed", "message": "", "text": ""}],
+            "sections": [{"title": "s", "lines": ["x"], "tables": [{"title": "t", "columns": [{"header": "a"}, {"header": "b", "number": True}], "rows": [["1", "2"]]}]}],
+            "provenance": {"version": "0", "git_revision": "1", "date": "2026-01-01", "gpu": "", "driver": "", "cuda": "", "command": ["a", "b"]}}
+FIGURES = {"curves": {"x_title": "x", "labels": ["1", "2"], "curves": [{"name": "n", "values": [1, None], "colour": "f16", "hollow": True}]},
+           "scatter": {"y_title": "y", "points": [{"name": "n", "x": 1, "y": -1e300}]},
+           "levels": {"names": ["a", "b"], "limit": 0.5, "rows": [{"label": "n", "remark": "r", "values": [1, 2]}]},
+           "lengths": {"kind": "curves", "labels": ["1"], "curves": [{"name": "n", "values": []}]}}
+for name, change in {"good": {}, "schema": {"schema": "mmaudit.report/0"}, "tone": {"tone": "loud"}, "sections": {"sections": 7}, "cases": {"cases": [7]},
+                     "title": {"title": "<script>\u001b\u202e"}, "origin": {"provenance": [1]}, "lead": {"lead": [1]},
+                     "ragged": {"sections": [{"title": "", "tables": [{"columns": [{"header": "a"}], "rows": [["1", "2"], []]}]}]}}.items():
+    seed("report", name, b"\0" + json.dumps({**A_REPORT, **change}).encode())
+for name, figure in FIGURES.items():
+    seed("report", name, b"\0" + json.dumps({**A_REPORT, "sections": [{"title": "s", "figures": [{"kind": name, "title": "t", **figure}]}]}).encode())
+
+
+def screened(**fields):
+    finding = {"sm": 17, "subcore": 2, "lane": 5, "instruction": "mma.m16n8k16.f64.f64.f64.f64", "inputs": "normal", "tile": 1, "row": 3, "column": 5,
+               "expected": "0xbfbf2c20cc7c22b6", "found": "0x1"} | fields
+    return json.dumps({"kind": "mmaudit-screen", "gpus": [{"gpu": 0, "compute_capability": 90, "findings": [finding]}]})
+
+
+for name, text in {"good": screened(), "wgmma": screened(instruction="wgmma.m64n64k16.f32.f16.f16"), "tile": screened(tile=2**31 - 1), "row": screened(row=-1),
+                   "inputs": screened(inputs="x"), "lane": screened(lane=99), "none": '{"kind":"mmaudit-screen","gpus":[{"findings":[]}]}', "kind": "{}"}.items():
+    seed("report", "screen_" + name, b"\1" + text.encode())
+for name, text in {"good": {"like": "ga100", "numbers": {"tensor.rate.f16_f32": 128, "tensor.queue": 5}}, "none": {"like": "x", "numbers": {}},
+                   "numbers": {"like": "hopper", "numbers": [1]}, "rate": {"like": "hopper", "numbers": {"tensor.rate.f16_f32": 1e-9}}}.items():
+    seed("sweep", "machine_" + name, b"\3" + json.dumps(text).encode())
+LOOPS = "instruction,point,warps,ilp1,ilp2,ilp3,ilp4,ilp5,ilp6\n"
+for name, text in {"good": "mma.m16n8k16.f32.f16.f16.f32,,4,33,34,,40,,\n", "wgmma": "wgmma.m64nNk16.f32.f16.f16,n=64 a=registers,4,70\n",
+                   "load": "ld.shared.u32,ways=8,1,40\n", "ways": "ld.shared.u32,ways=-2147483648,1,40\n", "n": "wgmma.m64nNk16.f32.f16.f16,n=,4,70\n",
+                   "warps": "mma.m16n8k16.f32.f16.f16.f32,,65,33\n", "name": "\u001b,,4,33\n", "cycles": "x,,4,nan,inf\n"}.items():
+    seed("sweep", "loops_" + name, b"\4" + LOOPS.encode() + text.encode())
+seed("sweep", "kernels_good", b"\5kernel,type\nmma64,f16,1024,1,2,3,9,0,1,2,3,4\n")
+seed("sweep", "kernels_bad", b"\5mma64,f16,1e9\n")
+
+
+def traced(texts=("net.0", "Layer", "aten.pow", "aten.mm"), tensors=None, operations=None, **fields):
+    row = {"shape": [1, 2, 4], "dtype": "float32", "batch": 1, "tokens": 2}
+    operation = {"module": 0, "kind": 1, "operator": 2, "call": 0, "in": [0], "out": [1], "flags": 0, "by_rows": True, "arguments": {"exponent": 2}}
+    product = {**operation, "operator": 3, "in": [1, 3], "out": [2], "kernels": [{"name": 0, "grid": [1, 1, 1], "block": [128, 1, 1]}],
+               "gemm": {"problem": {"api": "cublas", "type": "f16", "m": 2, "n": 4, "k": 4}, "rows": [0], "columns": [1, 3], "arch": "hopper", "scaling": "x"}}
+    whole = {"schema": "mmaudit.trace/1", "made": "", "machine": {"torch": "2.11.0", "gpu": "NVIDIA H200"}, "flags": [{"allow_tf32": False}],
+             "calls": [{"batch": 1, "tokens": 2, "past": 0}], "texts": list(texts),
+             "tensors": tensors or [{**row, "at": 0}, {**row, "at": 2, "made": 0}, {**row, "at": 4, "made": 1},
+                                    {"shape": [4, 4], "stride": [1, 4], "dtype": "float16", "name": "w", "hash": 2**64 - 1, "of": 0, "value": "1"}],
+             "operations": operations or [operation, product]} | fields
+    return json.dumps({k: v for k, v in whole.items() if v is not None}, separators=(",", ":"))
+
+
+SIX, APART = 1 | 6 << 2, 3 | 6 << 2
+one = json.loads(traced())
+for name, text in {"good": traced(), "no_texts": traced(texts=()), "found_machine": traced(machine=[1]), "flags": traced(flags=7), "found_calls": traced(calls=[{"batch": 2**62, "tokens": 2**62, "past": 2**62}]),
+                   "in": traced(operations=[{**one["operations"][0], "in": [9]}, one["operations"][1]]), "kernel": traced(operations=[one["operations"][0], {**one["operations"][1], "kernels": [7]}]),
+                   "gemm": traced(operations=[one["operations"][0], {**one["operations"][1], "gemm": {"problem": 7}}]), "null": traced(operations=[{**one["operations"][0], "module": None}, one["operations"][1]]),
+                   "at": traced(tensors=[{**one["tensors"][0], "at": 6, "tokens": 1}] * 4), "list": "[]", "no_json": "{"}.items():
+    seed("trace", name, bytes([SIX]) + text.encode())
+seed("trace", "two", bytes([APART]) + (traced() + "\xff" + traced(machine={"torch": "2.12.0"})).encode("latin-1"))
+seed("trace", "two_calls", bytes([APART]) + (traced() + "\xff" + traced(calls=[{"batch": 2, "tokens": 1, "past": 1}])).encode("latin-1"))
+seed("trace", "file", b"\0" + bytes(8))
+
+LOG = """NCCL version 2.28.9+cuda13.0
+[0] NCCL INFO Channel 00/02 :    0   1   2   3
+[0] NCCL INFO Channel 01/02 :    0   1   2   3
+[0] NCCL INFO Trees [0] 1/2/-1->0->-1 [1] 2/-1/-1->0->1
+[1] NCCL INFO Trees [0] 3/-1/-1->1->0 [1] 0/3/-1->1->-1
+[2] NCCL INFO Trees [0] -1/-1/-1->2->0 [1] -1/-1/-1->2->0
+[3] NCCL INFO Trees [0] -1/-1/-1->3->1 [1] -1/-1/-1->3->1
+AllReduce: {bytes} Bytes -> Algo {algorithm} proto LL channel{{Lo..Hi}}={{0..0}}
+"""
+
+
+def call(ranks=4, count=100, how=4):
+    return bytes([how, ranks, count & 255, count >> 8, 0, 0, 0])
+
+
+for name, head, text in (
+        ("ring", call(), LOG.format(bytes=400, algorithm="RING")), ("tree", call(), LOG.format(bytes=400, algorithm="TREE")),
+        ("scatter", call(how=5), LOG.format(bytes=100, algorithm="RING").replace("AllReduce", "ReduceScatter")),
+        ("nvls", call(), LOG.format(bytes=400, algorithm="NVLS\x1b")), ("two", call(), LOG.format(bytes=400, algorithm="RING") * 2),
+        ("found_ring_of_trees", call(), LOG.format(bytes=400, algorithm="TREE").replace("[0] -1/-1/-1->3->1", "[0] 0/-1/-1->3->1")),
+        ("found_channels", call(), LOG.format(bytes=400, algorithm="RING").replace("01/02", "01/2000000000")),
+        ("rings", call(how=20), "0 1 2 3; 3 2 1 0"), ("rings_twice", call(how=20), "0 1 1 3"), ("rings_words", call(how=20), "0 1 x"), ("empty", call(), "")):
+    seed("collective", name, head + text.encode())

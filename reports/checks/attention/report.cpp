@@ -51,10 +51,12 @@ std::string json_of(const std::vector<AttentionAudit>& audits, double limit) {
                     {"error", one.total},
                     {"worst_head", {{"head", one.worst_head}, {"error", one.worst}}},
                     {"rows", one.rows},
+                    {"lost", {{"rows", one.lost_rows}, {"columns", one.lost_columns}}},
                     {"saturated", one.saturated},
                     {"flushed", one.flushed},
                     {"causes", std::move(causes)}});
-    if (!one.layer.empty()) rows.back()["layer"] = one.layer, rows.back()["why"] = one.why;
+    if (!one.layer.empty()) rows.back()["layer"] = one.layer;
+    if (!one.layer.empty() || !one.why.empty()) rows.back()["why"] = one.why;
   }
   return document({{"schema", "mmaudit.attention.audit/1"}, {"limit", limit}, {"recipes", std::move(rows)}},
                   1);
@@ -83,7 +85,8 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
   report::Report out{.title = "Attention: what each recipe loses, by cause"};
   out.meta = std::move(meta);
   const auto within = [&](const AttentionAudit& one) {
-    return one.why.empty() && (limit == 0 || one.total <= limit);
+    const bool lost = one.lost_rows + one.lost_columns != 0;
+    return one.why.empty() && (limit == 0 || (one.total <= limit && !lost));
   };
   using Audit = const AttentionAudit&;
   std::vector<report::Field<AttentionAudit>> fields;
@@ -121,9 +124,15 @@ report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<
       plans.lines.push_back(std::move(plan));
     std::string text = fmt::format("{}{}{} {}", one.layer, one.layer.empty() ? "" : " by ", one.recipe->name,
                                    one.why.empty() ? shown(one.total) : "is not measured");
-    if (!within(one) && one.why.empty())
+    if (!within(one) && one.why.empty()) {
       text +=
-          fmt::format(" (most by {}; head {}: {})", largest_of(one).name, one.worst_head, shown(one.worst));
+          fmt::format(" (most by {}; head {}: {}", largest_of(one).name, one.worst_head, shown(one.worst));
+      if (one.lost_rows + one.lost_columns != 0)
+        text += fmt::format(
+            "; {} rows and {} columns of heads came out zero or not finite, where exact ones are not",
+            one.lost_rows, one.lost_columns);
+      text += ")";
+    }
     (within(one) ? good : bad).push_back(std::move(text));
     if (one.saturated != 0 || one.flushed != 0)
       lost.push_back(fmt::format("{}{}{} {} and {}", one.layer, one.layer.empty() ? "" : " by ",

@@ -44,12 +44,22 @@ double rounded_without_end(double x, double kept, const FormatSpec& spec) {
                     exponent - spec.fraction_bits - 1);
 }
 
+/// A row or column of O: lost where its exact numbers are not all zero, and what came is or is not finite.
+struct Line {
+  bool exact = false, came = false, finite = true;
+  void add(double expected, double found) {
+    exact |= expected != 0, came |= found != 0, finite &= std::isfinite(found);
+  }
+  [[nodiscard]] std::uint64_t lost() const { return exact && !(came && finite) ? 1 : 0; }
+};
+
 struct Sums {
   double exact = 0, total = 0;
   std::array<double, kParts> parts{}, along{};
-  std::uint64_t rows = 0, seen = 0, saturated = 0, flushed = 0;
+  std::uint64_t rows = 0, seen = 0, saturated = 0, flushed = 0, lost_rows = 0, lost_columns = 0;
   void add(const Sums& other) {
     exact += other.exact, total += other.total, rows += other.rows;
+    lost_rows += other.lost_rows, lost_columns += other.lost_columns;
     seen += other.seen, saturated += other.saturated, flushed += other.flushed;
     for (std::size_t i = 0; i < kParts; ++i) parts[i] += other.parts[i], along[i] += other.along[i];
   }
@@ -82,6 +92,7 @@ class Head {
     };
     const FormatSpec output = spec_of(plan_.output);
     std::vector<double> p(keys), kept(keys);
+    std::vector<Line> columns(d);
     for (std::uint64_t turn = 0; turn < std::min(rows, n); ++turn) {
       const std::uint64_t i = turn * n / std::min(rows, n);
       const auto seen = keys_of_row(problem_, i);
@@ -140,7 +151,10 @@ class Head {
       steps[7].assign(&o[i * d], &o[i * d] + d);
       for (const double x : steps[7])
         steps[8].push_back(decode_value(encode_nearest_even(x, output), output));
+      Line row;
       for (std::uint64_t c = 0; c < d; ++c) {
+        row.add(steps[0][c], steps[kParts][c]);
+        columns[c].add(steps[0][c], steps[kParts][c]);
         const double whole = steps[kParts][c] - steps[0][c];
         out.exact += steps[0][c] * steps[0][c];
         out.total += whole * whole;
@@ -151,7 +165,9 @@ class Head {
         }
       }
       ++out.rows;
+      out.lost_rows += row.lost();
     }
+    for (const Line& column : columns) out.lost_columns += column.lost();
     return out;
   }
 
@@ -218,6 +234,8 @@ AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe
   });
   out.total = relative(sums.total, sums.exact);
   out.rows = sums.rows;
+  out.lost_rows = sums.lost_rows, out.lost_columns = sums.lost_columns;
+  if (sums.exact == 0) out.why = "every element of the exact O is zero, so there is no relative error";
   const auto seen = static_cast<double>(std::max<std::uint64_t>(1, sums.seen));
   out.saturated = static_cast<double>(sums.saturated) / seen;
   out.flushed = static_cast<double>(sums.flushed) / seen;

@@ -35,14 +35,16 @@ struct AttentionAudit {
   /// Of P that are not 0 in binary32: those beyond the format's largest number, and those that become 0.
   double saturated = 0, flushed = 0;
   std::uint64_t rows = 0;  ///< compared with the exact ones
-  std::string layer, why;  ///< of a capture; why: nothing was measured
+  /// Of them, and of a head's columns: all zero or not finite, and the exact ones are not all zero.
+  std::uint64_t lost_rows = 0, lost_columns = 0;
+  std::string layer, why;  ///< of a capture; why: nothing was measured, or every exact O is zero
 };
 /// What: O by the recipe's plan against softmax(scale Q K^T) V of the given numbers in binary64. `rows`: at
 /// most so many of each head. Errors: InputError where the family has no plan.
 AttentionAudit audit_attention(const AttentionCase& given, const AttentionRecipe& recipe, std::uint64_t rows,
                                unsigned threads);
-/// Passed where every one is measured and its total is at most `limit`; 0: nothing is judged. `meta`: of
-/// what.
+/// Passed where every one is measured, its total is at most `limit`, and no row or column is lost; 0: nothing
+/// is judged. `meta`: of what.
 report::Report report_of(const std::vector<AttentionAudit>& audits, std::vector<std::string> meta,
                          double limit);
 /// "1 x 8 heads (2 of K), 512 queries, ...".

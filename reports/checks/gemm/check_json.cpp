@@ -5,6 +5,7 @@
 #include "mmaudit/corpus/gemm_file.hpp"
 #include "mmaudit/corpus/text_file.hpp"
 #include "mmaudit/json_fields.hpp"
+#include "mmaudit/printable.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -155,7 +156,8 @@ std::string to_json(const GemmCheck& check) {
 
 GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
   const Json json = corpus::parse_bounded(text, file, "what `mmaudit gemm check --json` writes");
-  const JsonNode top(json, file + ": ", {.separator = ".", .types = true, .most = 80});
+  constexpr JsonWording kWording{.separator = ".", .types = true, .most = 80};
+  const JsonNode top(json, file + ": ", kWording);
   top.at("schema").expect(kSchema);
   GemmCheck out;
   out.library = top.at("library").text(), out.gpu = top.at("gpu").text();
@@ -171,15 +173,18 @@ GemmCheck gemm_check_of_json(std::string_view text, const std::string& file) {
     if (const JsonNode none = top.at("not_started")[kind]; none.given())
       out.not_started[i] = {count_of(none.at("products")), none.at("why").text()};
   }
-  if (!top.at("types").json().is_object()) top.at("types").refuse(top.at("types").json(), "an object");
-  for (const auto& [name, value] : top.at("types").json().items()) {
-    const JsonNode type = top.at("types").at(name);
+  const JsonNode types = top.at("types");
+  if (!types.json().is_object()) types.refuse(types.json(), "an object");
+  for (const auto& [name, value] : types.json().items()) {
+    const JsonNode type(value, types.where() + "." + printable(name, 60), kWording);
     GemmTypeCount& count = out.types[name];
     for (const auto& [key, field] : kCounts) count.*field = count_of(type.at(key));
     count.seconds = seconds_of(type.at("seconds")),
     count.product_seconds = seconds_of(type.at("product_seconds"));
-    for (const auto& [place, calls] : type.at("calls_by_algorithm").integers())
+    for (const auto& [place, calls] : type.at("calls_by_algorithm").integers()) {
+      if (calls < 0) type.at("calls_by_algorithm").at(place).refuse("0 or more");
       count.calls_by[place] = static_cast<std::uint64_t>(calls);
+    }
   }
   for (const JsonNode& each : top.at("faults").list()) out.faults.push_back(fault_of(each));
   return out;

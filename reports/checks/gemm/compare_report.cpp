@@ -16,6 +16,8 @@
 namespace mmaudit::checks {
 namespace {
 
+constexpr std::string_view kSchema = "mmaudit.gemm.compare/1";
+
 using report::Cell;
 using report::Table;
 using report::Tone;
@@ -162,7 +164,7 @@ std::string json_of(const GemmComparison& run) {
   }
   Count count;
   for (const GemmOutcome& each : run.outcomes) count.add(each);
-  return document({{"schema", "mmaudit.gemm.compare/1"},
+  return document({{"schema", kSchema},
                    {"elements", count.elements},
                    {"wrong", count.wrong},
                    {"complete", run.outcomes.size() == run.asked},
@@ -191,6 +193,8 @@ std::string why_unproven(const std::string& library, const std::string& compared
     std::uint64_t elements = 0, wrong = 0;
     std::string of;
     JsonFields fields(run, compared);
+    if (const std::string schema = fields.text("schema").value_or("nothing"); schema != kSchema)
+      fields.refuse("schema", schema, kSchema);
     fields.text("library", of);
     fields.count("elements", elements);
     fields.count("wrong", wrong);

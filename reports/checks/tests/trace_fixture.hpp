@@ -14,11 +14,12 @@ namespace mmaudit::checks::test {
 /// "net.0".
 struct TraceFixture {
   std::vector<std::int64_t> hashes = {1, 2, 3, 4, 5, 6};  ///< of both rows of x, y, z
-  std::string exponent = "2", call = R"({"batch":1,"tokens":2,"past":0})", operations = {};
+  std::string exponent = "2", call = R"({"batch":1,"tokens":2,"past":0})", operations = {},
+              machine = R"({"torch":"2.11.0"})";
 
   void write(const std::string& path) const {
-    std::string text =
-        R"({"schema":"mmaudit.trace/1","made":"","machine":{"torch":"2.11.0"},"flags":[{"allow_tf32":false}],"calls":[)";
+    std::string text = R"({"schema":"mmaudit.trace/1","made":"","machine":)" + machine +
+                       R"(,"flags":[{"allow_tf32":false}],"calls":[)";
     text += call + R"(],"texts":["net.0","Layer","aten.pow","aten.mul"],"tensors":[)";
     for (int i = 0; i < 3; ++i)
       text += std::string(i == 0 ? "" : ",") +

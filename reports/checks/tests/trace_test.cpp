@@ -91,6 +91,10 @@ TEST_F(TraceTest, TokensAreMappedByPosition) {
             std::string::npos);
   EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"0:2=1"}, {}}); }).find("as many tokens"), std::string::npos);
   EXPECT_NE(refusal([&] { diff_traces(a_, b, {{"x=1"}, {}}); }).find("--row: found x=1"), std::string::npos);
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, a_, {{}, {"model.=net."}});
+            }).find("--map: found model.=net., as no module"),
+            std::string::npos);
 }
 
 TEST_F(TraceTest, BrokenNumbersAreRefusedByTheirPlace) {
@@ -136,6 +140,24 @@ TEST_F(TraceTest, AMapThatFitsNothingIsRefusedWithTheNearestNames) {
   EXPECT_NE(refusal([&] {
               diff_traces(a_, a_, {{}, {"net.=x."}});
             }).find("found x. in net.=x."),
+            std::string::npos);
+}
+
+TEST_F(TraceTest, WhatNoRunHasIsRefusedBeforeItIsCounted) {
+  TraceFixture other;
+  other.machine = "[1]";
+  EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("machine: found [1], allowed: an object"),
+            std::string::npos)
+      << refusal([&] { read(other, "b.trace"); });
+  other.machine = "{}";
+  for (const char* call :
+       {R"({"batch":1,"tokens":4611686018427387904,"past":0})", R"({"batch":4096,"tokens":4096,"past":0})"}) {
+    other.call = call;
+    EXPECT_NE(refusal([&] { read(other, "b.trace"); }).find("4194304"), std::string::npos) << call;
+  }
+  EXPECT_NE(refusal([&] {
+              diff_traces(a_, a_, {{"0:1000000000=0:1000000000"}, {}});
+            }).find("--row: found 1000000000 tokens"),
             std::string::npos);
 }
 

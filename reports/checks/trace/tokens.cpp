@@ -31,6 +31,8 @@ std::vector<TraceToken> tokens_of(std::string_view text, const std::string& whol
   first.position = number(text.substr(0, colon));
   const std::uint64_t end =
       colon == std::string_view::npos ? first.position + 1 : number(text.substr(colon + 1));
+  if (end > first.position + kMostTokens)
+    refuse("--row: found {} tokens, allowed: up to {}", end - first.position, kMostTokens);
   std::vector<TraceToken> out;
   for (std::uint64_t at = first.position; at < end; ++at) out.push_back({first.entry, at});
   return out;

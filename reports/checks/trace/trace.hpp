@@ -58,6 +58,8 @@ struct TraceOperation {
   std::vector<KernelLaunch> kernels;
 };
 
+inline constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 22;  ///< of all calls, which a diff lists
+
 /// A call of the whole module: tokens `past`, `past` + 1, ... of every entry of a batch.
 struct TraceCall {
   std::uint64_t batch = 1, tokens = 0, past = 0;

@@ -117,12 +117,12 @@ Trace read_trace(const std::string& file) {
   const JsonNode root(json, file);
   Trace out;
   out.file = file;
+  std::map<std::string_view, const corpus::Tensor*> by_name;
+  for (const corpus::Tensor& each : read.tensors) by_name[each.name] = &each;
   for (std::size_t part = 0;; ++part) {
-    const std::string name = fmt::format("rows.{}", part);
-    const auto found = std::find_if(read.tensors.begin(), read.tensors.end(),
-                                    [&](const corpus::Tensor& each) { return each.name == name; });
-    if (found == read.tensors.end()) break;
-    const auto raw = found->as<std::int64_t>();
+    const auto found = by_name.find(fmt::format("rows.{}", part));
+    if (found == by_name.end()) break;
+    const auto raw = found->second->as<std::int64_t>();
     for (std::size_t i = 0; i + 1 < raw.size(); i += 2) {
       TraceRow& row = out.rows.emplace_back();
       std::memcpy(&row.hash, &raw[i], sizeof(row.hash));
@@ -133,12 +133,19 @@ Trace read_trace(const std::string& file) {
   std::vector<std::string> texts;
   for (const JsonNode& each : root.at("texts").list()) texts.push_back(each.text());
   const auto text_at = [&](const JsonNode& node) { return texts[index(node, texts.size())]; };
-  for (const auto& [key, value] : root.at("machine").json().items())
-    out.machine[key] = JsonNode(value, root.where() + ": machine").text();
+  const JsonNode machine = root.at("machine");
+  if (!machine.json().is_object()) machine.refuse("an object of names and text");
+  for (const auto& [key, value] : machine.json().items())
+    out.machine[key] = JsonNode(value, machine.where()).text();
   for (const JsonNode& each : root.at("flags").list()) out.flags.push_back(each.json());
-  for (const JsonNode& each : root.at("calls").list())
-    out.calls.push_back(
-        {each.at("batch").count(kMost), each.at("tokens").count(kMost), each.at("past").count(kMost)});
+  std::uint64_t tokens = 0;
+  for (const JsonNode& each : root.at("calls").list()) {
+    const TraceCall call{each.at("batch").count(kMostTokens), each.at("tokens").count(kMostTokens),
+                         each.at("past").count(kMost)};
+    tokens += call.batch * call.tokens;
+    if (tokens > kMostTokens) each.refuse(fmt::format("calls of up to {} tokens in all", kMostTokens));
+    out.calls.push_back(call);
+  }
   const std::vector<JsonNode> operations = root.at("operations").list(), tensors = root.at("tensors").list();
   for (const JsonNode& each : tensors)
     out.tensors.push_back(tensor_of(each, operations.size(), tensors.size(), out.rows.size()));

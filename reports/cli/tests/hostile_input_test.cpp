@@ -3,7 +3,10 @@
 
 #include <sys/stat.h>
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 
+#include "mmaudit/corpus/safetensors.hpp"
 #include "program.hpp"
 
 namespace mmaudit::cli::test {
@@ -197,6 +200,110 @@ TEST_F(HostileInput, AFileThatTookTheNumbersIsSaid) {
   EXPECT_FALSE(std::filesystem::exists("1.5"));
   EXPECT_EQ(run({"convert", "--to", "e4m3", "1.5", "--csv"}).code, kAllGood);
   EXPECT_EQ(run({"convert", "--to", "e4m3", "--csv", "-", "1.5"}).code, kAllGood);
+}
+
+/// Every value of it, in turn, as a value of each other type.
+std::vector<nlohmann::json> with_other_types(const nlohmann::json& good) {
+  const std::vector<nlohmann::json> others = {nullptr,
+                                              true,
+                                              -7,
+                                              0.5,
+                                              1e300,
+                                              UINT64_MAX,
+                                              "x\x1b",
+                                              "",
+                                              nlohmann::json::array(),
+                                              nlohmann::json::object(),
+                                              {1},
+                                              {{"x", 1}}};
+  std::vector<nlohmann::json> out = others;
+  const std::function<void(const nlohmann::json::json_pointer&)> visit = [&](const auto& at) {
+    const nlohmann::json& here = good.at(at);
+    for (const nlohmann::json& other : others) (out.emplace_back(good))[at] = other;
+    if (here.is_object())
+      for (const auto& [key, value] : here.items()) visit(at / key);
+    else
+      for (std::size_t i = 0; here.is_array() && i < here.size(); ++i) visit(at / i);
+  };
+  for (const auto& [key, value] : good.items()) visit(nlohmann::json::json_pointer() / key);
+  return out;
+}
+
+/// A file is read, or refused in one line: no value of another type leaves a reader as another error.
+TEST_F(HostileInput, AValueOfAnotherTypeIsReadOrRefused) {
+  const std::string file = path("x.json");
+  const auto hold = [&](const std::string& good, const std::vector<std::string>& command, const auto& put) {
+    int refusals = 0;
+    for (const nlohmann::json& each : with_other_types(nlohmann::json::parse(good))) {
+      put(each);
+      const Outcome found = run(command);
+      ASSERT_LE(found.code, kBadInput) << command[0] << " " << command[1] << ": " << each << found.err;
+      if (found.code != kBadInput) continue;
+      ++refusals;
+      ASSERT_EQ(lines(found.err), 1U) << each << found.err;
+    }
+    EXPECT_GT(refusals, 12) << good;  // each other type in the place of the whole is refused
+  };
+  const auto plain = [&](const nlohmann::json& each) { write("x.json", each.dump() + "\n"); };
+  hold(R"({"model_type":"llama","hidden_size":64,"num_attention_heads":4,"num_key_value_heads":2,)"
+       R"("intermediate_size":96,"attention_bias":false})",
+       {"-q", "gemm", "invariant", "--like", "h200-cublas-13.1", "--model", file}, plain);
+  hold(R"({"like":"ga100","numbers":{"tensor.rate.f16_f32":128}})",
+       {"-q", "time", "machines", "--machine", file}, plain);
+  hold(
+      R"({"schema":"mmaudit.gemm.check/1","library":"1","gpu":"x","asked":{},"seed":1,"repeat":2,"taken":3,)"
+      R"("stopped":false,"seconds":1.5,"product_seconds":0.5,"why_refused":"","launches":{"alone":1,)"
+      R"("beside another stream":1,"in a CUDA graph":1,"in a grouped call":1},"not_started":{"alone":{"products":1,)"
+      R"("why":"w"}},"types":{},"faults":[{"problem":{"type":"f16","m":8,"n":8,"k":64},"call":{"algorithm":{"id":1},)"
+      R"("kernels":[{"name":"n"}]},"faults":["f"],"explained":true,"wrong":3,"elements":64,"tail":8,)"
+      R"("wrong_k":[[56,64,0]],"first":{"matrix":0,"row":1,"column":2,"expected":8,"found":null},"found_s":0.5}]})",
+      {"-q", "baseline", "diff", file, file}, plain);
+  const std::string line =
+      R"({"layer":{"api":"cublas","type":"f16","d":"f32","n":8,"k":128,"layout":"nt"},"starts":"1:0"})";
+  for (const bool head : {true, false}) {
+    const std::string first =
+        R"({"schema":"mmaudit.gemm.decisions/1","gpu":"NVIDIA H200","architecture":"hopper","library":"1","first_m":1,"last_m":3})";
+    hold(head ? first : line,
+         {"-q", "gemm", "invariant", "--like", file, "--n", "8", "--k", "128", "--type", "f16"},
+         [&](const nlohmann::json& each) {
+           write("x.json", (head ? each.dump() : first) + "\n" +
+                               R"({"choice":{"algorithm":{"split_k":1},"kernels":[{"name":"n"}]}})" + "\n" +
+                               (head ? line : each.dump()) + "\n");
+         });
+  }
+}
+
+TEST_F(HostileInput, WhatACaptureSaysOfItsCoverageIsReadOrRefused) {
+  const std::vector<float> ones(32, 1);
+  const auto coverage = [&](const nlohmann::json& said) {
+    corpus::SafetensorsFile file;
+    file.tensors = {
+        corpus::make_tensor<float>("l.a", corpus::DType::f32, {1, 32}, std::span<const float>(ones)),
+        corpus::make_tensor<float>("l.b", corpus::DType::f32, {32, 1}, std::span<const float>(ones))};
+    file.metadata["mmaudit"] = said.dump();
+    corpus::write_safetensors(path("c.safetensors"), file);
+    return run({"-q", "audit", "--capture", path("c.safetensors"), "--dtype", "bf16", "--policy", "plain"});
+  };
+  const nlohmann::json good = nlohmann::json::parse(
+      R"({"coverage":{"share_missed":0.5,"rows":[{"operator":"o","multiply_adds":7,"state":"not emulated","backward":false}]}})");
+  EXPECT_NE(coverage(good).out.find("50.0 % of the multiply-adds"), std::string::npos);
+  for (const nlohmann::json& each : with_other_types(good)) {
+    const Outcome found = coverage(each);
+    ASSERT_LE(found.code, kBadInput) << each << found.err;
+    if (each.contains("coverage") && each["coverage"].contains("share_missed") &&
+        !each["coverage"]["share_missed"].is_number())
+      refused(found, "share_missed: found ");
+  }
+}
+
+TEST_F(HostileInput, AListOfCommasAloneHasNoValue) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--dtype", ","}, {"--dtype=,,"}}) {
+    std::vector<std::string> command = {"audit"};
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {"--arch", "b200"});
+    refused(run(command), "--dtype: found nothing, allowed: a value");
+  }
 }
 
 }  // namespace

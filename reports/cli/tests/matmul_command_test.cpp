@@ -52,6 +52,14 @@ class MatmulCommand : public Folder {
   }
 };
 
+TEST_F(MatmulCommand, ZeroIsASizeAndNotAnySize) {
+  save<std::uint16_t>("K0.npy", DType::f16, {5, 0}, 0);
+  save<std::uint16_t>("M0.npy", DType::f16, {0, 33}, 0);
+  refused(matmul(kWgmmaF16, "K0.npy", "B.npy"), {"--b shape: found [1, 33, 7], allowed: [1, 0, any]"});
+  refused(matmul(kWgmmaF16, "M0.npy", "B.npy", {"--c", path("C.npy")}),
+          {"--c shape: found [1, 5, 7], allowed: [1, 0, 7]"});
+}
+
 TEST_F(MatmulCommand, AnySizeAndC) {
   const Outcome outcome = matmul(kWgmmaF16, "A.npy", "B.npy", {"--c", path("C.npy"), "--threads", "3"});
   ASSERT_EQ(outcome.code, kAllGood) << outcome.err;

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -64,7 +65,8 @@ class Json {
   [[nodiscard]] const char* type_name() const;
 
   /// The value as bool, a number, std::string or a std::vector of these. Errors: JsonError where it is of
-  /// another type; numbers are converted as by static_cast.
+  /// another type, or a binary64 that the integer T does not reach; else numbers are converted as by
+  /// static_cast.
   template <typename T>
   [[nodiscard]] T get() const {
     if constexpr (std::is_same_v<T, bool>) {
@@ -72,7 +74,12 @@ class Json {
     } else if constexpr (std::is_arithmetic_v<T>) {
       if (const auto* const whole = std::get_if<std::uint64_t>(&value_)) return static_cast<T>(*whole);
       if (const auto* const negative = std::get_if<std::int64_t>(&value_)) return static_cast<T>(*negative);
-      return static_cast<T>(alternative<double>());
+      const double number = alternative<double>();
+      if constexpr (std::is_integral_v<T>) {
+        constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+        if (!(number >= static_cast<double>(std::numeric_limits<T>::min()) && number < kEnd)) refuse_type();
+      }
+      return static_cast<T>(number);
     } else if constexpr (std::is_same_v<T, std::string>) {
       return alternative<std::string>();
     } else {

@@ -11,9 +11,10 @@
 
 namespace mmaudit::corpus {
 
-/// How many matrices, and their size; 0: any.
+/// How many matrices, and their size.
 struct MatrixShape {
-  std::uint64_t count = 0, rows = 0, columns = 0;
+  static constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  std::uint64_t count = kAny, rows = kAny, columns = kAny;
   bool packed = false;  ///< a checkpoint's weight of 4 bits may have two per byte
 };
 

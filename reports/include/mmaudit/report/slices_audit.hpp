@@ -63,6 +63,8 @@ struct SliceAudit {
 
   [[nodiscard]] bool limited() const { return limit > 0 || element_limit > 0; }
   [[nodiscard]] double margin() const { return whole || !limited() ? 1 : kSampleMargin; }
+  /// No element of A B that was looked at is finite and not zero: no error says anything.
+  [[nodiscard]] bool zero() const { return native.whole == 0; }
   [[nodiscard]] bool measures() const { return limited() || native.norm < kNoDigit; }
 };
 
