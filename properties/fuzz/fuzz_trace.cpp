@@ -2,6 +2,7 @@
 // trace that is accepted does not differ from itself, and what is said of two of them is drawn.
 #include <vector>
 
+#include "mmaudit/corpus/safetensors.hpp"
 #include "mmaudit/json.hpp"
 #include "mmaudit/report/report.hpp"
 #include "support.hpp"
@@ -12,14 +13,15 @@ namespace {
 
 using checks::Trace;
 
-/// The file with this JSON and rows of hashes that repeat, so that operations have equal inputs.
+/// The file, whose checksum is not asked, with this JSON and rows of hashes that repeat, so that operations
+/// have equal inputs.
 std::string file_with(std::string_view text, std::size_t rows, unsigned first) {
   static ScratchFile file("x.trace");
   const std::string data = std::to_string(16 * rows);
-  std::string out = R"({"__metadata__":{"mmaudit":"mmaudit.trace/1"},"rows.0":{"dtype":"I64","shape":[)" +
-                    std::to_string(rows) + R"(,2],"data_offsets":[0,)" + data +
-                    R"(]},"trace":{"dtype":"U8","shape":[)" + std::to_string(text.size()) +
-                    R"(],"data_offsets":[)" + data + "," + std::to_string(16 * rows + text.size()) + "]}}";
+  std::string out = R"({"__metadata__":{},"rows.0":{"dtype":"I64","shape":[)" + std::to_string(rows) +
+                    R"(,2],"data_offsets":[0,)" + data + R"(]},"trace":{"dtype":"U8","shape":[)" +
+                    std::to_string(text.size()) + R"(],"data_offsets":[)" + data + "," +
+                    std::to_string(16 * rows + text.size()) + "]}}";
   out.insert(0, {static_cast<char>(out.size()), static_cast<char>(out.size() >> 8), 0, 0, 0, 0, 0, 0});
   for (std::size_t i = 0; i < rows; ++i)
     out.append(
@@ -53,7 +55,7 @@ void mmaudit::fuzz::run(Bytes bytes) {
       const std::string_view one = text.substr(0, text.find('\xff'));
       text.remove_prefix(std::min(one.size() + 1, text.size()));
       const std::string path = file_with(one, (how >> 2) % kMostRows, i * (how % 4 - 1));
-      accepted([&] { read.push_back(checks::read_trace(path)); });
+      accepted([&] { read.push_back(checks::trace_of(corpus::read_safetensors(path), path)); });
     }
   }
   for (const Trace& each : read)

@@ -85,6 +85,8 @@ bool decides(const corpus::DecisionFile& file, const Trace& trace);
 std::uint32_t trace_checksum(const corpus::SafetensorsFile& file);
 /// Errors: InputError "<file>: ...: found X, allowed: Y", also for a file that was cut or damaged.
 Trace read_trace(const std::string& file);
+/// The same of a file that was read, whose checksum is not asked.
+Trace trace_of(corpus::SafetensorsFile read, const std::string& file);
 
 /// One token of a trace: its entry of the batch and its position, the tokens of earlier calls counted.
 struct TraceToken {

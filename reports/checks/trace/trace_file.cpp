@@ -111,6 +111,10 @@ Trace read_trace(const std::string& file) {
   const std::uint64_t wanted = JsonNode(about, file).at("crc32").count(~std::uint32_t{0});
   if (const std::uint32_t sum = trace_checksum(read); sum != wanted)
     refuse("{}: crc32: found {}, allowed: {}, as the file itself says; it was damaged", file, sum, wanted);
+  return trace_of(std::move(read), file);
+}
+
+Trace trace_of(corpus::SafetensorsFile read, const std::string& file) {
   const corpus::Tensor& text = read.at("trace", file);
   const Json json = corpus::parse_bounded({reinterpret_cast<const char*>(text.data.data()), text.data.size()},
                                           file, "the JSON of a trace");
