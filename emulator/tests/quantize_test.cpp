@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "mmaudit/mmaudit.h"
@@ -82,6 +83,23 @@ TEST(Quantize, APairOfTypesGivesEachOperandItsOwn) {
   const std::vector<float> x = {0.5F, -3.0F};
   EXPECT_EQ(quantized("e5m2-e4m3", scalings::tensor, x, 2, false).elements[1], 0xFB);  // -57344
   EXPECT_EQ(quantized("e5m2-e4m3", scalings::tensor, x, 2, true).elements[1], 0xFE);   // -448
+}
+
+TEST(Quantize, APairOfTypesIsNamedAFirst) {
+  for (const auto& [a, b, of_a, of_b] : {std::tuple{"e4m3", "e5m2", Format::e4m3, Format::e5m2},
+                                         {"e5m2", "e4m3", Format::e5m2, Format::e4m3},
+                                         {"mxf8-e5m2", "mxf8", Format::e5m2, Format::e4m3}}) {
+    const GemmDtype* const row = find_gemm_dtype(a, b);
+    ASSERT_NE(row, nullptr) << a << " " << b;
+    EXPECT_EQ(row->element, of_a) << a << " " << b;
+    EXPECT_EQ(row->element_b(), of_b) << a << " " << b;
+  }
+}
+
+TEST(Quantize, TheRangeOfIntegersIsSymmetric) {
+  const Operand rows = quantized("int8-w8a8", scalings::row, {0.0F, -3.0F, 1.5F, 0.0F}, 2, false);
+  EXPECT_EQ(rows.factors, (std::vector<float>{static_cast<float>(3.0 / 127), static_cast<float>(1.5 / 127)}));
+  EXPECT_EQ(rows.elements, (std::vector<std::uint8_t>{0, 0x81, 0x7F, 0}));  // -127, 127
 }
 
 TEST(Quantize, ScalesOfBlocksArePowersOfTwoRoundedAsTheRuleSays) {
@@ -303,29 +321,33 @@ TEST(ScaledMatmul, FactorsOfBlocksJoinTheTotalByOneRounding) {
   const Datapath& datapath = find_datapath(hopper, inst)->datapath;
   const Operand a = quantized("e4m3", scalings::blocks, numbers(std::size_t{3} * 300, 5), 300, false),
                 b = quantized("e4m3", scalings::blocks, numbers(std::size_t{4} * 300, 6), 300, true);
-  std::vector<float> d(12), expected(12, 0.0F);
+  std::vector<float> d(12);
   Matmul whole;
-  whole.m = 3, whole.n = 4, whole.k = 300, whole.promote = 128;
+  whole.m = 3, whole.n = 4, whole.k = 300;
   whole.a = a.elements.data(), whole.b = b.elements.data(), whole.d = d.data();
   whole.epilogue = Epilogue{};
   const ProductFactors factors{{a.factors.data(), 9, 3, 1}, {b.factors.data(), 12, 3, 1}, 128};
-  ASSERT_EQ(why_no_factors(inst, whole, factors), "");
-  scaled_matmul(inst, datapath, whole, factors);
-  for (std::uint64_t block = 0; block < 3; ++block) {
-    const std::uint64_t first = 128 * block, count = std::min<std::uint64_t>(128, 300 - first);
-    std::vector<std::uint8_t> part;
-    for (std::uint64_t i = 0; i < 3; ++i)
-      part.insert(part.end(), &a.elements[i * 300 + first], &a.elements[i * 300 + first] + count);
-    std::vector<float> sums(12);
-    Matmul one;
-    one.m = 3, one.n = 4, one.k = count;
-    one.a = part.data(), one.b = &b.elements[first * 4], one.d = sums.data();
-    matmul(inst, datapath, one);
-    for (std::size_t e = 0; e < 12; ++e)
-      expected[e] =
-          std::fma(a.factors[e / 4 * 3 + block] * b.factors[e % 4 * 3 + block], sums[e], expected[e]);
+  for (const std::uint64_t promote : {128U, 64U, 32U}) {  // a block of factors is one, two or four of sums
+    whole.promote = promote;
+    ASSERT_EQ(why_no_factors(inst, whole, factors), "");
+    scaled_matmul(inst, datapath, whole, factors);
+    std::vector<float> expected(12, 0.0F);
+    for (std::uint64_t first = 0; first < 300; first += promote) {
+      const std::uint64_t count = std::min<std::uint64_t>(promote, 300 - first), block = first / 128;
+      std::vector<std::uint8_t> part;
+      for (std::uint64_t i = 0; i < 3; ++i)
+        part.insert(part.end(), &a.elements[i * 300 + first], &a.elements[i * 300 + first] + count);
+      std::vector<float> sums(12);
+      Matmul one;
+      one.m = 3, one.n = 4, one.k = count;
+      one.a = part.data(), one.b = &b.elements[first * 4], one.d = sums.data();
+      matmul(inst, datapath, one);
+      for (std::size_t e = 0; e < 12; ++e)
+        expected[e] =
+            std::fma(a.factors[e / 4 * 3 + block] * b.factors[e % 4 * 3 + block], sums[e], expected[e]);
+    }
+    EXPECT_EQ(d, expected) << promote;
   }
-  EXPECT_EQ(d, expected);
 }
 
 /// Sums of one product each of any bits: subnormal, infinite, NaN and halfway between numbers of D among
@@ -378,6 +400,22 @@ TEST(ScaledMatmul, SaysWhatItCannot) {
   EXPECT_EQ(why_no_factors(inst, problem, factors),
             "promote: found 96, allowed: a divisor of factor_block 128");
   EXPECT_EQ(why_no_factors(inst, problem, {}), "");
+}
+
+TEST(GemmPath, ATotalEndsWithItsBlockOfFactors) {
+  mmaudit_gemm_path path{};
+  path.size = sizeof path;
+  path.arch = "hopper", path.dtype = "e4m3", path.scaling = "1x128";
+  for (const char* const divides : {"promote:32", "promote:64", "promote:128"}) {
+    path.policy = divides;
+    EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_OK) << divides << ": " << mmaudit_last_error();
+  }
+  for (const char* const policy : {"plain", "promote:96", "promote:256"}) {
+    path.policy = policy;
+    EXPECT_EQ(mmaudit_find_path(&path), MMAUDIT_BAD_INPUT) << policy;
+    EXPECT_NE(std::string(mmaudit_last_error()).find("promote:128 or a divisor"), std::string::npos)
+        << policy << ": " << mmaudit_last_error();
+  }
 }
 
 TEST(GemmPath, NamesTheInstructionOrWhyThereIsNone) {
