@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "mmaudit/convert.hpp"
 #include "mmaudit/raw_words.hpp"
@@ -186,6 +187,18 @@ TEST(GemmEpilogue, beta_of_0_does_not_read_c) {
       for (const float c : {INFINITY, -INFINITY, NAN, 1.0F})
         EXPECT_EQ(combined(rule, spec_of(Format::f32), 2.0F, sum, 0.0F, c), 2 * sum)
             << static_cast<int>(rule);
+}
+
+TEST(GemmEpilogue, every_column_has_a_bias_of_its_own) {
+  GemmProblem problem;
+  problem.type = problem.d = Format::f32;
+  problem.bias = true;
+  GemmPlan plan;
+  plan.output = Format::f32;
+  const std::vector<float> sums = {1, 2, 3, 4, 5, 6}, bias = {10, 20, 30};
+  std::vector<float> d(6);
+  finish_gemm(problem, plan, 2, 3, sums.data(), nullptr, bias.data(), d.data());
+  EXPECT_EQ(d, (std::vector<float>{11, 22, 33, 14, 25, 36}));
 }
 
 struct WideRecorded {

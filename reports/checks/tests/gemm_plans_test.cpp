@@ -391,6 +391,11 @@ TEST(GemmPlans, bad_input_is_one_line) {
             "f: line 1: batch: found 0, allowed: an integer from 1");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, "stride_a": 15})"),
             "f: line 1: stride_a: found 15, allowed: 0 (one matrix for all) or from 16 on");
+  for (const char* const field : {"stride_a", "stride_b", "stride_d"})  // without a gap
+    EXPECT_EQ(refusal((R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, ")" + std::string(field) +
+                       R"(": 16})")
+                          .c_str()),
+              "accepted");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "batch": 2, "stride_d": 0})"),
             "f: line 1: stride_d: found 0, allowed: from 16 on");
   EXPECT_EQ(refusal(R"({"type": "bf16", "m": 4, "n": 4, "k": 4, "stride_b": 99})"),
@@ -542,6 +547,7 @@ TEST(GemmPlans, segments_beyond_those_recorded_have_no_plan) {
   };
   for (const std::uint32_t segments : {2U, 3U, 8U}) EXPECT_TRUE(known(segments)) << segments;
   for (const std::uint32_t segments : {9U, 11U, 16U}) EXPECT_FALSE(known(segments)) << segments;
+  EXPECT_FALSE(known(1)) << "a kernel of segments that has one alone was not recorded";
   call.kernels.push_back({call.kernels[0].name});
   for (const std::uint32_t segments : {2U, 8U}) EXPECT_FALSE(known(segments)) << segments;
   for (const std::uint32_t segments : {9U, 16U}) EXPECT_TRUE(known(segments)) << segments;
