@@ -1,4 +1,5 @@
-// Forms of tcgen05.mma beside the plain one: disabled lanes, collectors, scaled D, shifted A.
+// Forms of tcgen05.mma beside the plain one: disabled lanes, collectors, scaled D, shifted A. Which barriers
+// a commit arrives at, and what it tracks.
 #include "base_program.hpp"
 #include "mmaudit/tensor_memory/rules.hpp"
 
@@ -25,6 +26,29 @@ TEST(Forms, MaskedLanesKeepTheirD) {
   for (int lane = 0; lane < kLanes; ++lane) {
     const bool kept = lane == 0 || lane == 1 || lane == 64;
     EXPECT_EQ(interpreter.cta(0).memory.at(lane, 0), kept ? static_cast<std::uint32_t>(lane) : 0U) << lane;
+  }
+}
+
+// Two CTAs: four masks for the lanes of the first one, then four for the second one's.
+TEST(Forms, EveryCtaHasMasksOfItsOwn) {
+  std::string text = kZeros + "//! shared words 0x1000 u8 1x32768 cta 1 = zero\n" +
+                     test::prologue("128", "2") + kADesc + "\n" + kBDesc +
+                     "\nmov.b32 %r4, 0x10100010;\n" +  // M = 256, N = 64
+                     "mov.u32 %r40, 3;\nmov.u32 %r41, 0;\nmov.u32 %r42, 1;\nmov.u32 %r43, 0x80000000;\n"
+                     "add.u32 %r44, %r1, 1;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%r6], {%r44};\n"
+                     "tcgen05.wait::st.sync.aligned;\n"
+                     "@%p6 tcgen05.mma.cta_group::2.kind::f16 [%r3], %rd1, %rd2, %r4, "
+                     "{%r40, %r41, %r42, %r41, %r41, %r43, %r41, %r40}, %p3;\n" +
+                     test::commit_and_wait("2") + test::epilogue("128", "2");
+  PtxProgram program;
+  ASSERT_EQ(parse_ptx(text, program), "");
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const auto stored = static_cast<std::uint32_t>(lane + 1);
+    const bool first = lane == 0 || lane == 1 || lane == 64, second = lane == 63 || lane == 96 || lane == 97;
+    EXPECT_EQ(interpreter.cta(0).memory.at(lane, 0), first ? stored : 0U) << lane;
+    EXPECT_EQ(interpreter.cta(1).memory.at(lane, 0), second ? stored : 0U) << lane;
   }
 }
 
@@ -103,6 +127,33 @@ TEST(Forms, AshiftTakesTheRowAfter) {
       d_of(".ashift.collector::a::lastuse",
            "@%p2 tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r3], [%r3+100], %rd2, %r4, %p3;\n");
   EXPECT_EQ(collected, shifted);
+}
+
+// The mask of a multicast says which CTAs' barriers it arrives at; here the first CTA alone has one.
+TEST(Commit, ArrivesAtTheCtasOfItsMask) {
+  const auto run_with = [](const std::string& mask) {
+    std::string text = test::prologue("128", "2");
+    const std::string init = "@%p2 mbarrier.init";
+    text.replace(text.find(init), init.size(), "@%p6 mbarrier.init");
+    return test::run_text(text +
+                          "@%p6 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
+                          ".multicast::cluster.b64 [smem+8], " +
+                          mask + ";\n" + test::epilogue("128", "2"));
+  };
+  const std::string refused{rule("mbarrier_init").allowed};
+  EXPECT_EQ(run_with("1"), "");
+  EXPECT_NE(run_with("2").find(refused), std::string::npos) << run_with("2");
+  EXPECT_NE(run_with("3").find(refused), std::string::npos) << run_with("3");
+}
+
+// The copy is committed twice, and the barrier of the later commit alone is waited for.
+TEST(Commit, TracksWhatAnEarlierOneTracks) {
+  std::string text = base();
+  const std::string early =
+      "@%p2 mbarrier.init.shared::cta.b64 [smem+16], 1;\n"
+      "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [smem+16];\n";
+  text.insert(text.find(kMma), early);
+  EXPECT_EQ(run_case(text), "");
 }
 
 }  // namespace

@@ -67,5 +67,36 @@ TEST(GlobalMemory, WhatAKernelMayNotReadIsRefused) {
   }
 }
 
+TEST(Blocks, TheSecondCtaOfAClusterIsTheNextBlock) {
+  PtxProgram program;
+  ASSERT_EQ(parse_ptx(R"(.version 8.8
+.target sm_100a
+.address_size 64
+//! block 4
+//! shared words 0x1000 u8 1x4 cta 1 = zero
+//! global 0x8000 s32 2x128
+.visible .entry blocks()
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<8>;
+  mov.u32 %r1, %cluster_ctarank;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r3, %r1, 128, %r2;
+  mul.wide.u32 %rd1, %r3, 4;
+  add.u64 %rd1, %rd1, 0x8000;
+  mov.u32 %r4, %ctaid.x;
+  st.global.b32 [%rd1], %r4;
+  ret;
+}
+)",
+                      program),
+            "");
+  Interpreter interpreter(program, test::blackwell());
+  ASSERT_EQ(interpreter.run(), "");
+  const std::vector<std::uint64_t> out = interpreter.output(1);
+  ASSERT_EQ(out.size(), 256U);
+  for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(out[i], i < 128 ? 4U : 5U) << i;
+}
+
 }  // namespace
 }  // namespace mmaudit::tmem

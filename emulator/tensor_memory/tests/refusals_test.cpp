@@ -52,6 +52,8 @@ std::vector<Case> cases() {
       {"ld_half_lane", plain, kLoad, "tcgen05.ld.sync.aligned.16x64b.x2.b32 {%r20, %r21}, [%r6+524288];"},
       {"columns_end", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+511];"},
       {"columns_allocated", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r6+127];"},
+      // 40 columns of B have their scales in two columns.
+      {"columns_allocated", with_mma(kScaled, "0x088A0000", kScaleCopies), "[%r3+84], %p3", "[%r3+127], %p3"},
       {"ld_shape", plain, kLoad, "tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r20, %r21}, [%r6];"},
       {"ld_registers", plain, kLoad, "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%r20, %r21}, [%r6];"},
       {"ld_split", plain, kLoad, "tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%r20, %r21}, [%r6];"},

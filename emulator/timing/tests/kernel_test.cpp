@@ -142,15 +142,16 @@ TEST(Hazards, AFullQueueHoldsUpTheWarp) {
   EXPECT_EQ(many.detail.waits[static_cast<std::size_t>(Wait::queue)], 0);
 }
 
-// Twenty stores of 32 sectors of 32 bytes: the load behind them waits until the port has taken them.
+// Twenty stores of four sectors of 32 bytes: the load behind them waits until the port has taken them all,
+// which lasts longer than the pipe takes to send them.
 TEST(Hazards, ALoadWaitsForTheStoresBeforeIt) {
-  std::string lines = kAddress + "0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, 0x80, RZ\n" +
-                      "0007f1 IMAD.IADD R2, R2, 0x1, R0\n";
+  std::string lines = kAddress + "0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, 0x4, RZ\n" +
+                      "0007f1 IADD3 R2, R2, R0, RZ\n";
   for (int i = 0; i < 20; ++i) lines += "0007f1 STG.E desc[UR8][R2.64], R4\n";
   lines += kLoad + "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n";
-  const double slow = timed(lines, 32, with(Parameter::store_bytes, 16)).cycles,
-               fast = timed(lines, 32, with(Parameter::store_bytes, 64)).cycles;
-  EXPECT_NEAR(slow - fast, 20 * 32 * (32.0 / 16 - 32.0 / 64), 60);
+  const double slow = timed(lines, 32, with(Parameter::store_bytes, 1)).cycles,
+               fast = timed(lines, 32, with(Parameter::store_bytes, 2)).cycles;
+  EXPECT_NEAR(slow - fast, 20 * 4 * (32.0 / 1 - 32.0 / 2), 4);
 }
 
 // Warp 0 skips a load before the barrier and does one behind it; warp 1 does the first alone.
@@ -181,6 +182,33 @@ TEST(Blocks, FollowEachOtherInTheirPlaces) {
                beside = timed(lines, 32, hopper(), 2, 2).cycles;
   EXPECT_NEAR(two, 2 * one + hopper()[Parameter::block_launch], 5);
   EXPECT_NEAR(beside, one + hopper()[Parameter::block_apart], 20);
+}
+
+TEST(Blocks, BeginWhenTheyAreLaunched) {
+  const KernelTiming two = timed(kAddress + kLoad + "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n", 32,
+                                 with(Parameter::block_launch, 700), 2);
+  ASSERT_EQ(two.blocks.size(), 2U);
+  EXPECT_EQ(two.blocks[1].begin - two.blocks[0].end, 700);
+}
+
+// The second block of a multiprocessor is 132 blocks on: in the first row of a grid of 133 columns, and at
+// the begin of the second row of one of 132. L1 has its lines where that distance is 0.
+TEST(Blocks, ReadOtherLinesInOtherColumnsAndRows) {
+  const sass::Function function = kernel_of(kAddress + kLoad + "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n");
+  const auto hits = [&function](int columns, const Buffer& buffer) {
+    GridLaunch launch;
+    launch.blocks = 2;
+    launch.columns = columns;
+    launch.operands[1] = buffer;
+    return simulate_kernel(with(Parameter::kernel_multiprocessors, 132), function,
+                           walk(function, grid_of(32), 0, 0, 8), launch)
+        .l1_hits;
+  };
+  const Buffer by_column{4096, 0}, by_row{0, 4096};
+  EXPECT_EQ(hits(133, by_column), 0);
+  EXPECT_EQ(hits(133, by_row), 0.5);
+  EXPECT_EQ(hits(132, by_column), 0.5);
+  EXPECT_EQ(hits(132, by_row), 0);
 }
 
 // Sixty additions that each read three registers of one bank take three cycles each; two banks give two per
@@ -308,6 +336,17 @@ TEST(Loads, AreDoneWhenTheirDataAreThroughThePipe) {
   EXPECT_NEAR(cycles(8) - cycles(1), 7 * 24, 8);
 }
 
+// A load of one line that L1 has is looked up and read in the same cycle of the pipe: eight warps do one each
+// cycle.
+TEST(Loads, OfALineTakeOneCycleOfThePipe) {
+  const auto cycles = [](int loads) {
+    std::string lines = kAddress;
+    for (int i = 0; i < loads; ++i) lines += kLoad;
+    return timed(lines + "000ff1 VIADD R7, R4, 0x1\n0007f1 EXIT\n", 8 * 32).cycles;
+  };
+  EXPECT_NEAR(cycles(200) - cycles(100), 8 * 100, 4);
+}
+
 /// Two loads, the second `offset` bytes on, where L2 has nothing and memory was asked `since` cycles ago.
 KernelTiming two_misses(const std::string& offset, float since) {
   const sass::Function function = kernel_of(
@@ -328,6 +367,27 @@ TEST(Memory, BringsTwoSectorsAtOnce) {
   EXPECT_NEAR(next.dram_bytes * next.cycles, 128, 1e-9);
   EXPECT_NEAR(next.cycles - beside.cycles,
               hopper()[Parameter::dram_latency] - hopper()[Parameter::l2_latency], 40);
+}
+
+// One load of 32 lines, each from memory, which gives all multiprocessors 264 bytes per cycle. Half of them
+// have twice as much each.
+TEST(Memory, IsSharedByTheMultiprocessorsAtWork) {
+  const sass::Function function = kernel_of(
+      kAddress +
+      "0007f1 S2R R0, SR_TID.X\n0007f1 IMAD.SHL.U32 R0, R0, 0x80, RZ\n0007f1 IADD3 R2, R2, R0, RZ\n" + kLoad +
+      "000ff1 VIADD R5, R4, 0x1\n0007f1 EXIT\n");
+  const auto cycles = [&function](int multiprocessors) {
+    const TripMemory trips[] = {{{1, -1}, {1, -1}}};
+    GridLaunch launch;
+    launch.multiprocessors = multiprocessors;
+    launch.trips = trips;
+    launch.pitch = 4096;
+    launch.piece = 128;
+    return simulate_kernel(with(Parameter::dram_bytes, 264), function, walk(function, grid_of(32), 0, 0, 8),
+                           launch)
+        .cycles;
+  };
+  EXPECT_NEAR(cycles(132) - cycles(66), 32 * 64 / (264 / 132.0) / 2, 60);
 }
 
 // What another block has asked memory for is waited for, but brought once.
