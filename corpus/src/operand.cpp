@@ -226,7 +226,7 @@ TileOperands load_tile_operands(const TileFiles& files, const Instruction& inst,
              k = static_cast<std::uint64_t>(inst.k), stored = static_cast<std::uint64_t>(inst.stored_k()),
              blocks = static_cast<std::uint64_t>(scales_of(inst));
   TileOperands out;
-  out.a = load_operand("--a", files.a, spec_of(inst.a), {0, m, stored});
+  out.a = load_operand("--a", files.a, spec_of(inst.a), {MatrixShape::kAny, m, stored});
   const std::uint64_t tiles = out.tiles = out.a.count();
   if (tiles == 0) refuse("{}: --a: found no tiles, allowed: at least one", files.a);
   out.b = load_operand("--b", files.b, spec_of(inst.b), {tiles, k, n});

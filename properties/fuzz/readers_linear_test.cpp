@@ -255,7 +255,7 @@ TEST(ReadersAreLinear, Decisions) {
   const std::string layer = R"({"layer":{"type":"f16","n":1#,"k":8},"starts":")", end = "\"}\n";
   for (const auto& [what, make] :
        {std::pair{"choices", numbered(choice, head)},
-        std::pair{"layers", numbered(layer + "1:0 2:1" + end, head + two)},
+        std::pair{"layers", numbered(std::string(layer).append("1:0 2:1").append(end), head + two)},
         std::pair{
             "starts",
             numbered("1#:0 ", head + two + R"({"layer":{"type":"f16","n":8,"k":8},"starts":"1:0 )", end)}}) {

@@ -68,8 +68,8 @@ struct EachLoad : WarpBody<true, 32> {
 namespace {
 
 /// As Luo et al. chase it: less and more than half of the second-level cache; and far more than all of it.
-constexpr AxisSpec kEachAxis = word_axis("level", "l2-8MiB,l2,memory", "[l2-8MiB,l2,memory]", "[l2,memory]",
-                                         "where the ring is: 8, 40 and 256 MiB");
+constexpr AxisSpec kEachAxis = word_axis("level", "l1,l2-8MiB,l2,memory", "[l2-8MiB,l2,memory]",
+                                         "[l2,memory]", "where the ring is: 8, 40 and 256 MiB");
 constexpr std::size_t kSmallBytes = std::size_t{8} << 20, kResidentBytes = std::size_t{40} << 20,
                       kMemoryBytes = std::size_t{256} << 20;
 constexpr int kCopies = 1;
@@ -98,7 +98,7 @@ std::vector<Benchmark> benchmark_chase_each() {
            .place = 210,
            .axes = {kScopeAxis, kWarpsAxis, kEachAxis},
            .sass = {{"LDG"}, 2},
-           .exists = one_warp,
+           .exists = [](const Point& point) { return one_warp(point) && point.axis("level") != "l1"; },
            .work = [](const Point&) { return Work{.bytes = 2 * sizeof(std::uint64_t)}; },
            .kernel = [](const Point&) { return timed_kernel<EachLoad, 1, kCopies>(); },
            .setup = each_setup}};

@@ -31,7 +31,7 @@ struct Warp {
   Time rank = 0;   ///< of a whole kernel: the least goes first
   std::int32_t at = 0;
   std::uint8_t held = 0;  ///< barriers not yet released, as a mask
-  std::uint8_t pending[kBarriers] = {};
+  std::int32_t pending[kBarriers] = {};
   Wait wait = Wait::planned;
   bool done = false;
   std::uint8_t depth = 0;
