@@ -76,7 +76,8 @@ class Json {
       if (const auto* const negative = std::get_if<std::int64_t>(&value_)) return static_cast<T>(*negative);
       const double number = alternative<double>();
       if constexpr (std::is_integral_v<T>) {
-        constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+        constexpr double kEnd =
+            2.0 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
         if (!(number >= static_cast<double>(std::numeric_limits<T>::min()) && number < kEnd)) refuse_type();
       }
       return static_cast<T>(number);
