@@ -159,7 +159,7 @@ TEST(HostileGguf, ListsAreNoLongerThanTheFile) {
   const ScratchFolder folder;
   for (const unsigned of : {4U, 8U, 9U}) {  // u32, texts, lists
     std::string bytes("GGUF\3\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0k\11\0\0\0", 37);
-    bytes += static_cast<char>(of) + std::string("\0\0\0\100\0\0\0\0\0\0\0", 11) + std::string(200, '\0');
+    bytes.append(1, static_cast<char>(of)).append("\0\0\0\100\0\0\0\0\0\0\0", 11).append(200, '\0');
     put(folder / "x.gguf", bytes);  // 64 elements of at least 4 or 8 bytes in 249
     expect_refused([&] { Checkpoint checkpoint(folder / "x.gguf"); }, "list: found 64 elements");
   }

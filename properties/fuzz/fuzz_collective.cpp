@@ -16,7 +16,7 @@ void mmaudit::fuzz::run(Bytes bytes) {
   problem.ranks = bytes.byte() % 10;
   problem.count = bytes.word(2);
   CollectiveChoice choice;
-  choice.threads = bytes.byte() * 4U;
+  choice.threads = bytes.byte() * std::uint64_t{4};
   choice.buffer = bytes.word(2) * 16;
   const std::string_view text = bytes.text();
   const CollectiveWords by_log{{}, {}, {}, {}, {}, {}, text}, by_rings{{}, {}, {}, {}, {}, text, {}};

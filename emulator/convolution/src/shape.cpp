@@ -78,8 +78,8 @@ Pixel output_at(const Shape& shape, int position) {
 
 std::size_t place_of(const Shape& shape, int position) {
   const Pixel output = output_at(shape, position);
-  return static_cast<std::size_t>((output.image * shape.out_height() + output.y) * shape.out_width() +
-                                  output.x);
+  const auto row = static_cast<std::size_t>(output.image * shape.out_height() + output.y);
+  return row * static_cast<std::size_t>(shape.out_width()) + static_cast<std::size_t>(output.x);
 }
 
 Pixel pixel_at(const Shape& shape, int position, int r, int s) {

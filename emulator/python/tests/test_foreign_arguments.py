@@ -6,7 +6,8 @@ import numpy as np
 
 import mmaudit
 
-FOREIGN = (None, True, -1, 0, 1.5, float("nan"), float("inf"), 2**64, 2**70, "x", "", [], {}, (), object(), b"x", [1, "x"], {"x": 1}, {1: 2})
+FOREIGN = (None, True, -1, 0, 1.5, float("nan"), float("inf"), 2**64, 2**70,
+           "x", "", [], {}, (), object(), b"x", [1, "x"], {"x": 1}, {1: 2})
 Q = np.ones((1, 2, 8, 64), np.float16)
 A, B = np.ones((16, 64), np.float16), np.ones((64, 16), np.float16)
 X = np.ones((4, 64), np.float32)
