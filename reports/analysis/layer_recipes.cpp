@@ -146,8 +146,8 @@ struct Alone {
 /// Each layer the fewest bits, then one chain. Of what costs the same the combination that most layers can
 /// take, then the one with the least sum of errors: errors of a sample would choose anew in every layer.
 Alone alone(Layers layers) {
-  std::map<std::string, std::pair<std::size_t, double>>
-      all;  // by combination: layers that can't take it, errors
+  // By combination: layers that can't take it, errors.
+  std::map<std::string, std::pair<std::size_t, double>> all;
   for (const auto& rows : layers.usable)
     for (const GemmAuditRow* row : rows) {
       auto& [lack, error] = all.try_emplace(subject_text(*row, true), layers.usable.size(), 0).first->second;

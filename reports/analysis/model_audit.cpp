@@ -194,19 +194,17 @@ void audit_layer(const LayerWork& work, const CheckpointLayer& layer, ModelLayer
 }
 
 /// The head of a network whose weight is the embedding's table: a product that no tensor stands for. By the
-/// config (transformers 5.24.0, configuration_utils.py: tie_word_embeddings), of a GGUF where it has a last
-/// norm and no head.
+/// config, of a GGUF where it has a last norm and no head.
 std::optional<CheckpointLayer> tied_head(const Checkpoint& checkpoint) {
   const std::vector<CheckpointLayer>& layers = checkpoint.layers();
   const auto named = [&](std::string_view end) {
     return std::find_if(layers.begin(), layers.end(),
                         [&](const CheckpointLayer& one) { return one.name.ends_with(end); });
   };
-  const Json* said = checkpoint.config().find("tie_word_embeddings");
   const bool tied = checkpoint.kind() == "gguf"
                         ? std::any_of(checkpoint.tensors().begin(), checkpoint.tensors().end(),
                                       [](const auto& one) { return one->name == "output_norm.weight"; })
-                        : said != nullptr && *said == true;
+                        : config_ties_head(checkpoint);
   const auto table = named(".embed_tokens");
   if (!tied || table == layers.end() || named("lm_head") != layers.end()) return {};
   CheckpointLayer head = *table;

@@ -127,11 +127,10 @@ struct Tensors {
     }
     for (const OtherTensor& other : checkpoint.others())
       if (!other.why.empty() && other.is_layer()) here.insert(owner_of(other.name));  // named already
-    const Json* tied = checkpoint.config().find("tie_word_embeddings");
+    const bool tied = config_ties_head(checkpoint);
     for (const CheckpointLayer& layer : original.layers()) {
       if (here.contains(layer.name) || !asked(layer.name)) continue;
-      const bool head =
-          layer.name == "lm_head" && (architecture != nullptr || (tied != nullptr && *tied == true));
+      const bool head = layer.name == "lm_head" && (architecture != nullptr || tied);
       const std::string parent = owner_of(layer.name);
       ModelTensor one{.name = layer.name};
       if (head)
@@ -233,6 +232,11 @@ struct Tensors {
 };
 
 }  // namespace
+
+bool config_ties_head(const Checkpoint& checkpoint) {
+  const Json* const said = checkpoint.config().find("tie_word_embeddings");
+  return said != nullptr && *said == true;
+}
 
 void compare_tensors(const Checkpoint& checkpoint, const Checkpoint* original, const std::string& glob,
                      const std::map<std::string, Smoothing>& smoothings, ModelAudit& out) {

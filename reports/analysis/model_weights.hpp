@@ -89,6 +89,10 @@ void compare_layer(const LayerWork& work, const corpus::CheckpointLayer& layer, 
 /// Of what is not quantized: beyond the rounding of BF16 a suspicion, and from 0.05 on a fault.
 void difference(double error, std::vector<std::string>& faults, std::vector<std::string>& suspicions);
 
+/// Whether the config says that the weight of the head is the embedding's table. Source: transformers 5.24.0,
+/// configuration_utils.py: tie_word_embeddings.
+bool config_ties_head(const corpus::Checkpoint& checkpoint);
+
 /// What is no layer of the sample: tensors without codes, and layers that only the original has; and which
 /// tensor has the inverse of each smoothing. `smoothings`: by the names of layers. `glob`: over names of
 /// layers.

@@ -175,7 +175,7 @@ Report report_of(const Machine& machine) {
 
 namespace {
 
-/// Sun et al. print points of convergence and no rule: how many of those of four and more warps
+/// Sun et al. print points of convergence and no rule: of their points of four and more warps how many
 /// converged_ilp() picks on the model's own grids.
 std::pair<int, int> convergence_of(const std::vector<PaperCell>& cells) {
   constexpr int kMostIlp = 6;

@@ -16,8 +16,8 @@ struct Shape {
   int images = 2, height = 9, width = 9, channels = 16;
   int filters = 3, rows = 3, columns = 3;
   int stride_y = 1, stride_x = 1, padding_y = 0, padding_x = 1, dilation_y = 1, dilation_x = 1;
-  bool rows_first =
-      false;  ///< positions go by y, image, x, as the note's prose has them; else by image, y, x
+  /// Positions go by y, image, x, as the note's prose has them; else by image, y, x.
+  bool rows_first = false;
 
   [[nodiscard]] constexpr int out_height() const {
     return (height + 2 * padding_y - dilation_y * (rows - 1) - 1) / stride_y + 1;
