@@ -78,8 +78,9 @@ Pixel output_at(const Shape& shape, int position) {
 
 std::size_t place_of(const Shape& shape, int position) {
   const Pixel output = output_at(shape, position);
-  const auto row = static_cast<std::size_t>(output.image * shape.out_height() + output.y);
-  return row * static_cast<std::size_t>(shape.out_width()) + static_cast<std::size_t>(output.x);
+  const int row = output.image * shape.out_height() + output.y;
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(shape.out_width()) +
+         static_cast<std::size_t>(output.x);
 }
 
 Pixel pixel_at(const Shape& shape, int position, int r, int s) {
