@@ -31,6 +31,7 @@ if(MMAUDIT_STATIC)
   # An archive of what the headers declare, so that objects are the same as of a build against libfmt.so: that build's
   # folder makes the portable programs by linking alone (./run release).
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/fmt.cpp CONTENT "#include <fmt/format-inl.h>
+template auto fmt::detail::decimal_point_impl<char>(fmt::detail::locale_ref) -> char;
 template auto fmt::detail::thousands_sep_impl<char>(fmt::detail::locale_ref) -> fmt::detail::thousands_sep_result<char>;
 ")
   add_library(mmaudit_fmt_archive STATIC ${PROJECT_BINARY_DIR}/generated/fmt.cpp)
