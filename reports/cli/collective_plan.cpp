@@ -22,8 +22,10 @@ Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ran
   return out;
 }
 Planned planned(const CollectiveOptions& options, Format type, std::uint64_t ranks, std::uint64_t count) {
-  return planned(options, type, ranks, count, options.log.empty() ? "" : text_of_file(options.log),
-                 options.library);
+  const std::string log = options.log.empty() ? "" : text_of_file(options.log);
+  if (log.empty() && !options.log.empty())
+    refuse("--log: found nothing in {}, allowed: what NCCL printed", options.log);
+  return planned(options, type, ranks, count, log, options.library);
 }
 
 std::vector<std::string> words_of(const Planned& one) {

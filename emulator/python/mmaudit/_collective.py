@@ -29,6 +29,8 @@ def collective(
                        ("algorithm", algorithm), ("protocol", protocol), ("rings", rings)):
         if word is not None:
             _library.text_of(name, word)
+    if log is not None and not log.strip():
+        raise refused("log", "nothing", "what NCCL printed")
     array = _arrays.array_of("x", x)
     kind_of_x = _arrays.format_of(array.dtype)
     if kind_of_x is None or array.ndim == 0:

@@ -36,6 +36,20 @@ _SCALES = {"tensor": _Scales(0, 0, 0), "row": _Scales(1, 1, 0), "1x128": _Scales
 
 Shape = Tuple[int, ...]
 
+#: What CUDA, Triton and the libraries say of a kernel that failed, other than of one that they do not have.
+_FAILED = re.compile(r"^(?!.*_STATUS_(NOT_SUPPORTED|INVALID_VALUE|ARCH_MISMATCH)).*(CUDA (driver )?error|Triton Error|CU(BLAS|DNN)_STATUS_)", re.S)
+
+
+class Refused(Exception):
+    """A callable has no answer to one product: it is counted, and neither right nor wrong."""
+
+
+def refusal(error: RuntimeError) -> str:
+    """Why a callable refuses what it was asked. Raises: the error, where a device failed: that is no refusal."""
+    if _FAILED.search(str(error)):
+        raise error
+    return str(error).split("\n", 1)[0][:160]
+
 
 class WrongProduct(NamedTuple):
     """A shape whose D is wrong: (m, n, k) or (batch, m, n, k); what is wrong, in words; what was seen."""
@@ -52,6 +66,7 @@ class ProductCheck:
     products: int = 0
     runs: int = 0
     wrong: List[WrongProduct] = field(default_factory=list)
+    refused: Dict[str, int] = field(default_factory=dict)  #: why the callable raised Refused, and how often
     condition: str = ""  #: the rule over shapes that holds for the wrong products alone; empty: none is known
     seconds: float = 0.0
 
@@ -63,15 +78,20 @@ class ProductCheck:
         return self.passed
 
     def __str__(self) -> str:
+        left = refusals(self.refused)
         if not self.wrong:
-            return f"{self.products} products are right, in {self.runs} runs" if self.passed else "no product was run"
+            return (f"{self.products} products are right, in {self.runs} runs" if self.passed else "no product was run") + left
         first = self.wrong[0]
         lines = [f"{len(self.wrong)} of {self.products} products are wrong"]
         lines += [f"  {' x '.join(map(str, one.shape))}: {'; '.join(one.faults)}" for one in self.wrong[:5]]
         seen = first.detail["first"]
         if seen["found"] != seen["expected"]:  # equal where D's dtype alone is wrong
             lines.append(f"  first wrong element ({seen['row']}, {seen['column']}): found {seen['found']}, right: {seen['expected']}")
-        return "\n".join(lines + ([f"  wrong: {self.condition}"] if self.condition else []))
+        return "\n".join(lines + ([f"  wrong: {self.condition}"] if self.condition else [])) + left
+
+
+def refusals(found: Dict[str, int]) -> str:
+    return "".join(f"\n  refused {count} times: {why}" for why, count in found.items())
 
 
 def _seconds(budget: Union[None, str, float]) -> float:
@@ -140,8 +160,19 @@ class _Maker:
         inside = whole[..., 1:-1, wide:-wide] if guard else whole
         return whole, inside.swapaxes(-1, -2) if transposed else inside
 
+    def same(self, x: Any, y: Any) -> bool:
+        """Bit for bit, NaN too."""
+        raw: Any = np.uint8
+        if self.device is not None:
+            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+            raw = torch.uint8
+        return bool((x.view(raw) == y.view(raw)).all())
+
     @staticmethod
     def numbers(array: Any) -> np.ndarray:
+        if not hasattr(array, "dtype"):
+            raise refused("result", f"a {type(array).__name__}", "an array of numpy or a tensor of torch")
         if _arrays.is_tensor(array):
             import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
@@ -155,6 +186,14 @@ def _scales(given: Union[str, int]) -> _Scales:
     if given not in _SCALES:
         raise refused("scales", repr(given), listed([*_SCALES, "elements of K per factor"]))
     return _SCALES[str(given)]
+
+
+def asked(function: Callable[..., Any], repeat: Any, count: Any, seed: Any) -> Tuple[int, int, int]:
+    """The arguments that both checks have."""
+    if not callable(function):
+        raise refused("function", repr(function), "a callable")
+    return (whole("repeat", repeat, 0, (1 << 20) - 1, "0 (as usual) to 1048575"), whole("count", count, 0, 1 << 30, "0 to 2**30"),
+            whole("seed", seed, 0, 2**63 - 1, "0 to 2**63 - 1"))
 
 
 def check_gemm(
@@ -189,14 +228,15 @@ def check_gemm(
         raise refused("layout", repr(layout), "nn, nt, tn, tt")
     if unknown := [name for name in takes or () if name not in _OPTIONAL]:
         raise refused("takes", listed(unknown), listed(_OPTIONAL))
-    repeat = whole("repeat", repeat, 0, (1 << 20) - 1, "0 (as usual) to 1048575")
-    count, seed = whole("count", count, 0, 1 << 30, "0 to 2**30"), whole("seed", seed, 0, 2**63 - 1, "0 to 2**63 - 1")
+    repeat, count, seed = asked(function, repeat, count, seed)
     names = list(takes) if takes is not None else _parameters(function)
+    if scales != "tensor" and not {"scale_a", "scale_b"}.intersection(names):
+        raise refused("scales", repr(scales), "a callable that takes scale_a or scale_b; else tensor")
     output = d or _OUTPUTS.get(dtype, dtype)
     if shapes is not None and not isinstance(shapes, Iterable):
         raise refused("shapes", repr(shapes), "a list of (m, n, k) or (batch, m, n, k)")
     given = usual_shapes(seed, count, batches) if shapes is None else [
-        tuple(whole("shapes", size, 0, 2**31 - 1, "0 to 2**31 - 1") for size in np.atleast_1d(one)) for one in shapes]
+        tuple(whole("shapes", size, 0, 2**31 - 1, "0 to 2**31 - 1") for size in np.atleast_1d(one).tolist()) for one in shapes]
     for what, name in (("dtype", dtype), ("d", output)):
         if name not in NAMES:  # a torch.dtype too
             raise refused(what, name, listed(NAMES))
@@ -207,7 +247,11 @@ def check_gemm(
             break
         if len(shape) not in (3, 4):
             raise refused("shapes", list(shape), "a list of (m, n, k) or (batch, m, n, k)")
-        one = _check_one(function, shape, names, dtype, output, repeat, seed + index, _Maker(device), layout, padded, scales)
+        try:
+            one = _check_one(function, shape, names, dtype, output, repeat, seed + index, _Maker(device), layout, padded, scales)
+        except Refused as error:
+            result.refused[str(error)] = result.refused.get(str(error), 0) + 1
+            continue
         result.products += 1
         result.runs += one["runs"]
         if one["faults"]:
@@ -240,6 +284,7 @@ def _check_one(
     raised: List[BaseException] = []
     dtypes: List[Any] = []
     written: List[bool] = []
+    changed: Dict[str, None] = {}
     guard = _GUARD if padded else 0
     nan = dtype not in ("s8", "e2m1")  #: whether A and B have one
     if dtype == "e2m1" and (k % 2 or layout != "nt"):
@@ -248,8 +293,9 @@ def _check_one(
     def ask(given: Dict[str, np.ndarray], padding: int) -> Tuple[np.ndarray, bool]:
         """D, and whether memory outside of it is written."""
         pad = float("nan") if nan else 6.0 if dtype == "e2m1" else 99.0
-        a = make.padded(given["a"], dtype, pad if padding & 1 else 0.0, layout[0] == "t", guard)[1]
-        b = make.padded(given["b"], dtype, pad if padding & 2 else 0.0, layout[1] == "t", guard)[1]
+        whole_a, a = make.padded(given["a"], dtype, pad if padding & 1 else 0.0, layout[0] == "t", guard)
+        whole_b, b = make.padded(given["b"], dtype, pad if padding & 2 else 0.0, layout[1] == "t", guard)
+        before = [(name, one, one.clone() if hasattr(one, "clone") else one.copy()) for name, one in (("A", whole_a), ("B", whole_b))]
         more: Dict[str, Any] = {"alpha": work.alpha, "beta": work.beta, "relu": True}
         for name, kind in (("c", output), ("bias", output), ("scale_a", how.format), ("scale_b", how.format)):
             if name in names:
@@ -258,6 +304,7 @@ def _check_one(
         if "out" in names:
             whole, more["out"] = make.padded(np.full((*lead, m, n), _UNTOUCHED, np.float32), output, _UNTOUCHED, False, guard)
         found = function(a, b, **{name: value for name, value in more.items() if name in names})
+        changed.update((f"{name} is written", None) for name, one, old in before if not make.same(one, old))
         dtypes.append(None if "out" in names else getattr(found, "dtype", None))
         found = make.numbers(more["out"] if "out" in names else found)
         if found.shape != (*lead, m, n):
@@ -298,6 +345,7 @@ def _check_one(
     elif "out" in names and faults and faults[0].endswith(f", each by {_UNTOUCHED:g}"):
         faults[0] += ", which is what `out` held before"
     wanted = make.of(np.zeros(2, np.float32), output).dtype
+    faults += changed
     if dtypes[0] is not None and dtypes[0] != wanted:
         faults.append(f"D is {dtypes[0]}, not {wanted}")
     if not faults and nan and not relu and output not in ("s32", "s8"):

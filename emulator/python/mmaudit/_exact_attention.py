@@ -7,8 +7,10 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Se
 
 import numpy as np
 
-from ._exact import _Maker, _seconds
-from ._refuse import refused
+from ._dtypes import NAMES
+from ._exact import _Maker, _seconds, asked, refusal, refusals
+from ._products import whole
+from ._refuse import listed, refused
 
 _DIGITS = 8  #: a digit of a place in V: every format has the integers up to 8
 _MARGIN = 128.0  #: by which the best scaled score leads: e^-128 is 0 in binary32, so P is 1 and 0
@@ -38,10 +40,10 @@ class AttentionCheck:
     seconds: float = 0.0
 
     def __bool__(self) -> bool:
-        return self.attentions > 0 and not self.wrong
+        return self.rows > 0 and not self.wrong
 
     def __str__(self) -> str:
-        left = "".join(f"\n  refused {count} times: {why}" for why, count in self.refused.items())
+        left = refusals(self.refused)
         if not self.wrong:
             said = f"{self.attentions} attentions are right, {self.rows} rows in {self.runs} runs" if self else "no attention was run"
             return said + left
@@ -162,9 +164,12 @@ def check_attention(
         causal: True, False; None: both where the signature has `causal`.
         repeat, budget, seed, device, padded: as check_gemm() has them; NaN lies round K and V.
     Returns: what was found; False where an attention is wrong or none was run. A RuntimeError that `function` raises counts
-        as refused.
+        as refused, unless a device failed.
     Raises: what `function` raises else; ValueError, in one line "field: found X, allowed: Y".
     """
+    repeat, count, seed = asked(function, repeat, count, seed)
+    if dtype not in NAMES:
+        raise refused("dtype", dtype, listed(NAMES))
     try:
         takes_causal = "causal" in inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -175,7 +180,8 @@ def check_attention(
     start, limit, result, make = time.monotonic(), _seconds(budget), AttentionCheck(), _Maker(device)
     given = usual_attentions(seed, count) if shapes is None else list(shapes)
     for index, one in enumerate(given):
-        shape: AttentionShape = tuple(int(size) for size in one)  # type: ignore[assignment]
+        shape: AttentionShape = tuple(  # type: ignore[assignment]
+            whole("shapes", size, 0, 2**31 - 1, "0 to 2**31 - 1") for size in (one if isinstance(one, Iterable) else [one]))
         if len(shape) != 6 or min(shape) < 1 or shape[1] % shape[2] or shape[5] < 16 or shape[4] >= _DIGITS**5:
             raise refused("shapes", list(one), "(batch, heads, kv_heads, queries, keys, dim), heads a multiple of kv_heads, dim 16 or more")
         for kind in kinds:
@@ -191,7 +197,7 @@ def check_attention(
             held = [make.padded(values, dtype, float("nan"), False, guard) for values in (k, v)]
             operands = [make.of(q, dtype), held[0][1], held[1][1]]
             try:
-                for _ in range(repeat):
+                for _ in range(repeat or 2):
                     o = make.numbers(function(*operands, **({"causal": kind} if takes_causal else {})))
                     if o.shape != q.shape:
                         raise refused("O shape", list(o.shape), list(q.shape))
@@ -201,9 +207,10 @@ def check_attention(
                         seen = o
                     wrong |= now
             except RuntimeError as error:
-                why = str(error).split("\n", 1)[0][:120]
+                why = refusal(error)
                 result.refused[why] = result.refused.get(why, 0) + 1
-                continue
+                if not wrong.any():
+                    continue
             result.attentions += 1
             result.rows += int(known.sum())
             if wrong.any():

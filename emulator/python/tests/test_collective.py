@@ -187,6 +187,9 @@ node:1:1 [0] NCCL INFO AllReduce: 1200 Bytes -> Algo RING proto LL channel{Lo..H
         ):
             with self.assertRaisesRegex(ValueError, word):
                 mmaudit.collective(x, log=text)
+        for text in ("", "\n"):  # no log is given by None alone
+            with self.assertRaisesRegex(ValueError, "^log: found nothing, allowed: what NCCL printed"):
+                mmaudit.collective(x, log=text)
         big = np.ones((4, 100000), np.float32)
         for word, there, instead in (
             ("trees: found rank 0 below two ranks", "[0] -1/-1/-1->3->1", "[0] 0/-1/-1->3->1"),

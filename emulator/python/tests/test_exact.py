@@ -165,6 +165,17 @@ class Faulty(unittest.TestCase):
         self.named(steps_off_by_one, "the batch stride of A is off by one: one element too short", padded=False,
                    shapes=[(3, 24, 16, 40), (4, 17, 9, 33)])
 
+    def test_operands_that_are_written(self):
+        def writes(which, at):
+            def call(a, b):
+                d = f32(product(a, b))
+                (a, b)[which].base[at] = 0
+                return d
+            return call
+
+        self.named(writes(0, (1, 70)), "A is written")
+        self.named(writes(1, (-1, -1)), "B is written")  # its padding
+
     def test_a_race(self):
         found = self.named(Race(), "a race", shapes=[(32, 32, 64)], repeat=200)
         self.assertEqual(found.wrong[0].detail["failing"], 10)
@@ -324,6 +335,13 @@ class Right(unittest.TestCase):
                 mmaudit.check_gemm(lambda a, b, scale_a: product(a, b), dtype="f32", **more)
         with self.assertRaisesRegex(ValueError, "^dtype: found fp32, allowed: "):
             mmaudit.check_gemm(product, dtype="fp32")
+        for given, line in ((None, "a NoneType"), ([[1.0]], "a list"), ("D", "a str")):
+            with self.assertRaisesRegex(ValueError, f"^result: found {line}, allowed: an array of numpy or a tensor of torch"):
+                mmaudit.check_gemm(lambda a, b, d=given: d, dtype="f32", shapes=[(4, 4, 4)])
+        with self.assertRaisesRegex(ValueError, "^scales: found 'row', allowed: a callable that takes scale_a or scale_b"):
+            mmaudit.check_gemm(product, dtype="f32", d="f64", scales="row")
+        with self.assertRaisesRegex(ValueError, "^function: found 3, allowed: a callable"):
+            mmaudit.check_gemm(3)
         with self.assertRaises(ZeroDivisionError):
             mmaudit.check_gemm(lambda a, b: 1 / 0, dtype="f32", shapes=[(4, 4, 4)])
         self.assertFalse(mmaudit.check_gemm(lambda a, b: product(a, b), dtype="f32", shapes=[]))

@@ -88,6 +88,22 @@ class ExactAttention(unittest.TestCase):
         self.assertFalse(found)
         self.assertEqual(found.refused, {"no kernel": 3})
         self.assertFalse(mmaudit.check_attention(attention, dtype="f32", shapes=[]))
+        wrong = mmaudit.check_attention(without_the_last_keys, dtype="f32", shapes=[(1, 1, 1, 64, 64, 64)], repeat=0)
+        self.assertFalse(wrong)  # 0 runs it as usual, not at all would judge nothing
+        self.assertEqual(wrong.runs, 2)
+        for more, line in (({"repeat": -1}, "repeat: found -1"), ({"count": 1.5}, "count: found 1.5"), ({"dtype": "fp32"}, "dtype: found fp32"),
+                           ({"shapes": [(1, 1, 1, 4, 4.5, 64)]}, "shapes: found 4.5")):
+            with self.subTest(line), self.assertRaisesRegex(ValueError, f"^{line}, allowed: "):
+                mmaudit.check_attention(attention, **{"dtype": "f32", **more})
+        for said in ("CUDA error: an illegal memory access was encountered", "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+                     "Triton Error [CUDA]: misaligned address"):
+            def fails(q, k, v, said=said):
+                raise RuntimeError(said)
+
+            with self.subTest(said), self.assertRaisesRegex(RuntimeError, said[:9]):
+                mmaudit.check_attention(fails, dtype="f32", count=3)
+        lacks = "CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul`"
+        self.assertEqual(mmaudit.check_attention(lambda q, k, v: fails(q, k, v, lacks), dtype="f32", count=3).refused, {lacks: 3})
         for shapes in ([(1, 2, 3, 4)], [(1, 3, 2, 4, 4, 64)], [(1, 1, 1, 4, 4, 8)], [(1, 1, 1, 0, 4, 64)]):
             with self.subTest(shapes), self.assertRaisesRegex(ValueError, "^shapes: found"):
                 mmaudit.check_attention(attention, dtype="f32", shapes=shapes)

@@ -36,7 +36,37 @@ def test_an_operator_that_is_wrong_is_named(monkeypatch):
     assert "the last element of K is in no sum" in str(found)
 
 
+def planted(monkeypatch, raises, wrong=False):
+    """mm that answers three calls and then raises."""
+    calls = []
+
+    def mm(a, b):
+        calls.append(1)
+        if len(calls) > 3 * 9:  # nine runs of a product that is right, NaN's among them
+            raise RuntimeError(raises)
+        return torch.mm(a[:, :-1], b[:-1]) if wrong else torch.mm(a, b)
+
+    row = _check_operators.Operator("mm", mm, ("f32",))
+    monkeypatch.setattr(_check_operators, "OPERATORS", (row, *[one for one in mt.OPERATORS if one.name == "bmm"]))
+    return mt.check_operators("cpu", names=["mm", "bmm"], count=6)
+
+
+def test_a_refusal_hides_no_fault(monkeypatch):
+    found = planted(monkeypatch, "only sizes of 16", wrong=True)
+    assert not found and "wrong: mm f32" in str(found) and "the last element of K is in no sum" in str(found)
+    found = planted(monkeypatch, "only sizes of 16")
+    assert found and "refused 3 times: only sizes of 16" in str(found)
+
+
+def test_a_device_that_fails_is_no_refusal(monkeypatch):
+    for said in ("CUDA error: an illegal memory access was encountered", "Triton Error [CUDA]: unspecified launch failure"):
+        found = planted(monkeypatch, said + "\nmore")
+        assert not found and f"  mm f32: failed: {said}\n" in str(found) and str(found).endswith("wrong: mm f32")
+
+
 def test_nothing_is_no_pass():
+    with pytest.raises(ValueError, match="^names: found none, allowed: mm, "):
+        mt.check_operators("cpu", names=[], budget="60s")
     assert not mt.check_operators("cpu", names=["attention, cuDNN"], count=1)
     with pytest.raises(ValueError, match="^names: found mn, allowed: mm, "):
         mt.check_operators("cpu", names=["mn"])

@@ -1,4 +1,5 @@
 """torch's own products and attentions, asked for what is known exactly: one row per operator."""
+import functools
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -6,7 +7,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Un
 
 import torch
 
-from .._exact import ProductCheck, _seconds, check_gemm
+from .._exact import ProductCheck, Refused, _seconds, check_gemm, refusal
 from .._exact_attention import AttentionCheck, check_attention
 from .._refuse import listed, refused
 
@@ -21,6 +22,18 @@ class Operator(NamedTuple):
     dtypes: Sequence[str]
     options: Dict[str, Any] = {}
     attention: bool = False
+
+
+def _refusing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, where what torch refuses is Refused."""
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except RuntimeError as error:
+            raise Refused(refusal(error)) from error
+
+    return call
 
 
 def _scaled(fast: bool, row: bool) -> Callable[..., Any]:
@@ -77,19 +90,21 @@ class OperatorsCheck:
 
     found: Dict[str, Union[ProductCheck, AttentionCheck]] = field(default_factory=dict)
     refused: Dict[str, str] = field(default_factory=dict)  #: operators that torch refuses here, and why
+    failed: Dict[str, str] = field(default_factory=dict)  #: operators that raised because the device failed, and how
     torch: str = torch.__version__
     device: str = ""
     seconds: float = 0.0
 
     def __bool__(self) -> bool:
-        return bool(self.found) and all(self.found.values())
+        return bool(self.found) and all(self.found.values()) and not self.failed
 
     def __str__(self) -> str:
         lines = [f"torch {self.torch} on {self.device}"]
         for name, one in self.found.items():
             lines.append(f"  {name}: " + str(one).replace("\n", "\n  "))
         lines += [f"  {name}: refused: {why}" for name, why in self.refused.items()]
-        wrong = [name for name, one in self.found.items() if not one]
+        lines += [f"  {name}: failed: {why}" for name, why in self.failed.items()]
+        wrong = [name for name, one in self.found.items() if not one] + list(self.failed)
         lines.append(f"wrong: {', '.join(wrong)}" if wrong else f"{len(self.found)} operators are right" if self.found else "nothing ran")
         return "\n".join(lines)
 
@@ -105,10 +120,12 @@ def check_operators(
         names: of OPERATORS; None: all of them.
         count, repeat, seed: of each operator and dtype, as check_gemm() has them.
         budget: of all: "60s", "10m"; each operator and dtype has the same share.
-    Returns: what was found; False where one is wrong or nothing ran.
+    Returns: what was found; False where one is wrong, the device failed or nothing ran.
     Raises: ValueError for a name that there is not.
     """
     known = [one.name for one in OPERATORS]
+    if names is not None and not names:
+        raise refused("names", "none", listed(known))
     if unknown := [name for name in names or () if name not in known]:
         raise refused("names", listed(unknown), listed(known))
     start = time.monotonic()
@@ -120,14 +137,14 @@ def check_operators(
         for dtype in one.dtypes:
             name = f"{one.name} {dtype}"
             check: Callable[..., Any] = check_attention if one.attention else check_gemm
-            options = {"count": count, **one.options}
+            function = one.function if one.attention else _refusing(one.function)  # the other one counts refusals itself
             try:
-                found = check(one.function, dtype=dtype, device=device, repeat=repeat, seed=seed, **options,
+                found = check(function, dtype=dtype, device=device, repeat=repeat, seed=seed, **{"count": count, **one.options},
                               budget=None if budget is None else share)
-            except (RuntimeError, NotImplementedError) as error:
-                result.refused[name] = str(error).split("\n", 1)[0][:160]
+            except RuntimeError as error:
+                result.failed[name] = str(error).split("\n", 1)[0][:160]
                 continue
-            if isinstance(found, AttentionCheck) and not found.attentions and found.refused:
+            if found.refused and not found.runs:
                 result.refused[name] = next(iter(found.refused))
             else:
                 result.found[name] = found
