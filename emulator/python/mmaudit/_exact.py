@@ -37,7 +37,8 @@ _SCALES = {"tensor": _Scales(0, 0, 0), "row": _Scales(1, 1, 0), "1x128": _Scales
 Shape = Tuple[int, ...]
 
 #: What CUDA, Triton and the libraries say of a kernel that failed, other than of one that they do not have.
-_FAILED = re.compile(r"^(?!.*_STATUS_(NOT_SUPPORTED|INVALID_VALUE|ARCH_MISMATCH)).*(CUDA (driver )?error|Triton Error|CU(BLAS|DNN)_STATUS_)", re.S)
+_FAILED = re.compile(r"^(?!.*_STATUS_(NOT_SUPPORTED|INVALID_VALUE|ARCH_MISMATCH))"
+                     r".*(CUDA (driver )?error|Triton Error|CU(BLAS|DNN)_STATUS_)", re.S)
 
 
 class Refused(Exception):

@@ -74,6 +74,9 @@ def written(path: str) -> Iterator[str]:
     try:
         yield part
         os.replace(part, whole_path)
+    except OSError as error:
+        error.filename = error.filename or path  # a full disk does not say whose
+        raise
     finally:
         with suppress(FileNotFoundError):
             os.remove(part)

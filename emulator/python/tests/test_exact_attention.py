@@ -91,8 +91,8 @@ class ExactAttention(unittest.TestCase):
         wrong = mmaudit.check_attention(without_the_last_keys, dtype="f32", shapes=[(1, 1, 1, 64, 64, 64)], repeat=0)
         self.assertFalse(wrong)  # 0 runs it as usual, not at all would judge nothing
         self.assertEqual(wrong.runs, 2)
-        for more, line in (({"repeat": -1}, "repeat: found -1"), ({"count": 1.5}, "count: found 1.5"), ({"dtype": "fp32"}, "dtype: found fp32"),
-                           ({"shapes": [(1, 1, 1, 4, 4.5, 64)]}, "shapes: found 4.5")):
+        for more, line in (({"repeat": -1}, "repeat: found -1"), ({"count": 1.5}, "count: found 1.5"),
+                           ({"dtype": "fp32"}, "dtype: found fp32"), ({"shapes": [(1, 1, 1, 4, 4.5, 64)]}, "shapes: found 4.5")):
             with self.subTest(line), self.assertRaisesRegex(ValueError, f"^{line}, allowed: "):
                 mmaudit.check_attention(attention, **{"dtype": "f32", **more})
         for said in ("CUDA error: an illegal memory access was encountered", "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",

@@ -34,7 +34,7 @@ def whole(field: str, given: Any, least: int, most: int) -> int:
     return number
 
 
-def of_kind(field: str, given: Any, kind: type, allowed: str) -> None:
+def of_kind(field: str, given: Any, kind: Any, allowed: str) -> None:
     if not isinstance(given, kind):
         raise refused(field, f"a {type(given).__name__}", allowed)
 
@@ -74,12 +74,13 @@ def seed_of(given: Any) -> int:
 
 def output_file(field: str, given: "str | PathLike[str]") -> str:
     """The path of a file that can be written, before there is work to lose."""
+    of_kind(field, given, (str, os.PathLike), "a path")
     path = Path(os.fspath(given))
     if path.is_dir():
         raise refused(field, f"the folder {str(path)!r}", "a file")
     if not path.parent.is_dir():
         raise refused(field, f"no folder {str(path.parent)!r}", "a file in a folder that is there")
-    return str(path)
+    return os.path.abspath(path)  # wherever the program goes meanwhile
 
 
 @contextmanager

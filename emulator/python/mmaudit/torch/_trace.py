@@ -57,6 +57,8 @@ class Trace(Tensors):
     def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[Keep] = None,
                  kernels: bool = True) -> None:
         _checked.module(module)
+        if isinstance(module, torch.jit.RecursiveScriptModule):
+            raise refused("module", "one of torch.jit.script()", "one that takes hooks")
         self.module, self.path = module, output_file("path", path)
         globs: Any = keep.keep if isinstance(keep, TraceDiff) else () if keep is None else keep
         globs = globs if isinstance(globs, (list, tuple)) else [globs]
@@ -126,8 +128,10 @@ class Trace(Tensors):
             self.operations = len(self._ops)
             self.bytes = self._file.size
             self.seconds = time.perf_counter() - self._begun
-            if not self.operations:
-                warnings.warn(f"trace: found no operation for {self.path}: the thread that enters has to run them", stacklevel=2)
+            if not self.operations or not self._calls:
+                what_lacks = "call of the module" if self.operations else "operation"
+                warnings.warn(f"trace: found no {what_lacks} for {self.path}: the thread that enters has to run them, and a whole module "
+                              "that compile() compiled in place shows no call", stacklevel=2)
             for one in self._unmatched:
                 warnings.warn(f"keep: found {one}, which no module and no module:operator of the run matches", stacklevel=2)
         self._held.clear()
@@ -165,7 +169,7 @@ class Trace(Tensors):
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
         kind = {"E4M3": "F8_E4M3", "E5M2": "F8_E5M2", "S8": "I8", "S32": "I32"}.get(kind, kind)
-        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy()
+        raw = x.contiguous().reshape(-1).view(torch.uint8).cpu().numpy()
         self._file.add(name, kind, list(x.shape), raw)
 
     # ---- where we are --------------------------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ class Trace(Tensors):
         """A call of the whole module: its entries of a batch, and tokens of each."""
         if torch.compiler.is_compiling() or self._mode not in _get_current_dispatch_mode_stack():
             return
-        tensors = [one for one in tensors_of((args, kwargs), []) if one.dim()]
+        tensors = [one for one in tensors_of((args, kwargs), []) if not one.is_nested and one.dim()]
         chosen = next((one for one in tensors if not one.is_floating_point()), tensors[0] if tensors else None)
         shape = () if chosen is None else tuple(chosen.shape if not chosen.is_floating_point() else chosen.shape[:-1])
         again = chosen is not None and not chosen.is_floating_point() and self._again(chosen, shape)
@@ -233,6 +237,9 @@ class Trace(Tensors):
 
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         facts = FACTS.get(id(func)) or facts_of(func)
+        if facts.apart is not None and not any(one.is_nested for one in tensors_of((args, kwargs), [])):
+            with self._mode:  # its operators come here, as they do without inference_mode()
+                return facts.apart(*args, **kwargs)
         if facts.view or self._own:
             return facts.run(*args, **kwargs)
         if self._others:
@@ -270,6 +277,8 @@ class Trace(Tensors):
                 read += [self._number(each) for each in tensors] if name not in facts.unread else []
                 if not tensors:
                     arguments.append((name, one))
+            elif isinstance(one, torch.ScriptObject):  # packed weights
+                read.append(self._unhashed("opaque"))
             elif one is not None:
                 arguments.append((name, one))
         if facts.written:
@@ -304,7 +313,8 @@ class Trace(Tensors):
 
     def _keep(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
         def keep(name: str, x: Tensor) -> None:
-            self._kept.append((f"{number}.{name}", x.detach()))
+            if x.numel():
+                self._kept.append((f"{number}.{name}", x.detach()))
         gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
         if gemm is not None:
             rows: List[int] = []

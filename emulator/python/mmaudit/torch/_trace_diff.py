@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from .. import _report, _tool
+from . import _checked
 
 _Path = Union[str, "PathLike[str]"]
 _FILES = {"json": "diff.json", "html": "diff.html", "md": "diff.md"}
@@ -53,6 +54,10 @@ def trace_diff(a: _Path, b: _Path, *, rows: Sequence[str] = (), names: Optional[
     Returns: a TraceDiff; ``.same`` is true where nothing differs.
     Raises: ValueError with the line of the program; RuntimeError where there is no program mmaudit.
     """
+    for field, given, kind, allowed in (("a", a, (str, bytes, os.PathLike), "a path"), ("b", b, (str, bytes, os.PathLike), "a path"),
+                                        ("names", names or {}, Mapping, "beginnings of names in a, with those in b")):
+        _checked.of_kind(field, given, kind, allowed)
+    rows = [rows] if isinstance(rows, str) else rows
     arguments = ["trace", "diff", *(os.path.abspath(os.fsdecode(one)) for one in (a, b)), *_tool.options_of(**_FILES)]
     arguments += [f"--row={one}" for one in rows] + [f"--map={one}={other}" for one, other in (names or {}).items()]
     with _tool.scratch() as folder:

@@ -54,7 +54,7 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
         return None
     by = given(func, args, kwargs)
     a, b, extra = by[names[0]], by[names[1]], by.get(names[2])
-    if a.layout != torch.strided or b.layout != torch.strided:
+    if any(one.layout != torch.strided or one.is_nested for one in (a, b)):
         return None
     if func is aten.linear.default:
         a, b = (a if a.dim() == 2 else a.flatten(0, -2)) if a.dim() > 1 else a.unsqueeze(0), b.t()
@@ -62,7 +62,7 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
     if ends is not None and (a.dim(), b.dim()) != (2, 3):
         return None
     kind, output = format_name(a.dtype), format_name(d.dtype)
-    if kind is None or output is None or a.dim() < 2:
+    if kind is None or output is None or a.dim() < 2 or a.is_meta or not (a.numel() and b.numel()):
         return None
     if kind == "f32" and a.is_cuda and torch.backends.cuda.matmul.allow_tf32:
         kind = "tf32"
@@ -97,7 +97,7 @@ def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any,
             gemm = gemm_of(func, args, kwargs, d)
             known[key] = None if gemm is None else gemm.problem
         return known[key]
-    except TypeError:  # an argument without a hash
+    except (TypeError, RuntimeError):  # an argument without a hash, or without strides
         gemm = gemm_of(func, args, kwargs, d)
         return None if gemm is None else gemm.problem
 

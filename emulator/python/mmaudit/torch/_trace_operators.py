@@ -1,4 +1,5 @@
 """What torch's operators say of themselves, and the switches that they obey."""
+from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 import torch
@@ -32,6 +33,7 @@ class Facts(NamedTuple):
     reduction: bool  #: of rows, each by itself
     attention: bool
     empty: bool  #: gives memory that nothing has written
+    apart: Any = None  #: torch's own code of an operator that is others together, which inference_mode() shows as one
 
 
 FACTS: Dict[int, Facts] = {}
@@ -46,13 +48,15 @@ def facts_of(func: Any) -> Facts:
     aliases = [one.alias_info for one in returns]
     short, tags = name.split(".")[1] if "." in name else name, getattr(func, "tags", ())
     draws = torch.Tag.nondeterministic_seeded in tags and short.endswith("_") and not short.startswith("rrelu")
+    composite = torch._C.DispatchKey.CompositeImplicitAutograd
+    apart = type(func) is OpOverload and func.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), composite)
     FACTS[id(func)] = found = Facts(
         func, func._op if type(func) is OpOverload else func, name, tuple(one.name for one in arguments),
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if draws or name in _OVERWRITE else ())),
         torch.Tag.pointwise in tags or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
-        "empty" in name or short == "resize_")
+        "empty" in name or short == "resize_", partial(func._op_dk, composite) if apart else None)
     return found
 
 

@@ -12,6 +12,7 @@ from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
 from ._trace_operators import parts_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
+_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  #: of vmap() and grad(): the tensors in it come to operators
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 
 
@@ -54,7 +55,7 @@ class Tensors:
         version, held = 0 if x.is_inference() else x._version, self._held.get(id(x))
         if held is not None and held[1] == version:
             return held[2]
-        if x.is_meta or x.layout != torch.strided or x.is_nested:
+        if x.is_meta or x.layout != torch.strided or x.is_nested or _wrapped(x):
             return self._without_strides(x)
         if x.is_complex() or x.is_neg():
             x = x.resolve_conj().resolve_neg()
@@ -84,11 +85,14 @@ class Tensors:
 
     def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
         """One hash of the bytes of all parts; none where there are no numbers, and then the tensor is not judged."""
-        if x.is_meta:
-            self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, *more))
-            return len(self._tensors) - 1
+        if x.is_meta or _wrapped(x):
+            return self._unhashed(str(x.dtype)[6:], more)
         bytes_of = torch.cat([one.detach().contiguous().reshape(-1).view(torch.uint8) for one in parts_of(x)])
         return self._add(bytes_of, cut_of(bytes_of.shape, bytes_of.stride(), torch.uint8, 0, 0, 0), more, 0)
+
+    def _unhashed(self, dtype: str, more: Tuple[str, Any] = ("", None)) -> int:
+        self._tensors.append(({"shape": [], "dtype": dtype}, *more))
+        return len(self._tensors) - 1
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
