@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.skipif("MMAUDIT_TOOL" not in os.environ, reason="MMAUDIT_TOOL names no mmaudit")
@@ -29,6 +30,15 @@ def test_the_order_of_every_element(ranks, count, kind):
             order = f"({order}) + {rank}"
         wanted.append([str(first), str(min(chunk, count - first)), order])
     assert [[cell if isinstance(cell, str) else cell["text"] for cell in row] for row in rows] == wanted
+
+
+def test_an_empty_log_is_no_log_that_was_left_out(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((4, 100), np.float32))
+    (tmp_path / "nccl.log").write_text("")
+    words = ["predict", "--x", str(tmp_path / "x.npy"), "--out", str(tmp_path / "y.npy")]
+    done = subprocess.run([os.environ["MMAUDIT_TOOL"], "collective", *words, "--log", str(tmp_path / "nccl.log")],
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "--log: found nothing in " in done.stderr and not (tmp_path / "y.npy").exists()
 
 
 @pytest.mark.parametrize("words", [
