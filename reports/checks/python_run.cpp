@@ -55,7 +55,8 @@ void PythonRun::run(const std::string& python, std::string_view script, const st
   while (!said.empty() && said.back() == '\n') said.pop_back();
   const std::string line = printable(said.substr(said.rfind('\n') + 1), 300);
   if (code == kRefused) throw InputError(line);
-  throw EnvironmentError(what + ": " + line);
+  throw EnvironmentError(what + ": " +
+                         (line.empty() ? "it ended with status " + std::to_string(code) : line));
 }
 
 }  // namespace mmaudit::checks

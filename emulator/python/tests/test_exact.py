@@ -262,6 +262,18 @@ class Faulty(unittest.TestCase):
         self.assertEqual(found.condition, "K mod 16 is not 0")
         self.assertEqual(len(found.wrong), 9)
 
+    def test_a_fault_of_deep_products_shows_without_shapes(self):
+        def ends_at_2048(a, b):
+            return f32(product(a[:, :2048], b[:2048]))
+
+        def kept_in_f16(a, b):
+            return f32(np.asarray(product(a, b), np.float16))
+
+        for seed in (1, 2, 5):  # whatever is drawn
+            self.assertFalse(mmaudit.check_gemm(ends_at_2048, dtype="f32", seed=seed), seed)
+        found = mmaudit.check_gemm(kept_in_f16, dtype="f32")
+        self.assertIn("sums of more than 2048 ones are rounded", found.wrong[0].faults[0])
+
     def test_the_second_tile_of_128(self):
         """The usual shapes have more than one tile of a kernel with large ones."""
         for rows, columns in ((128, 0), (256, 0), (0, 256), (128, 128)):
