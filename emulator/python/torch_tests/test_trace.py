@@ -681,6 +681,20 @@ def test_a_torch_without_a_private_name_has_names_of_kernels(owner, name, monkey
     assert any(one["name"].startswith("aten::") for one in events)
 
 
+def test_a_profile_of_a_gpu_has_kernels(monkeypatch):
+    """torch's profiler falls back to timing its own calls by events where it is not asked for Kineto."""
+    activity, asked = torch.profiler.ProfilerActivity, []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.autograd.profiler, "_supported_activities", lambda: {activity.CPU, activity.CUDA})
+    monkeypatch.setattr(torch.autograd.profiler, "_prepare_profiler", lambda config, activities, **_: asked.append(activities))
+    monkeypatch.setattr(torch._C._autograd, "_enable_profiler", lambda config, activities, scopes: asked.append(activities))
+    monkeypatch.setattr(torch._C._autograd, "_disable_profiler", lambda: torch)
+    with Kernels(True):
+        pass
+    assert asked == [{activity.CPU, activity.CUDA}] * 2
+
+
 def test_a_profiler_that_runs_goes_on():
     with torch.profiler.profile() as outer, pytest.warns(UserWarning, match="another profiler runs"):
         kernels = Kernels(True)

@@ -207,8 +207,7 @@ class Trace(Tensors):
         kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
         self._own = True
         try:
-            read = [self._number(one) for one in tensors_of((args, kwargs), [])]
-            made = [self._number(one) for one in tensors_of((output,), [])]
+            read, made = self._numbers((args, kwargs), []), self._numbers((output,), [])
         finally:
             self._own = False
         if id(module) in self._compiled:
@@ -258,16 +257,17 @@ class Trace(Tensors):
         """Numbers of the tensors that an operation reads, and its other arguments."""
         read: List[int] = []
         arguments: List[Tuple[str, Any]] = []
+        unread = facts.unread
         named = zip(facts.names, args) if not kwargs else (*zip(facts.names, args), *kwargs.items())
         for name, one in named:
             if type(one) in PLAIN:
                 arguments.append((name, one))
             elif isinstance(one, Tensor):
-                if name not in facts.unread:
+                if not unread or name not in unread:
                     read.append(self._number(one))
             elif isinstance(one, (list, tuple, dict)):
                 tensors = tensors_of((one,), [])
-                read += [self._number(each) for each in tensors] if name not in facts.unread else []
+                read += [self._number(each) for each in tensors] if name not in unread else []
                 if not tensors:
                     arguments.append((name, one))
             elif one is not None:
