@@ -32,6 +32,7 @@ class Facts(NamedTuple):
     reduction: bool  #: of rows, each by itself
     attention: bool
     empty: bool  #: gives memory that nothing has written
+    flags: Tuple[Callable[[], Any], ...]  #: what is asked of torch each time: where one changed all are
 
 
 FACTS: Dict[int, Facts] = {}
@@ -52,7 +53,8 @@ def facts_of(func: Any) -> Facts:
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if draws or name in _OVERWRITE else ())),
         torch.Tag.pointwise in tags or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
-        "empty" in name or short == "resize_")
+        "empty" in name or short == "resize_",
+        tuple(FLAGS[one] for one in (_OF_PRODUCTS if func in PRODUCTS else _OF_ATTENTION if "attention" in name else ())))
     return found
 
 
@@ -99,16 +101,19 @@ def plain(x: Any) -> Any:
 
 
 _asked = torch._C
-#: What is asked before each product and attention, so raw and without detours; flags_said() says it.
+#: What is asked in each call of the module, and before products and attention in part; flags_said() says it.
 FLAGS: Dict[str, Callable[[], Any]] = {
     "deterministic": _asked._get_deterministic_algorithms, "allow_tf32": _asked._get_cublas_allow_tf32,
     "reduced_precision_bf16": _asked._get_cublas_allow_bf16_reduced_precision_reduction,
     "reduced_precision_fp16": _asked._get_cublas_allow_fp16_reduced_precision_reduction,
     "cudnn_allow_tf32": _asked._get_cudnn_allow_tf32, "cudnn_benchmark": _asked._get_cudnn_benchmark,
     "flash": _asked._get_flash_sdp_enabled, "efficient": _asked._get_mem_efficient_sdp_enabled, "math": _asked._get_math_sdp_enabled,
-    "blas": _asked._get_blas_preferred_backend, "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
+    "blas": lambda: int(_asked._get_blas_preferred_backend()),  # which is compared sooner than its enumerator
+    "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
 }
 _ASKED = tuple(FLAGS.values())
+_OF_PRODUCTS = ("allow_tf32", "reduced_precision_bf16", "reduced_precision_fp16", "deterministic")
+_OF_ATTENTION = ("flash", "efficient", "math", "deterministic")
 
 
 def flags_now() -> Tuple[Any, ...]:
@@ -117,4 +122,4 @@ def flags_now() -> Tuple[Any, ...]:
 
 def flags_said(flags: Tuple[Any, ...]) -> Dict[str, Any]:
     found = {name: one[0] if isinstance(one, tuple) else one for name, one in zip(FLAGS, flags)}
-    return {**found, "blas": str(found["blas"]).rpartition(".")[2] if torch.cuda.is_available() else ""}
+    return {**found, "blas": str(type(_asked._get_blas_preferred_backend())(found["blas"])).rpartition(".")[2] if torch.cuda.is_available() else ""}

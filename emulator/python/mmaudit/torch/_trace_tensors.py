@@ -7,11 +7,12 @@ from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ._trace_file import TraceFile
+from ._trace_file import TraceFile, as_json
 from ._trace_hash import Cut, cut_of, hashed, joined, value_of
 from ._trace_operators import parts_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
+_STRIDED = torch.strided
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 
 
@@ -63,6 +64,7 @@ class Tensors:
         self._bytes_pending = self._rows = self._parts = 0
         self._results: List[Tuple[List[Tuple[Cut, int]], Tensor]] = []
         self._batch, self._tokens, self._past = 1, 0, 0
+        self._cuts: Dict[Any, Cut] = {}  #: of the call that runs
         for name, one in (*module.named_parameters(), *module.named_buffers()):
             if one.numel() and one.layout == torch.strided and not one.is_nested:
                 of = self._storages.setdefault(one.untyped_storage()._cdata, _Storage(one, name))
@@ -74,7 +76,7 @@ class Tensors:
         version, held = 0 if x.is_inference() else x._version, self._held.get(id(x))
         if held is not None and held[3] == version:
             return held[2]
-        if x.is_meta or x.layout is not torch.strided or x.is_nested:
+        if x.is_meta or x.layout is not _STRIDED or x.is_nested:
             return self._without_strides(x)
         dtype = x.dtype
         if dtype.is_complex or x.is_neg():
@@ -92,7 +94,7 @@ class Tensors:
         if of.weight:
             record = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), "name", of.weight, address, version)
         else:
-            cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
+            cut = self._cuts.get((shape, stride, dtype)) or self._cut(x)
             if of.base < 0:
                 record = self._add(x, cut, "", None, address, version)
                 of.base, of.plain, of.at, of.version = record[2], cut.plain, at, version
@@ -115,6 +117,12 @@ class Tensors:
                 self._numbers(one.values(), out)
         return out
 
+    def _cut(self, x: Tensor) -> Cut:
+        """How tensors of this shape are cut in this call."""
+        shape, stride, dtype = key = x.shape, x.stride(), x.dtype
+        found = self._cuts[key] = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
+        return found
+
     def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
         """One hash of the bytes of all parts; none where there are no numbers, and then the tensor is not judged."""
         if x.is_meta:
@@ -125,9 +133,9 @@ class Tensors:
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
-        if x.is_meta or x.layout != torch.strided or x.is_nested:
+        if x.is_meta or x.layout is not _STRIDED or x.is_nested:
             return self._without_strides(x, ("made", by))
-        cut = cut_of(x.shape, x.stride(), x.dtype, self._batch, self._tokens, self._past + self._tokens)
+        cut = self._cuts.get((x.shape, x.stride(), x.dtype)) or self._cut(x)
         address, version = x.untyped_storage()._cdata, 0 if x.is_inference() else x._version
         of, record = self._storages.get(address), self._add(x, cut, "made", by, address, version)
         if of is None:
@@ -142,7 +150,7 @@ class Tensors:
 
     def _known(self, x: Tensor) -> Optional[_Storage]:
         """Of the memory of a tensor, where the trace has seen it."""
-        if x.layout is not torch.strided or x.is_nested:
+        if x.layout is not _STRIDED or x.is_nested:
             return None  # its bytes were copied
         address = x.untyped_storage()._cdata
         of = self._storages.get(address)
@@ -224,9 +232,13 @@ class Tensors:
         (_, rows), = hashed([(turned, cut, number)])
         self._found.setdefault(number, {})["transposed"] = joined(rows.cpu().numpy()[:, 0], cut.turned)
 
-    def _described(self) -> List[Dict[str, Any]]:
-        """The tensors as the file has them."""
-        out = []
+    def _described(self) -> List[str]:
+        """The tensors as the file has them, in JSON."""
+        out, texts = [], {}
         for number, (said, key, value) in enumerate(self._tensors):
-            out.append({**said, **({key: value} if key else {}), **self._found.get(number, {})})
+            text = texts.get(id(said)) or texts.setdefault(id(said), as_json(said)[:-1])
+            if key:
+                text += f',"{key}":{as_json(value) if key == "name" else value}'
+            found = self._found.get(number)
+            out.append(text + ("}" if found is None else f',"at":{found["at"]}}}' if list(found) == ["at"] else f",{as_json(found)[1:]}"))
         return out
