@@ -1,5 +1,6 @@
 """Traces of runs, and what a diff says of planted causes."""
 import copy
+import gc
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import mmaudit
 import mmaudit.torch as mt
 from common import cut
+from mmaudit.torch import _trace
 from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._trace_kernels import Kernels, kernels_of
 
@@ -266,7 +268,6 @@ class _Other(TorchDispatchMode):
 @needs_tool
 def test_two_gpus_are_said_first_and_decisions_that_are_recorded(tmp_path, monkeypatch):
     """down_proj of Llama-3.2-1B: an H200 cuts K of 64 tokens in three slices, of 512 tokens in one (docs/results/trace.md)."""
-    from mmaudit.torch import _trace
     real, layer = _trace.machine, nn.Linear(8192, 2048, bias=False).to(torch.bfloat16)
     x = torch.randn(8, 64, 8192, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
 
@@ -779,6 +780,79 @@ def test_a_module_that_is_compiled_in_place(net, tokens, tmp_path):
     other(x)
     first = only(diff_of(tmp_path, one, other, x, keep=None))
     assert first["cause"] == "compiled region"
+
+
+class Attends(nn.Module):
+    """Attention by one operator, or step by step with a mask that the module around it makes."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+    def forward(self, x, mask):
+        if not self.steps:
+            heads = x.unsqueeze(1)
+            return F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).squeeze(1)
+        return torch.softmax((x @ x.transpose(-1, -2)).float() / 4 + mask, -1).to(x.dtype) @ x
+
+
+class Masked(nn.Module):
+    def __init__(self, steps):
+        super().__init__()
+        self.attention, self.steps = Attends(steps), steps
+
+    def forward(self, x):
+        size = x.shape[-2]
+        mask = torch.full((size, size), float("-inf")).triu(1) if self.steps else None
+        return self.attention(x, mask) + x
+
+
+@needs_tool
+def test_a_module_that_takes_a_mask_on_one_side_is_blamed_itself(tmp_path):
+    x = torch.randn(1, TOKENS, 16, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+    first = only(diff_of(tmp_path, Masked(True), Masked(False), x, keep=None))
+    assert (first["module"], first["cause"]) == ("attention", "attention kernel")
+    assert "2 aten.bmm" in first["text"] and "A takes attention apart" in first["text"]
+
+
+@needs_tool
+def test_an_argument_that_one_side_lacks_is_named(tmp_path):
+    one, other = (Runs(lambda of, x, how=how: F.gelu(x, approximate=how)) for how in ("none", "tanh"))
+    first = only(diff_of(tmp_path, one, other, torch.randn(1, TOKENS, 5), keep=None))
+    assert (first["cause"], first["text"]) == ("argument", "approximate by default -> tanh")
+
+
+@needs_tool
+def test_a_network_of_another_type_is_a_few_lines(net, tokens, tmp_path):
+    found = diff_of(tmp_path, net, copy.deepcopy(net).float(), tokens, keep=None)
+    weights = [one for one in found["findings"] if one["tensor"] and one["text"] == "bfloat16 -> float32"]
+    rows = [one for one in found.text().split("How the difference")[0].splitlines() if one.rstrip().endswith("bfloat16 -> float32")]
+    assert len(weights) > 10 and f" and {len(weights) - 3} more" in found.text() and len(rows) < 8, found.text()
+
+
+def test_a_trace_searches_for_cycles_as_before_once_it_ended(net, tokens, tmp_path):
+    before = gc.get_threshold()
+    with pytest.raises(ZeroDivisionError), mt.tracing(net, tmp_path / "a"):
+        assert gc.get_threshold()[0] > before[0]
+        1 / 0
+    assert gc.get_threshold() == before
+
+
+@needs_tool
+def test_operations_that_wait_have_the_tensors_of_their_time(net, tokens, tmp_path, monkeypatch):
+    """What an operation read is hashed before a later one overwrites it, however many wait."""
+    def steps(of, x):
+        y = x * 1
+        z = y + 1
+        y.mul_(0)
+        return (z + y).t_()
+    for module, given in ((net, tokens), (Runs(steps), torch.randn(TOKENS, 5))):
+        monkeypatch.setattr(_trace, "_MOST_RAN", 1)
+        one = mt.trace(module, given, tmp_path / "a", "*")
+        monkeypatch.setattr(_trace, "_MOST_RAN", 64)
+        other = mt.trace(module, given, tmp_path / "b", "*")
+        assert mt.trace_diff(tmp_path / "a", tmp_path / "b").same
+        assert (one.operations, one._tensors, one._ops) == (other.operations, other._tensors, other._ops)
 
 
 def test_what_a_trace_lacks_is_said(net, tokens, tmp_path):

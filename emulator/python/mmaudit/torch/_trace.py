@@ -197,7 +197,7 @@ class Trace(Tensors):
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
         kind = {"E4M3": "F8_E4M3", "E5M2": "F8_E5M2", "S8": "I8", "S32": "I32"}.get(kind, kind)
-        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy()
+        raw = x.contiguous().reshape(-1).view(torch.uint8).cpu().numpy()
         self._file.add(name, kind, list(x.shape), raw)
 
     # ---- where we are --------------------------------------------------------------------------------------------------
@@ -296,9 +296,7 @@ class Trace(Tensors):
                     continue
                 if more:
                     self._more[len(self._ops)] = {"compiled": True}
-                read, made = self._numbers(args, []), [self._number(out)] if type(out) is Tensor else self._numbers((out,), [])
-                if kwargs:
-                    self._numbers(kwargs.values(), read)
+                read, made = self._numbers((args, kwargs)), self._numbers((out,))
                 self._ops.append((place, self._module, len(self._calls) - 1, read, made, (), False, flags))
 
     def _before(self, facts: Facts, args: Any, kwargs: Dict[str, Any]) -> Tuple[List[int], List[Tuple[str, Any]]]:
@@ -309,8 +307,8 @@ class Trace(Tensors):
         named = zip(facts.names, args) if not kwargs else (*zip(facts.names, args), *kwargs.items())
         for name, one in named:
             if type(one) is Tensor and not unread:
-                record = held.get(id(one))
-                read.append(self._number(one) if record is None or record[3] != (0 if one.is_inference() else one._version) else record[2])
+                seen = held.get(id(one))
+                read.append(self._number(one) if seen is None or seen[1] != (0 if one.is_inference() else one._version) else seen[2])
             elif type(one) in PLAIN:
                 arguments.append((name, one))
             elif isinstance(one, Tensor):

@@ -156,7 +156,7 @@ def value_of(hash: int, dtype: torch.dtype) -> str:
     return str(torch.frombuffer(bytearray(raw.to_bytes(dtype.itemsize, "little")), dtype=dtype).item())
 
 
-Pending = Tuple[Any, ...]  #: a tensor, how it is cut, its number in the file, and more
+Pending = Tuple[Tensor, Cut, int]  #: a tensor and its number in the file
 
 
 def _by_torch(x: Tensor, cut: Cut, out: Tensor) -> None:
@@ -194,11 +194,11 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
     for one in sorted(pending, key=lambda one: one[1].rows is not None):
         devices.setdefault(one[0].device, []).append(one)
     for device, of in devices.items():
-        out = torch.zeros((sum(one[1].length for one in of), 2), dtype=torch.int64, device=device)
+        out = torch.zeros((sum(cut.length for _, cut, _ in of), 2), dtype=torch.int64, device=device)
         run = _kernel() if device.type == "cuda" else None
         groups: Dict[Tuple[int, int, bool], List[Tuple[int, int, List[int]]]] = {}
         at = 0
-        for x, cut, *_ in of:
+        for x, cut, _ in of:
             if run is not None and cut.fields is not None:
                 groups.setdefault(cut.kind, []).append((x.data_ptr(), at, cut.fields))
             else:
@@ -207,5 +207,5 @@ def hashed(pending: List[Pending]) -> List[Tuple[List[Tuple[Cut, int]], Tensor]]
         for kind, group in groups.items():
             assert run is not None  # without it no group has a tensor
             run(group, kind, _table(device), out)
-        found.append(([(one[1], one[2]) for one in of], out))
+        found.append(([(cut, number) for _, cut, number in of], out))
     return found

@@ -1,6 +1,6 @@
 """The tensors of a trace: which number each has, and rows that wait for their hashes."""
 import math
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -8,45 +8,25 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile, as_json
-from ._trace_hash import Cut, cut_of, hashed, joined, value_of
-from ._trace_operators import parts_of
+from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
+from ._trace_operators import parts_of, tensors_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
-_STRIDED = torch.strided
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
 
 
-#: A tensor, how it is cut, its number in the file, its version.
-Record = Tuple[Tensor, Cut, int, int]
-
-
 class _Storage:
-    """Memory whose address stays its own, since `owner` or `alive` holds it; the numbers of tensors in it, as they are now."""
+    """Memory whose address stays its own, since `alive` holds it; the numbers of tensors in it, as they are now."""
 
-    __slots__ = ("owner", "alive", "weight", "base", "plain", "at", "version", "seen")
+    __slots__ = ("alive", "weight", "base", "plain", "at", "version", "seen")
 
-    def __init__(self, owner: Optional[Tensor], weight: str = "") -> None:
-        self.owner, self.alive, self.weight = owner, None, weight
+    def __init__(self, storage: Any, weight: str = "") -> None:
+        self.alive, self.weight = StorageWeakRef(storage), weight  # type: ignore[no-untyped-call, unused-ignore]
         self.base = -1  #: the tensor of who wrote it last
         self.plain: Optional[Tuple[Any, ...]] = None  #: of `base`: which tensors have the same rows
         self.at: Any = 0
         self.version = 0
         self.seen: Dict[Any, Tuple[int, int]] = {}  #: version and number by place and shape
-
-    def alone(self) -> None:
-        """Nothing of the trace holds the memory any more."""
-        if self.alive is None:
-            self.alive = StorageWeakRef(self.owner.untyped_storage())  # type: ignore[no-untyped-call, union-attr, unused-ignore]
-            self.owner = None
-
-
-def _storage_of(record: Record) -> _Storage:
-    """Of the memory of a result."""
-    x, cut, number, version = record
-    of = _Storage(x)
-    of.base, of.plain, of.at, of.version = number, cut.plain, x.storage_offset(), version
-    of.seen[of.at, x.shape, x.stride(), x.dtype] = version, number
-    return of
 
 
 class Tensors:
@@ -57,70 +37,60 @@ class Tensors:
     def _begin(self, module: nn.Module) -> None:
         self._tensors: List[Tuple[Dict[str, Any], str, Any]] = []
         self._found: Dict[int, Dict[str, Any]] = {}  #: hashes of tensors, or where their rows are
-        self._held: Dict[int, Record] = {}  #: by id, which is its own while the tensor is held
-        self._storages: Dict[int, Union[_Storage, Record]] = {}  #: by address; a record where there is no more than a result
-        self._pending: List[Record] = []
+        self._held: Dict[int, Tuple[Tensor, int, int]] = {}  #: by id, which is its own while the tensor is held
+        self._storages: Dict[int, _Storage] = {}
+        self._pending: List[Pending] = []
         self._waiting: Set[int] = set()  #: storages of pending tensors
         self._bytes_pending = self._rows = self._parts = 0
         self._results: List[Tuple[List[Tuple[Cut, int]], Tensor]] = []
         self._batch, self._tokens, self._past = 1, 0, 0
-        self._cuts: Dict[Any, Cut] = {}  #: of the call that runs
+        self._cuts: Dict[Any, Cut] = {}
         for name, one in (*module.named_parameters(), *module.named_buffers()):
             if one.numel() and one.layout == torch.strided and not one.is_nested:
-                of = self._storages.setdefault(one.untyped_storage()._cdata, _Storage(one, name))
-                assert isinstance(of, _Storage)
-                of.alone()
+                storage = one.untyped_storage()
+                self._storages.setdefault(storage._cdata, _Storage(storage, name))
 
     def _number(self, x: Tensor) -> int:
         """The number of an input in the file, which is hashed where it has not been."""
         version, held = 0 if x.is_inference() else x._version, self._held.get(id(x))
-        if held is not None and held[3] == version:
+        if held is not None and held[1] == version:
             return held[2]
-        if x.is_meta or x.layout is not _STRIDED or x.is_nested:
+        if x.is_meta or x.layout is not torch.strided or x.is_nested:
             return self._without_strides(x)
         dtype = x.dtype
         if dtype.is_complex or x.is_neg():
             x = x.resolve_conj().resolve_neg()
-        at, shape, stride, address = x.storage_offset(), x.shape, x.stride(), x.untyped_storage()._cdata
+        storage, at, shape, stride = x.untyped_storage(), x.storage_offset(), x.shape, x.stride()
+        address = storage._cdata
         of = self._storages.get(address)
         if of is None:
-            of = self._storages[address] = _Storage(x)
-        elif type(of) is tuple:
-            of = self._storages[address] = _storage_of(of)
+            of = self._storages[address] = _Storage(storage)
         key = at, shape, stride, dtype
         seen = of.seen.get(key)
         if seen is not None and seen[0] == version:
             return seen[1]
         if of.weight:
-            record = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), "name", of.weight, address, version)
+            found = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), ("name", of.weight), address)
         else:
-            cut = self._cuts.get((shape, stride, dtype)) or self._cut(x)
+            cut = self._cuts.get((shape, stride, dtype)) or self._cut(shape, stride, dtype)
             if of.base < 0:
-                record = self._add(x, cut, "", None, address, version)
-                of.base, of.plain, of.at, of.version = record[2], cut.plain, at, version
+                found = of.base = self._add(x, cut, ("", None), address)
+                of.plain, of.at, of.version = cut.plain, at, version
             elif of.plain is not None and of.plain == cut.plain and of.at == at and of.version == version:
-                record = x, cut, of.base, version
+                found = of.base
             else:
-                record = self._add(x, cut, "of", of.base, address, version)
-        of.seen[key] = version, record[2]
-        self._held[id(x)] = record
-        return record[2]
+                found = self._add(x, cut, ("of", of.base), address)
+        of.seen[key] = version, found
+        self._held[id(x)] = x, version, found
+        return found
 
-    def _numbers(self, values: Iterable[Any], out: List[int]) -> List[int]:
-        """The numbers of all tensors in arguments or results, into `out`."""
-        for one in values:
-            if isinstance(one, Tensor):
-                out.append(self._number(one))
-            elif isinstance(one, (list, tuple)):
-                self._numbers(one, out)
-            elif isinstance(one, dict):
-                self._numbers(one.values(), out)
-        return out
+    def _numbers(self, values: Iterable[Any]) -> List[int]:
+        """The numbers of all tensors in arguments or results."""
+        return [self._number(one) for one in tensors_of(values, [])]
 
-    def _cut(self, x: Tensor) -> Cut:
-        """How tensors of this shape are cut in this call."""
-        shape, stride, dtype = key = x.shape, x.stride(), x.dtype
-        found = self._cuts[key] = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
+    def _cut(self, shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype) -> Cut:
+        """How tensors of this shape are cut in the call that runs."""
+        found = self._cuts[shape, stride, dtype] = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
         return found
 
     def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
@@ -129,78 +99,66 @@ class Tensors:
             self._tensors.append(({"shape": [], "dtype": str(x.dtype)[6:]}, *more))
             return len(self._tensors) - 1
         bytes_of = torch.cat([one.detach().contiguous().reshape(-1).view(torch.uint8) for one in parts_of(x)])
-        return self._add(bytes_of, cut_of(bytes_of.shape, bytes_of.stride(), torch.uint8, 0, 0, 0), *more, 0, 0)[2]
+        return self._add(bytes_of, cut_of(bytes_of.shape, bytes_of.stride(), torch.uint8, 0, 0, 0), more, 0)
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
-        if x.is_meta or x.layout is not _STRIDED or x.is_nested:
+        if x.is_meta or x.layout is not torch.strided or x.is_nested:
             return self._without_strides(x, ("made", by))
-        cut = self._cuts.get((x.shape, x.stride(), x.dtype)) or self._cut(x)
-        address, version = x.untyped_storage()._cdata, 0 if x.is_inference() else x._version
-        of, record = self._storages.get(address), self._add(x, cut, "made", by, address, version)
-        if of is None:
-            self._storages[address] = record
-        else:
-            if type(of) is tuple:
-                of = self._storages[address] = _storage_of(of)
-            of.base, of.plain, of.at, of.version = record[2], cut.plain, x.storage_offset(), version
-            of.seen[of.at, x.shape, x.stride(), x.dtype] = version, record[2]
-        self._held[id(x)] = record
-        return record[2]
-
-    def _known(self, x: Tensor) -> Optional[_Storage]:
-        """Of the memory of a tensor, where the trace has seen it."""
-        if x.layout is not _STRIDED or x.is_nested:
-            return None  # its bytes were copied
-        address = x.untyped_storage()._cdata
+        storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
+        version, address = 0 if x.is_inference() else x._version, storage._cdata
+        cut = self._cuts.get((shape, stride, dtype)) or self._cut(shape, stride, dtype)
+        found = self._add(x, cut, ("made", by), address)
         of = self._storages.get(address)
-        if type(of) is tuple:
-            of = self._storages[address] = _storage_of(of)
-        return of  # type: ignore[return-value]
+        if of is None:
+            of = self._storages[address] = _Storage(storage)
+        of.base, of.plain, of.at, of.version = found, cut.plain, at, version
+        of.seen[at, shape, stride, dtype] = version, found
+        self._held[id(x)] = x, version, found
+        return found
 
     def _writes(self, x: Tensor) -> None:
         """An operation is about to change a tensor."""
-        of = self._known(x)
-        if of is None:
-            return
-        if x.untyped_storage()._cdata in self._waiting:
+        if x.layout is not torch.strided or x.is_nested:
+            return  # its bytes were copied
+        storage = x.untyped_storage()
+        if storage._cdata in self._waiting:
             self._flush()
         self._held.clear()
-        of.seen.clear()
-        of.plain = None
+        of = self._storages.get(storage._cdata)
+        if of is not None:
+            of.seen.clear()
+            of.plain = None
 
     def _forget(self, x: Tensor) -> None:
         """A tensor is one that nothing made, from now on."""
         self._held.pop(id(x), None)
-        of = self._known(x)
+        of = self._storages.get(x.untyped_storage()._cdata) if x.layout == torch.strided and not x.is_nested else None
         if of is not None and not of.weight:
             of.base, of.plain = -1, None
             of.seen.clear()
 
-    def _add(self, x: Tensor, cut: Cut, key: str, value: Any, storage: int, version: int) -> Record:
+    def _add(self, x: Tensor, cut: Cut, more: Tuple[str, Any], storage: int) -> int:
         """The tensor's rows are hashed later; who writes to `storage` has to see to that first."""
-        record = x, cut, len(self._tensors), version
-        self._tensors.append((cut.said, key, value))
+        number = len(self._tensors)
+        self._tensors.append((cut.said, *more))
         if cut.bytes:
-            self._pending.append(record)
+            self._pending.append((x, cut, number))
             self._waiting.add(storage)
-            if key != "name":
+            if more[0] != "name":
                 self._bytes_pending += cut.bytes
             if len(self._pending) >= _MOST_PENDING or self._bytes_pending >= _MOST_BYTES:
                 self._flush()
-        return record
+        return number
 
     def _flush(self) -> None:
         if self._pending:
             with _disable_current_modes():
                 self._results.extend(hashed(self._pending))
-        storages = {at: _storage_of(one) if type(one) is tuple else one for at, one in self._storages.items()}
-        for of in storages.values():
-            of.alone()
         self._pending, self._bytes_pending = [], 0
         self._waiting.clear()
         self._held.clear()
-        self._storages = {at: one for at, one in storages.items() if not one.alive.expired()}
+        self._storages = {at: one for at, one in self._storages.items() if not one.alive.expired()}  # type: ignore[no-untyped-call, unused-ignore]
         if sum(rows.numel() for _, rows in self._results) > _MOST_ROWS:
             self._drain()
 
