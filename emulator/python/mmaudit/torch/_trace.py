@@ -8,10 +8,8 @@ from os import PathLike
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
-import torch._dynamo
 from torch import Tensor, nn
 from torch._C._dynamo import eval_frame as _eval_frame
-from torch._dynamo.decorators import skip
 from torch.nn.modules import module as _hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
@@ -38,13 +36,9 @@ _MOST_KEPT, _MOST_CHOSEN = 1 << 20, 1 << 26
 _MOST_RAN = 64  #: operations that wait to be recorded
 _MOST_OBJECTS = 100_000  #: that Python makes between two searches for cycles: what a trace records stays, and has none
 Keep = Union[str, Sequence[str], TraceDiff]
-
-
+_depth, _mode_at = torch._C._len_torch_dispatch_stack, torch._C._get_dispatch_stack_at
 #: What compiles frames in this thread; one that is set must not see the trace's own.
 _compiler: Any = getattr(_eval_frame, "get_eval_frame_callback", lambda: True)
-
-
-_depth, _mode_at = torch._C._len_torch_dispatch_stack, torch._C._get_dispatch_stack_at
 
 
 class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -56,13 +50,14 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # it is done below, where a compiler is at work alone: each call of torch's own way takes a microsecond
+        return False  # below it is, but only where a compiler is at work: torch's way takes time in each call
 
     def __init__(self, owner: "Trace") -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        self.operation, self.apart = owner.operation, torch._dynamo.disable(owner.operation)
+        from torch import _dynamo  # which takes a second
+        _dynamo.decorators.skip(_TraceMode.__torch_dispatch__)
+        self.operation, self.apart = owner.operation, _dynamo.disable(owner.operation)
 
-    @skip
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         if types and _sharded.among(types):
             return NotImplemented  # the part of this process comes here
@@ -243,7 +238,8 @@ class Trace(Tensors):
         if not self._stack or id(module) not in self._modules or torch.compiler.is_compiling() or not self._sees():
             return
         kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
-        self._ran.append((None, args, kwargs, output, self._stack.pop(), -1, None, id(module) in self._compiled))
+        self._ran.append((None, tensors_of((args, kwargs), []), None, tensors_of((output,), []), self._stack.pop(), -1, None,
+                          id(module) in self._compiled))
 
     # ---- operations ------------------------------------------------------------------------------------------------------
 
@@ -281,7 +277,8 @@ class Trace(Tensors):
         ran = self._ran
         if self._kernels.on:
             self._kernels.ran.append((begin, time.perf_counter_ns(), len(self._ops) + len(ran)))
-        ran.append((facts, args, kwargs, out, self._stack[-1] if self._stack else self._outside, len(self._flagsets) - 1, before, self._plan))
+        place = self._stack[-1] if self._stack else self._outside
+        ran.append((facts, args, kwargs, out, place, len(self._flagsets) - 1, before, self._plan))
         if before is not None or len(ran) >= _MOST_RAN:
             self._catch_up()
         return out
@@ -292,11 +289,12 @@ class Trace(Tensors):
         with _disable_current_modes() if self._others else nullcontext():
             for facts, args, kwargs, out, place, flags, before, more in ran:
                 if facts is not None:
-                    self._after(facts, args, kwargs, out, *(before or self._before(facts, args, kwargs)), place, flags, more)
+                    read, arguments = before or self._before(facts, args, kwargs)
+                    self._after(facts, args, kwargs, out, read, arguments, place, flags, more)
                     continue
                 if more:
                     self._more[len(self._ops)] = {"compiled": True}
-                read, made = self._numbers((args, kwargs)), self._numbers((out,))
+                read, made = [self._number(one) for one in args], [self._number(one) for one in out]
                 self._ops.append((place, self._module, len(self._calls) - 1, read, made, (), False, flags))
 
     def _before(self, facts: Facts, args: Any, kwargs: Dict[str, Any]) -> Tuple[List[int], List[Tuple[str, Any]]]:

@@ -108,8 +108,7 @@ FLAGS: Dict[str, Callable[[], Any]] = {
     "reduced_precision_fp16": _asked._get_cublas_allow_fp16_reduced_precision_reduction,
     "cudnn_allow_tf32": _asked._get_cudnn_allow_tf32, "cudnn_benchmark": _asked._get_cudnn_benchmark,
     "flash": _asked._get_flash_sdp_enabled, "efficient": _asked._get_mem_efficient_sdp_enabled, "math": _asked._get_math_sdp_enabled,
-    "blas": lambda: int(_asked._get_blas_preferred_backend()),  # which is compared sooner than its enumerator
-    "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
+    "blas": _asked._get_blas_preferred_backend, "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
 }
 _ASKED = tuple(FLAGS.values())
 _OF_PRODUCTS = ("allow_tf32", "reduced_precision_bf16", "reduced_precision_fp16", "deterministic")
@@ -122,4 +121,4 @@ def flags_now() -> Tuple[Any, ...]:
 
 def flags_said(flags: Tuple[Any, ...]) -> Dict[str, Any]:
     found = {name: one[0] if isinstance(one, tuple) else one for name, one in zip(FLAGS, flags)}
-    return {**found, "blas": str(type(_asked._get_blas_preferred_backend())(found["blas"])).rpartition(".")[2] if torch.cuda.is_available() else ""}
+    return {**found, "blas": str(found["blas"]).rpartition(".")[2] if torch.cuda.is_available() else ""}

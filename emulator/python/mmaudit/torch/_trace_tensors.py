@@ -1,6 +1,6 @@
 """The tensors of a trace: which number each has, and rows that wait for their hashes."""
 import math
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ._trace_file import TraceFile, as_json
 from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
-from ._trace_operators import parts_of, tensors_of
+from ._trace_operators import parts_of
 
 _MOST_PENDING, _MOST_BYTES = 2048, 1 << 30  #: tensors, and bytes of results, that wait for their hashes
 _MOST_ROWS = 1 << 22  #: numbers of rows that wait on a GPU for the disk
@@ -83,10 +83,6 @@ class Tensors:
         of.seen[key] = version, found
         self._held[id(x)] = x, version, found
         return found
-
-    def _numbers(self, values: Iterable[Any]) -> List[int]:
-        """The numbers of all tensors in arguments or results."""
-        return [self._number(one) for one in tensors_of(values, [])]
 
     def _cut(self, shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype) -> Cut:
         """How tensors of this shape are cut in the call that runs."""
@@ -192,7 +188,8 @@ class Tensors:
 
     def _described(self) -> List[str]:
         """The tensors as the file has them, in JSON."""
-        out, texts = [], {}
+        out: List[str] = []
+        texts: Dict[int, str] = {}
         for number, (said, key, value) in enumerate(self._tensors):
             text = texts.get(id(said)) or texts.setdefault(id(said), as_json(said)[:-1])
             if key:
