@@ -210,7 +210,6 @@ class Trace(Tensors):
         again = chosen is not None and not chosen.is_floating_point() and self._again(chosen, shape)
         self._past = self._past + self._tokens if self._calls and not again else 0
         self._batch, self._tokens = (1, shape[0]) if len(shape) == 1 else shape[:2] if len(shape) > 1 else (1, 1)
-        self._cuts.clear()
         self._calls.append({"batch": self._batch, "tokens": self._tokens, "past": self._past})
 
     def _again(self, tokens: Tensor, shape: Tuple[int, ...]) -> bool:

@@ -44,7 +44,6 @@ class Tensors:
         self._bytes_pending = self._rows = self._parts = 0
         self._results: List[Tuple[List[Tuple[Cut, int]], Tensor]] = []
         self._batch, self._tokens, self._past = 1, 0, 0
-        self._cuts: Dict[Any, Cut] = {}
         for name, one in (*module.named_parameters(), *module.named_buffers()):
             if one.numel() and one.layout == torch.strided and not one.is_nested:
                 storage = one.untyped_storage()
@@ -72,7 +71,7 @@ class Tensors:
         if of.weight:
             found = self._add(x, cut_of(shape, stride, dtype, 0, 0, 0), ("name", of.weight), address)
         else:
-            cut = self._cuts.get((shape, stride, dtype)) or self._cut(shape, stride, dtype)
+            cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
             if of.base < 0:
                 found = of.base = self._add(x, cut, ("", None), address)
                 of.plain, of.at, of.version = cut.plain, at, version
@@ -82,11 +81,6 @@ class Tensors:
                 found = self._add(x, cut, ("of", of.base), address)
         of.seen[key] = version, found
         self._held[id(x)] = x, version, found
-        return found
-
-    def _cut(self, shape: Tuple[int, ...], stride: Tuple[int, ...], dtype: torch.dtype) -> Cut:
-        """How tensors of this shape are cut in the call that runs."""
-        found = self._cuts[shape, stride, dtype] = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
         return found
 
     def _without_strides(self, x: Tensor, more: Tuple[str, Any] = ("", None)) -> int:
@@ -103,7 +97,7 @@ class Tensors:
             return self._without_strides(x, ("made", by))
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         version, address = 0 if x.is_inference() else x._version, storage._cdata
-        cut = self._cuts.get((shape, stride, dtype)) or self._cut(shape, stride, dtype)
+        cut = cut_of(shape, stride, dtype, self._batch, self._tokens, self._past + self._tokens)
         found = self._add(x, cut, ("made", by), address)
         of = self._storages.get(address)
         if of is None:
