@@ -32,8 +32,9 @@ struct CollectiveLibrary {
   Evidence evidence;
   std::string_view source;
   bool gpu = true;  ///< any NaN is the GPU's; else an x86 processor's, which keeps bits of the operands
-  /// An average: every value is multiplied by 1 / ranks, rounded to the type, before the sum; else the sum is
-  /// divided by the ranks.
+  /// An average: a rank multiplies its value by 1 / ranks, which is rounded to the type, as it sends it on,
+  /// and by an fma as it adds it to what it received; else the sum is divided by the ranks. Recorded: two
+  /// H200.
   bool multiplied = true;
   std::uint64_t first_version = 0, last_version = 0;  ///< 100 * major + minor; 0: no versions
   std::uint64_t least_traffic = 0;                    ///< bytes that make a channel worth while
@@ -111,7 +112,7 @@ CollectivePlan collective_plan(const CollectiveProblem& problem, const Collectiv
 
 /// What: y, `count` elements: of an all-reduce what every rank gets, of a reduce-scatter the results of ranks
 /// 0, 1, ... one behind the other. Shapes: x (ranks, count), y (count). Range and rounding: any bits; one
-/// rounding to nearest even per add, product and quotient. Errors: none.
+/// rounding to nearest even per add, fma, product and quotient. Errors: none.
 void run_collective(const CollectiveProblem& problem, const CollectivePlan& plan, const void* x, void* y);
 
 /// What the lines of NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING of all ranks say.

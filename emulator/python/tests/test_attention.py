@@ -268,6 +268,11 @@ class Attention(unittest.TestCase):
                 mmaudit.attention(x[:, :, :7], x, x, like=like, causal="top_left")
         with self.assertRaisesRegex(ValueError, "leaves rows of tiles without a key unwritten"):
             mmaudit.attention(np.zeros((1, 2, 80, 64), np.float16), x, x, like="torch-efficient", causal="bottom_right")
+        with self.assertRaisesRegex(ValueError, "problem: found a mask, uneven bottom_right or grouped heads"):
+            mmaudit.attention(x[:, :, :7], x, x, like="torch-cudnn", causal="bottom_right")
+        with self.assertRaisesRegex(ValueError, "kernels: found cudnn_generated"):
+            mmaudit.attention(x[:, :, :7], x, x, causal="bottom_right", kernels=[
+                "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1_cga1x1x1_kernel0_0"])
         with self.assertRaisesRegex(ValueError, "keys: found 600, allowed: up to 256 with one query"):
             mmaudit.attention(x[:, :, :1], *(np.zeros((1, 2, 600, 64), np.float16) for _ in "kv"), like="torch-cudnn")
 

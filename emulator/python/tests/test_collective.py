@@ -1,5 +1,6 @@
 """collective() against ranks that pass chunks on, as NCCL's and gloo's sources describe it, in numpy."""
 import unittest
+from fractions import Fraction
 from typing import Callable, Dict, List, Sequence, Tuple
 
 import numpy as np
@@ -130,11 +131,31 @@ node:1:1 [0] NCCL INFO AllReduce: 1200 Bytes -> Algo RING proto LL channel{Lo..H
         np.testing.assert_array_equal(y[:first], (a[0] + (a[1] + a[3])) + a[2])
         np.testing.assert_array_equal(y[first:], (b[1] + (b[0] + b[2])) + b[3])
 
+    def test_averages_round_once_at_a_receiver(self) -> None:
+        """A rank's product is rounded as it is sent on, and not as it is added to what was received."""
+        for kind, digits, least in ((np.float16, 11, -24), (np.float32, 24, -149)):
+            bits = np.random.default_rng(7).integers(0, 1 << 8 * kind().itemsize, (3, 400))
+            x = bits.astype(f"u{kind().itemsize}").view(kind)
+            x[~np.isfinite(x)] = 1
+            x[:, ::3] /= kind(2) ** x.dtype.type(-least - digits)  # near subnormal numbers
+            third = Fraction(float(kind(1 / 3)))
+
+            def near(value: Fraction, digits: int = digits, least: int = least) -> Fraction:
+                exponent = least
+                while abs(value) >= Fraction(2) ** (exponent + digits):
+                    exponent += 1
+                return round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent  # ties to even
+
+            y, _ = mmaudit.collective(x, operation="average", algorithm="tree", rings="0 1 2")
+            z, _ = mmaudit.collective(x[:, :1], operation="average", rings="0 1 2")
+            for at in range(x.shape[1]):
+                own = [Fraction(float(one)) * third for one in x[:, at]]
+                self.assertEqual(Fraction(float(y[at])), near(own[0] + near(own[1] + near(own[2]))), (kind, at))
+            own = [Fraction(float(one)) * third for one in x[:, 0]]
+            self.assertEqual(Fraction(float(z[0])), near(own[0] + near(own[2] + near(own[1]))))
+
     def test_averages_and_nans(self) -> None:
         x = self.numbers(3, 1000, np.float16)
-        third = np.float16(1 / 3)
-        y, _ = mmaudit.collective(x[:, :1], operation="average")
-        np.testing.assert_array_equal(y, x[0, :1] * third + (x[2, :1] * third + x[1, :1] * third))
         y, _ = mmaudit.collective(x, operation="average", library="gloo")
         np.testing.assert_array_equal(y[:300], ((x[0] + (x[1] + x[2])) / np.float16(3))[:300])
         inf = np.float32([[np.inf], [-np.inf]])

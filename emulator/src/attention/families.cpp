@@ -197,11 +197,16 @@ AttentionPlan cudnn_sm80(Format type, std::uint64_t keys) {
   return plan;
 }
 
+/// The lower right corner of unequal lengths is one, too: CausalBias of torch/nn/attention/bias.py.
+bool masked_for_cudnn(const AttentionProblem& problem) {
+  return problem.bias || (problem.causal == Causal::bottom_right && problem.queries != problem.keys);
+}
+
 Found cudnn_plan(const AttentionProblem& problem, std::string* why) {
   if (*why = why_not(problem); !why->empty()) return std::nullopt;
   constexpr std::uint64_t kKeys = 128, kOneQueryKeys = 64, kMostOfOneQuery = 256;
-  if (problem.bias || problem.heads != problem.kv_heads)
-    *why = refusal("problem: found a mask or grouped heads, allowed: neither with torch-cudnn");
+  if (masked_for_cudnn(problem) || problem.heads != problem.kv_heads)
+    *why = refusal("problem: found a mask, uneven bottom_right or grouped heads by cuDNN, allowed: none");
   else if (problem.queries == 1 && problem.keys > kMostOfOneQuery)
     *why = refusal("keys: found {}, allowed: up to {} with one query, beyond which warps share a tile's keys",
                    problem.keys, kMostOfOneQuery);
@@ -349,14 +354,10 @@ Found plan_of_name(const AttentionProblem& problem, std::string_view name) {
     AttentionPlan plan = efficient_base(problem.type, sizes[0], sizes[1], has(name, "_rf"));
     return why_unwritten(problem, plan).empty() ? std::optional(plan) : std::nullopt;
   }
-  if (has(name, "_sdpa_sm80_flash_fprop_wmma") && has(name, "_4x1x1_")) {
-    const auto tile = numbers_behind(name, "_64x", "x");
-    return tile.empty() ? std::nullopt : std::optional(cudnn_sm80(problem.type, tile[0]));
-  }
-  if (has(name, "_sdpa_sm90_flash_fprop_wgmma")) {
-    const auto tile = numbers_behind(name, "_64x", "x");
-    return tile.empty() ? std::nullopt : std::optional(cudnn_base(problem.type, tile[0]));
-  }
+  const bool sm80 = has(name, "_sdpa_sm80_flash_fprop_wmma") && has(name, "_4x1x1_");
+  if ((sm80 || has(name, "_sdpa_sm90_flash_fprop_wgmma")) && !masked_for_cudnn(problem))
+    if (const auto tile = numbers_behind(name, "_64x", "x"); !tile.empty())
+      return (sm80 ? cudnn_sm80 : cudnn_base)(problem.type, tile[0]);
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include "mmaudit/collective.hpp"
 #include "mmaudit/fast_cast.hpp"
+#include "mmaudit/functions/binary32.hpp"
 
 namespace mmaudit {
 namespace {
@@ -22,6 +23,11 @@ class Adder {
   [[nodiscard]] std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
     const double value = decode_(a) * decode_(b);
     return value == value ? bits(value) : nan(a, b);
+  }
+  /// a * b + c with one rounding: products of the types are exact in binary64.
+  [[nodiscard]] std::uint32_t fused(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+    const double value = functions::odd_sum(decode_(a) * decode_(b), decode_(c));
+    return value == value ? bits(value) : nan(a, c);
   }
   [[nodiscard]] std::uint32_t quotient(std::uint32_t a, double by) const {
     const double value = decode_(a) / by;
@@ -61,6 +67,7 @@ void run_collective(const CollectiveProblem& problem, const CollectivePlan& plan
   const std::size_t bytes = format.storage_bytes();
   const Adder adder(format, plan.library->gpu);
   const bool averages = problem.operation == CollectiveOperation::average;
+  const bool multiplied = averages && plan.library->multiplied;
   const std::uint32_t factor =
       adder.bits(static_cast<double>(static_cast<float>(1.0 / static_cast<double>(problem.ranks))));
   std::vector<std::vector<std::uint32_t>> values(problem.ranks, std::vector<std::uint32_t>(kBlock));
@@ -69,22 +76,23 @@ void run_collective(const CollectiveProblem& problem, const CollectivePlan& plan
     for (std::uint64_t done = 0; done < piece.count; done += kBlock) {
       const std::uint64_t first = piece.first + done, some = std::min(kBlock, piece.count - done);
       for (std::uint64_t rank = 0; rank < problem.ranks; ++rank)
-        for (std::uint64_t i = 0; i < some; ++i) {
-          const auto value =
-              static_cast<std::uint32_t>(load_word(x, bytes, rank * problem.count + first + i));
-          values[rank][i] = averages && plan.library->multiplied ? adder.product(value, factor) : value;
-        }
+        for (std::uint64_t i = 0; i < some; ++i)
+          values[rank][i] = static_cast<std::uint32_t>(load_word(x, bytes, rank * problem.count + first + i));
+      std::vector<bool> own(problem.ranks, multiplied);  // not multiplied yet
       for (const CollectiveJoin& join : order) {
-        std::vector<std::uint32_t>& into = values[static_cast<std::size_t>(join.into)];
-        const std::vector<std::uint32_t>& from = values[static_cast<std::size_t>(join.from)];
-        for (std::uint64_t i = 0; i < some; ++i) into[i] = adder.sum(into[i], from[i]);
+        const auto to = static_cast<std::size_t>(join.into), sender = static_cast<std::size_t>(join.from);
+        std::vector<std::uint32_t>&into = values[to], &from = values[sender];
+        for (std::uint64_t i = 0; i < some; ++i) {
+          if (own[sender]) from[i] = adder.product(from[i], factor);
+          into[i] = own[to] ? adder.fused(into[i], factor, from[i]) : adder.sum(into[i], from[i]);
+        }
+        own[to] = own[sender] = false;
       }
       const std::vector<std::uint32_t>& sums = values[static_cast<std::size_t>(order.back().into)];
       for (std::uint64_t i = 0; i < some; ++i)
-        store_word(y, bytes, first + i,
-                   averages && !plan.library->multiplied
-                       ? adder.quotient(sums[i], static_cast<double>(problem.ranks))
-                       : sums[i]);
+        store_word(
+            y, bytes, first + i,
+            averages && !multiplied ? adder.quotient(sums[i], static_cast<double>(problem.ranks)) : sums[i]);
     }
   }
 }

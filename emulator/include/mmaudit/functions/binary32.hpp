@@ -60,8 +60,17 @@ MMAUDIT_FFMA(ffma_rz_ftz, "fma.rz.ftz.f32")
 #undef MMAUDIT_FFMA
 #endif
 
-/// a * b + c with one rounding. The product is exact in binary64; the sum is made odd where it isn't exact,
-/// so the second rounding is the only one.
+/// a + b in binary64, made odd where it isn't exact, so that a second rounding is the only one.
+MMAUDIT_HD constexpr double odd_sum(double a, double b) {
+  const double sum = a + b, part = sum - a;
+  const double error = (a - (sum - part)) + (b - part);
+  const auto bits = __builtin_bit_cast(std::uint64_t, sum);
+  if (error == 0 || error != error || (bits & 1) != 0) return sum;
+  const bool away = (error > 0) == (sum > 0);
+  return __builtin_bit_cast(double, away ? bits + 1 : bits - 1);
+}
+
+/// a * b + c with one rounding. The product is exact in binary64.
 MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c, Mode mode = {}) {
 #if defined(__CUDA_ARCH__) && defined(MMAUDIT_HARDWARE_FMA)
   if (mode.direction == Direction::down) return ffma_rm(a, b, c);  // no chain flushes downwards
@@ -70,15 +79,7 @@ MMAUDIT_HD constexpr std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::ui
 #endif
   if (mode.flush) a = flushed(a), b = flushed(b), c = flushed(c);
   const double product = static_cast<double>(as_float(a)) * static_cast<double>(as_float(b));
-  const double addend = as_float(c);
-  double sum = product + addend;
-  const double part = sum - product;
-  const double error = (product - (sum - part)) + (addend - part);
-  const auto bits = __builtin_bit_cast(std::uint64_t, sum);
-  if (error != 0 && error == error && (bits & 1) == 0) {
-    const bool away = (error > 0) == (sum > 0);
-    sum = __builtin_bit_cast(double, away ? bits + 1 : bits - 1);
-  }
+  const double sum = odd_sum(product, static_cast<double>(as_float(c)));
   // What rounds up to the least normal number is flushed, too.
   if (mode.flush && sum < 0x1p-126 && sum > -0x1p-126) return bits_of(static_cast<float>(sum)) & kSign;
   const std::uint32_t result = rounded(sum, mode.direction);
