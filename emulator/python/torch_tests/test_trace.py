@@ -416,6 +416,38 @@ def test_a_group_is_a_product_and_its_plan_is_found_by_values(tmp_path):
     assert first["cause"] == "gemm plan" and "wgmma.m64n64k16.f32.bf16.bf16 -> mma.m16n8k8.f32.bf16.bf16.f32" in first["text"]
 
 
+class _Tf32(TorchDispatchMode):
+    """Below a trace: products of binary32 as a GPU without and with TF32 gives them."""
+
+    def __init__(self, on):
+        super().__init__()
+        self.on = on
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.name() != "aten::mm":
+            return func(*args, **(kwargs or {}))
+        a, b = (one.numpy() for one in args)
+        if self.on:  # rounded to nearest, ties to even, as cuBLAS does
+            a, b = (((one.view(np.uint32) + 0xFFF + (one.view(np.uint32) >> 13 & 1)) & 0xFFFFE000).view(np.float32) for one in (a, b))
+            return torch.from_numpy(mmaudit.matmul(a, b, arch="hopper", inst="wgmma.m64n64k8.f32.tf32.tf32"))
+        d = np.zeros((len(a), b.shape[1]), np.float32)
+        for k in range(a.shape[1]):  # products are exact in binary64
+            d = (d + a[:, k, None].astype(np.float64) * b[k]).astype(np.float32)
+        return torch.from_numpy(d)
+
+
+@needs_tool
+def test_tf32_is_proven_without_names_of_kernels(tmp_path, monkeypatch):
+    real, net = _trace.problem_of, nn.Linear(64, 48, bias=False)
+    x = torch.randn(1, TOKENS, 64, generator=torch.Generator().manual_seed(0))
+    for name, on in (("a", False), ("b", True)):
+        monkeypatch.setattr(_trace, "problem_of", lambda *of, on=on: {**real(*of), "type": "tf32" if on else "f32"})
+        with _Tf32(on):
+            mt.trace(net, x, tmp_path / name, "*")
+    first = only(mt.trace_diff(tmp_path / "a", tmp_path / "b"))
+    assert (first["operator"], first["text"], first["proof"]) == ("aten.mm", "f32 -> tf32", "proven")
+
+
 @needs_tool
 def test_a_sum_without_an_order(net, tokens, tmp_path):
     net.blocks[1].order = True

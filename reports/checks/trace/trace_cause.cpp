@@ -140,6 +140,9 @@ std::optional<GemmPlan> plan_by_values(const Side& side, const std::optional<Kep
     plan.instruction = *instruction;
     plan.output = output_of(side.of.gemm->problem);
     if (gives(side, kept, plan)) return plan;
+    if (type != Format::tf32) continue;
+    plan.input = InputRounding::nearest_even;  // as cuBLAS's kernels round binary32, and Triton's do not
+    if (gives(side, kept, plan)) return plan;
   }
   return std::nullopt;
 }
