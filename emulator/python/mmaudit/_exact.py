@@ -6,6 +6,7 @@ import re
 import time
 from ctypes import byref
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -134,6 +135,7 @@ class _Maker:
 
     def __init__(self, device: Optional[str]) -> None:
         self.device = device
+        self.torch: Any = None if device is None else import_module("torch")
 
     def of(self, values: np.ndarray, name: str) -> Any:
         if name == "e2m1":  # two per byte, the first in the low half
@@ -141,18 +143,14 @@ class _Maker:
             packed = (codes[..., ::2] | codes[..., 1::2] << 4).astype(np.uint8)
             if self.device is None:
                 return packed
-            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-            return torch.from_numpy(packed).to(self.device).view(torch.float4_e2m1fn_x2)
+            return self.torch.from_numpy(packed).to(self.device).view(self.torch.float4_e2m1fn_x2)
         if self.device is None:
             dtype = _arrays.value_dtype(name, True)
             if name not in ("f16", "f32", "tf32", "f64", "s8", "s32") and dtype.kind == "u":
                 raise refused("dtype", f"{name}, which numpy lacks", "device=\"cpu\" (torch), or ml_dtypes installed")
             with np.errstate(invalid="ignore"):
                 return values.astype(dtype)
-        import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-        return torch.from_numpy(np.ascontiguousarray(values)).to(getattr(torch, str(NAMES[name].torch))).to(self.device)
+        return self.torch.from_numpy(np.ascontiguousarray(values)).to(getattr(self.torch, str(NAMES[name].torch))).to(self.device)
 
     def padded(self, values: np.ndarray, name: str, fill: float, transposed: bool, guard: int) -> Tuple[Any, Any]:
         """The whole memory, and the matrix inside it; `guard` elements lie round it on every side."""
@@ -165,11 +163,7 @@ class _Maker:
 
     def same(self, x: Any, y: Any) -> bool:
         """Bit for bit, NaN too."""
-        raw: Any = np.uint8
-        if self.device is not None:
-            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-            raw = torch.uint8
+        raw = np.uint8 if self.device is None else self.torch.uint8
         return bool((x.view(raw) == y.view(raw)).all())
 
     @staticmethod
@@ -177,9 +171,7 @@ class _Maker:
         if not hasattr(array, "dtype"):
             raise refused("result", f"a {type(array).__name__}", "an array of numpy or a tensor of torch")
         if _arrays.is_tensor(array):
-            import torch  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-            array = array.detach().to(torch.float64).cpu().numpy()
+            array = array.detach().double().cpu().numpy()
         return np.asarray(array, np.float64)
 
 
