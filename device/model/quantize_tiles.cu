@@ -2,13 +2,14 @@
 
 #include "model/element_code.hpp"
 #include "model/quantize_one.cuh"
+#include "model/word_squares.cuh"
 #include "model/words.cuh"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
 namespace {
 
-constexpr unsigned kThreads = 256, kSide = 64;  ///< a tile: so many lanes by so many of k
+constexpr unsigned kThreads = 256, kSide = kTileSide;  ///< a tile: so many lanes by so many of k
 constexpr unsigned kEach = kSide * kSide / kThreads;
 constexpr unsigned kLoad = 16, kStep = 16,
                    kSteps = kSide / kStep;  ///< bytes; and what has one scale at least
@@ -195,33 +196,15 @@ __device__ __noinline__ std::uint32_t rare_element(const Quantization& work, flo
   return static_cast<std::uint32_t>(element_at(work, of_tensor, matrix, lane, k));
 }
 
-/// `words` of neighbours, as far as the line goes.
-template <typename Code, unsigned Count>
-__device__ void put_words(Code* to, const std::uint32_t (&words)[Count], bool whole, std::uint32_t left) {
-  constexpr unsigned kPer = 4 / sizeof(Code);
-  if (whole && left >= Count * kPer) {
-    if constexpr (Count == 4)
-      *reinterpret_cast<uint4*>(to) = {words[0], words[1], words[2], words[3]};
-    else if constexpr (Count == 2)
-      *reinterpret_cast<uint2*>(to) = {words[0], words[1]};
-    else
-      *reinterpret_cast<std::uint32_t*>(to) = words[0];
-  } else {
-#pragma unroll
-    for (unsigned i = 0; i < Count * kPer; ++i)
-      if (i < left) to[i] = static_cast<Code>(words[i / kPer] >> (i % kPer * 8 * sizeof(Code)));
-  }
-}
-
 template <typename Number, typename Code>
 __global__ void __launch_bounds__(kThreads)
     element_tile_kernel(const __grid_constant__ Quantization work, const __grid_constant__ TileWalk walk,
                         const __grid_constant__ ElementCode code) {
   using Mine = Share<Number>;
-  constexpr unsigned kPer = 4 / sizeof(Code), kBits = 8 * sizeof(Code), kWide = kSide / kPer;
+  constexpr unsigned kPer = WordTile<Code>::kPer, kBits = WordTile<Code>::kBits;
   __shared__ unsigned most[kSteps][kSide];
   __shared__ ElementTimes times[kSteps][kSide];
-  __shared__ std::uint32_t tile[kSide][kWide + 1];
+  __shared__ WordTile<Code> tile;
   const TilePlace at(walk);
   const float of_tensor = factor_of_tensor_at(work);
   Mine mine;
@@ -280,7 +263,7 @@ __global__ void __launch_bounds__(kThreads)
     if (across) {
 #pragma unroll
       for (unsigned w = 0; w < Mine::kChunk / kPer; ++w)
-        tile[Mine::outer(row)][Mine::inner() / kPer + w] = words[w];
+        tile.words[Mine::outer(row)][Mine::inner() / kPer + w] = words[w];
     } else {
       put_words(elements + std::uint64_t{o} * walk.inners + i, words, walk.stores, walk.inners - i);
     }
@@ -293,29 +276,17 @@ __global__ void __launch_bounds__(kThreads)
     const auto bits = static_cast<Code>(rare_element(
         work, of_tensor, at.matrix, at.lane + Mine::lane(walk, row, e), at.k + Mine::k(walk, row, e)));
     if (across)
-      reinterpret_cast<Code*>(tile[Mine::outer(row)])[Mine::inner() + e] = bits;
+      tile.at(Mine::outer(row), Mine::inner() + e) = bits;
     else
       elements[std::uint64_t{o} * walk.inners + i] = bits;
   }
   if (!across) return;
   __syncthreads();
-  // Squares of words: what lay beside each other comes one under the other.
-  for (unsigned square = threadIdx.x; square < kWide * kWide; square += kThreads) {
-    const unsigned down = square % kWide * kPer, right = square / kWide;
-    std::uint32_t from[kPer];
-#pragma unroll
-    for (unsigned i = 0; i < kPer; ++i) from[i] = tile[down + i][right];
-#pragma unroll
-    for (unsigned j = 0; j < kPer; ++j) {
-      std::uint32_t word[1] = {};
-#pragma unroll
-      for (unsigned i = 0; i < kPer; ++i)
-        word[0] |= (from[i] >> (j * kBits) & ((1U << kBits) - 1)) << (i * kBits);
-      const std::uint32_t i = first_inner + right * kPer + j, o = first_outer + down;
-      if (i < walk.inners && o < walk.outers)
-        put_words(elements + std::uint64_t{i} * walk.outers + o, word, walk.stores, walk.outers - o);
-    }
-  }
+  tile.template columns<kThreads>([&](unsigned inner, unsigned outer, std::uint32_t word) {
+    const std::uint32_t i = first_inner + inner, o = first_outer + outer, words[1] = {word};
+    if (i < walk.inners && o < walk.outers)
+      put_words(elements + std::uint64_t{i} * walk.outers + o, words, walk.stores, walk.outers - o);
+  });
 }
 
 /// work(a Number) of x's format.
