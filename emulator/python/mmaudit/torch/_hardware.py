@@ -96,7 +96,7 @@ class Hardware:
             raise refused("check", share, "from 0 to 1")
         self._random = random.Random(0)
         self._waiting: Dict[Any, List[_Sample]] = {}
-        self._compared: "Deque[_Compared]" = deque()
+        self._compared: Deque[_Compared] = deque()
         self._bytes = 0
         self._layer, self._by, self._checked = "", "", 0
 
