@@ -50,7 +50,8 @@ def _bits(x: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def _counted(count: int, place: torch.device) -> Tensor:
+def _counted(count: int, place: torch.device, stream: Any) -> Tensor:
+    """0, 1, ...; of each stream its own, which has made it when it reads it."""
     return torch.arange(count, device=place)
 
 
@@ -155,6 +156,7 @@ class Hardware:
         at = [(one // (down * across), one // across % down * SIDE, one % across * SIDE)
               for one in sorted(self._random.sample(range(tiles), count))]
         self._checked += sum(min(height, m - row) * min(width, n - column) for _, row, column in at)
+        stream = torch.cuda.current_stream(d.device) if d.is_cuda else None
         places = np.array(at)
         # What is beyond the edge is the last row again, or the last columns that are copied at once.
         rows = np.minimum(places[:, 1:2] + np.arange(height), m - 1)
@@ -165,13 +167,12 @@ class Hardware:
             d.device, places[:, :1], rows, columns, *(columns[:, ::per] // per for per in (per_b, per_d, per_c)))
         of_one, down_rows = matrix[..., None], on_rows[..., None]
         tiles_a = _taken(a, _per_word(a), matrix, on_rows)
-        tiles_b = _taken(b, per_b, of_one, _counted(k, d.device)[:, None], of_b[:, None, :])
+        tiles_b = _taken(b, per_b, of_one, _counted(k, d.device, stream)[:, None], of_b[:, None, :])
         tiles_c = None if c is None else _taken(c, per_c, of_one, down_rows, of_c[:, None, :])
-        of_lanes = [one if one is None or one.numel() == 1 else one[matrix, lanes]
+        of_lanes = [None if one is None else one.clone() if one.numel() == 1 else one[matrix, lanes]
                     for one, lanes in zip(factors, (on_rows, on_columns))]
         sample = _Sample((tiles_a, tiles_b, tiles_c, *of_lanes, _taken(d, per_d, of_one, down_rows, of_d[:, None, :])),
                          self._layer, at, (m, n))
-        stream = torch.cuda.current_stream(d.device) if d.is_cuda else None
         shapes = [None if one is None else one.dim() for one in (c, *of_lanes)]
         key = (stream, height, width, k, a.dtype, b.dtype, *shapes, tuple(how.items()))
         self._waiting.setdefault(key, []).append(sample)
@@ -191,8 +192,12 @@ class Hardware:
                     self._compared.append(_compared(samples, dict(how)))
         finally:
             _here.hardware = before
-        while self._compared and (finish or len(self._compared) > MOST_JUDGED or self._compared[0].done()):
-            _judge(self._compared.popleft())
+        try:
+            while self._compared and (finish or len(self._compared) > MOST_JUDGED or self._compared[0].done()):
+                _judge(self._compared.popleft())
+        except RuntimeError:
+            self._compared.clear()
+            raise
 
 
 class _Compared(NamedTuple):
@@ -228,7 +233,8 @@ def _compared(samples: List[_Sample], how: Dict[str, Any]) -> _Compared:
     model, found = _bits(by_model), _bits(d)
     differs, event = (model != found).any(), None
     if differs.is_cuda:
-        differs, event = torch.empty((), dtype=torch.bool, pin_memory=True).copy_(differs, non_blocking=True), torch.cuda.Event()
+        there = torch.empty((), dtype=torch.bool, device="cpu", pin_memory=True)
+        differs, event = there.copy_(differs, non_blocking=True), torch.cuda.Event()
         event.record()
     return _Compared(samples, how, k, model, found, differs, event)
 
