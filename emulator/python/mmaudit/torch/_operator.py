@@ -109,15 +109,15 @@ def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, facto
 
 
 def _alone(*tensors: Optional[Tensor]) -> bool:
-    """Whether nothing of torch's has a say in an operator on these: no mode, subclass, gradient, transform or compiler. Then
-    its function is called as it is, in a fifth of the time that a product takes on the host."""
+    """Whether nothing of torch's has a say in an operator on these: no mode, subclass, gradient, transform, compiler or
+    sign that is still to be changed. Then its function is called as it is, in a fifth of the time that a product takes on the host."""
     if torch.compiler.is_compiling():
         return False
     grad = torch.is_grad_enabled()
     return (torch._C._len_torch_dispatch_stack() == 0
             and torch._C._functorch.peek_interpreter_stack() is None
-            and all(x is None or (type(x) is Tensor and x.device.type != "meta" and not (grad and x.requires_grad))
-                    for x in tensors))
+            and all(x is None or (type(x) is Tensor and x.device.type != "meta" and not (grad and x.requires_grad)
+                                  and not x.is_neg() and not x._is_zerotensor()) for x in tensors))
 
 
 def _matmul_now(
