@@ -1,5 +1,7 @@
 #include "model/quantize_tiles.hpp"
 
+#include <algorithm>
+
 #include "model/element_code.hpp"
 #include "model/quantize_one.cuh"
 #include "model/word_squares.cuh"

@@ -110,7 +110,7 @@ def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, facto
 
 def _alone(*tensors: Optional[Tensor]) -> bool:
     """Whether nothing of torch's has a say in an operator on these: no mode, subclass, gradient, transform, compiler or
-    sign that is still to be changed. Then its function is called as it is, in a fifth of the time that a product takes on the host."""
+    sign that is still to be changed. Then its function is called as it is, which takes less time than the operator."""
     if torch.compiler.is_compiling():
         return False
     grad = torch.is_grad_enabled()
