@@ -1,6 +1,8 @@
 """On a GPU: the same bits as on the CPU, on torch's stream, and torch's own FP8 product has them too."""
 import importlib
+import json
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -253,6 +255,19 @@ def test_special_functions_in_a_graph_and_refused():
             call()
 
 
+def test_a_trace_has_the_names_of_kernels(tmp_path):
+    net, x = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU()).cuda(), torch.randn(8, 64, device="cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mt.trace(net, x, tmp_path / "a")
+    raw = (tmp_path / "a").read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    first, last = json.loads(raw[8:8 + size])["trace"]["data_offsets"]
+    trace = json.loads(raw[8 + size + first:8 + size + last])
+    lack = [one for one in trace["operations"] if trace["texts"][one["operator"]] != "module" and not one.get("kernels")]
+    assert not lack and len(trace["operations"]) >= 4
+
+
 @pytest.mark.skipif(rows._kernel() is None, reason="torch has no Triton")
 def test_the_kernel_gives_the_hashes_of_torchs_own_operations():
     draw = torch.Generator().manual_seed(0)
@@ -260,11 +275,11 @@ def test_the_kernel_gives_the_hashes_of_torchs_own_operations():
     given = [(x[..., :16].bfloat16(), 2, 5), (x[..., :64].transpose(1, 2), 2, 5), (x[0, 0], 1, 5), (x[0, 0].t(), 0, 0),
              (x[:, ::2, :, ::3], 0, 0), (x[0, 0].half(), 1, 5), (torch.arange(10, device="cuda").view(2, 5), 2, 5), (x[0, 0, 0, 0], 0, 0)]
     pending = [(x, cut(x, batch, tokens), i) for i, (x, batch, tokens) in enumerate(given)]
-    (_, by_kernel), = rows.hashed(pending)
+    (order, by_kernel), = rows.hashed(pending)
     by_torch = torch.zeros_like(by_kernel)
     at = 0
-    for x, one, _ in pending:
-        rows._by_torch(x, one, by_torch[at:at + one.length])
+    for one, number in order:
+        rows._by_torch(pending[number][0], one, by_torch[at:at + one.length])
         at += one.length
     assert torch.equal(by_kernel[:, 0], by_torch[:, 0])
     norms, expected = (one[:, 1].contiguous().view(torch.float32) for one in (by_kernel, by_torch))

@@ -1,5 +1,6 @@
 """Traces of runs, and what a diff says of planted causes."""
 import copy
+import gc
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import mmaudit
 import mmaudit.torch as mt
 from common import cut
+from mmaudit.torch import _trace
 from mmaudit.torch import _trace_hash as rows
 from mmaudit.torch._trace_kernels import Kernels, kernels_of
 
@@ -266,7 +268,6 @@ class _Other(TorchDispatchMode):
 @needs_tool
 def test_two_gpus_are_said_first_and_decisions_that_are_recorded(tmp_path, monkeypatch):
     """down_proj of Llama-3.2-1B: an H200 cuts K of 64 tokens in three slices, of 512 tokens in one (docs/results/trace.md)."""
-    from mmaudit.torch import _trace
     real, layer = _trace.machine, nn.Linear(8192, 2048, bias=False).to(torch.bfloat16)
     x = torch.randn(8, 64, 8192, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
 
@@ -413,6 +414,38 @@ def test_a_group_is_a_product_and_its_plan_is_found_by_values(tmp_path):
         first = only(keep)
         assert (first["operator"], first["proof"]) == ("aten._grouped_mm", proof), keep.text()
     assert first["cause"] == "gemm plan" and "wgmma.m64n64k16.f32.bf16.bf16 -> mma.m16n8k8.f32.bf16.bf16.f32" in first["text"]
+
+
+class _Tf32(TorchDispatchMode):
+    """Below a trace: products of binary32 as a GPU without and with TF32 gives them."""
+
+    def __init__(self, on):
+        super().__init__()
+        self.on = on
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func.name() != "aten::mm":
+            return func(*args, **(kwargs or {}))
+        a, b = (one.numpy() for one in args)
+        if self.on:  # rounded to nearest, ties to even, as cuBLAS does
+            a, b = (((one.view(np.uint32) + 0xFFF + (one.view(np.uint32) >> 13 & 1)) & 0xFFFFE000).view(np.float32) for one in (a, b))
+            return torch.from_numpy(mmaudit.matmul(a, b, arch="hopper", inst="wgmma.m64n64k8.f32.tf32.tf32"))
+        d = np.zeros((len(a), b.shape[1]), np.float32)
+        for k in range(a.shape[1]):  # products are exact in binary64
+            d = (d + a[:, k, None].astype(np.float64) * b[k]).astype(np.float32)
+        return torch.from_numpy(d)
+
+
+@needs_tool
+def test_tf32_is_proven_without_names_of_kernels(tmp_path, monkeypatch):
+    real, net = _trace.problem_of, nn.Linear(64, 48, bias=False)
+    x = torch.randn(1, TOKENS, 64, generator=torch.Generator().manual_seed(0))
+    for name, on in (("a", False), ("b", True)):
+        monkeypatch.setattr(_trace, "problem_of", lambda *of, on=on: {**real(*of), "type": "tf32" if on else "f32"})
+        with _Tf32(on):
+            mt.trace(net, x, tmp_path / name, "*")
+    first = only(mt.trace_diff(tmp_path / "a", tmp_path / "b"))
+    assert (first["operator"], first["text"], first["proof"]) == ("aten.mm", "f32 -> tf32", "proven")
 
 
 @needs_tool
@@ -681,6 +714,20 @@ def test_a_torch_without_a_private_name_has_names_of_kernels(owner, name, monkey
     assert any(one["name"].startswith("aten::") for one in events)
 
 
+def test_a_profile_of_a_gpu_has_kernels(monkeypatch):
+    """torch's profiler falls back to timing its own calls by events where it is not asked for Kineto."""
+    activity, asked = torch.profiler.ProfilerActivity, []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.autograd.profiler, "_supported_activities", lambda: {activity.CPU, activity.CUDA})
+    monkeypatch.setattr(torch.autograd.profiler, "_prepare_profiler", lambda config, activities, **_: asked.append(activities))
+    monkeypatch.setattr(torch._C._autograd, "_enable_profiler", lambda config, activities, scopes: asked.append(activities))
+    monkeypatch.setattr(torch._C._autograd, "_disable_profiler", lambda: torch)
+    with Kernels(True):
+        pass
+    assert asked == [{activity.CPU, activity.CUDA}] * 2
+
+
 def test_a_profiler_that_runs_goes_on():
     with torch.profiler.profile() as outer, pytest.warns(UserWarning, match="another profiler runs"):
         kernels = Kernels(True)
@@ -765,6 +812,79 @@ def test_a_module_that_is_compiled_in_place(net, tokens, tmp_path):
     other(x)
     first = only(diff_of(tmp_path, one, other, x, keep=None))
     assert first["cause"] == "compiled region"
+
+
+class Attends(nn.Module):
+    """Attention by one operator, or step by step with a mask that the module around it makes."""
+
+    def __init__(self, steps):
+        super().__init__()
+        self.steps = steps
+
+    def forward(self, x, mask):
+        if not self.steps:
+            heads = x.unsqueeze(1)
+            return F.scaled_dot_product_attention(heads, heads, heads, is_causal=True).squeeze(1)
+        return torch.softmax((x @ x.transpose(-1, -2)).float() / 4 + mask, -1).to(x.dtype) @ x
+
+
+class Masked(nn.Module):
+    def __init__(self, steps):
+        super().__init__()
+        self.attention, self.steps = Attends(steps), steps
+
+    def forward(self, x):
+        size = x.shape[-2]
+        mask = torch.full((size, size), float("-inf")).triu(1) if self.steps else None
+        return self.attention(x, mask) + x
+
+
+@needs_tool
+def test_a_module_that_takes_a_mask_on_one_side_is_blamed_itself(tmp_path):
+    x = torch.randn(1, TOKENS, 16, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+    first = only(diff_of(tmp_path, Masked(True), Masked(False), x, keep=None))
+    assert (first["module"], first["cause"]) == ("attention", "attention kernel")
+    assert "2 aten.bmm" in first["text"] and "A takes attention apart" in first["text"]
+
+
+@needs_tool
+def test_an_argument_that_one_side_lacks_is_named(tmp_path):
+    one, other = (Runs(lambda of, x, how=how: F.gelu(x, approximate=how)) for how in ("none", "tanh"))
+    first = only(diff_of(tmp_path, one, other, torch.randn(1, TOKENS, 5), keep=None))
+    assert (first["cause"], first["text"]) == ("argument", "approximate by default -> tanh")
+
+
+@needs_tool
+def test_a_network_of_another_type_is_a_few_lines(net, tokens, tmp_path):
+    found = diff_of(tmp_path, net, copy.deepcopy(net).float(), tokens, keep=None)
+    weights = [one for one in found["findings"] if one["tensor"] and one["text"] == "bfloat16 -> float32"]
+    rows = [one for one in found.text().split("How the difference")[0].splitlines() if one.rstrip().endswith("bfloat16 -> float32")]
+    assert len(weights) > 10 and f" and {len(weights) - 3} more" in found.text() and len(rows) < 8, found.text()
+
+
+def test_a_trace_searches_for_cycles_as_before_once_it_ended(net, tokens, tmp_path):
+    before = gc.get_threshold()
+    with pytest.raises(KeyError), mt.tracing(net, tmp_path / "a"):
+        assert gc.get_threshold()[0] > before[0]
+        raise KeyError
+    assert gc.get_threshold() == before
+
+
+@needs_tool
+def test_operations_that_wait_have_the_tensors_of_their_time(net, tokens, tmp_path, monkeypatch):
+    """What an operation read is hashed before a later one overwrites it, however many wait."""
+    def steps(of, x):
+        y = x * 1
+        z = y + 1
+        y.mul_(0)
+        return (z + y).t_()
+    for module, given in ((net, tokens), (Runs(steps), torch.randn(TOKENS, 5))):
+        monkeypatch.setattr(_trace, "_MOST_RAN", 1)
+        one = mt.trace(module, given, tmp_path / "a", "*")
+        monkeypatch.setattr(_trace, "_MOST_RAN", 64)
+        other = mt.trace(module, given, tmp_path / "b", "*")
+        assert mt.trace_diff(tmp_path / "a", tmp_path / "b").same
+        assert (one.operations, one._tensors, one._ops) == (other.operations, other._tensors, other._ops)
 
 
 def test_what_a_trace_lacks_is_said(net, tokens, tmp_path):

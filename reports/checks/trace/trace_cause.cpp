@@ -140,6 +140,9 @@ std::optional<GemmPlan> plan_by_values(const Side& side, const std::optional<Kep
     plan.instruction = *instruction;
     plan.output = output_of(side.of.gemm->problem);
     if (gives(side, kept, plan)) return plan;
+    if (type != Format::tf32) continue;
+    plan.input = InputRounding::nearest_even;  // as cuBLAS's kernels round binary32, and Triton's do not
+    if (gives(side, kept, plan)) return plan;
   }
   return std::nullopt;
 }
@@ -230,17 +233,40 @@ std::optional<TraceCause> attention_cause(const Side& a, const Side& b) {
   return std::nullopt;
 }
 
+/// Operators in the order in which they come first, each with how often it runs.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 6;
+  if (names.empty()) return "nothing seen";
+  std::string out;
+  std::size_t shown = 0, told = 0;
+  for (auto at = names.begin(); at != names.end() && shown < kShown; ++at) {
+    if (std::find(names.begin(), at, *at) != at) continue;
+    const auto count = static_cast<std::size_t>(std::count(at, names.end(), *at));
+    out += (shown++ == 0 ? "" : ", ") + (count == 1 ? *at : fmt::format("{} {}", count, *at));
+    told += count;
+  }
+  return told < names.size() ? fmt::format("{} and {} more", out, names.size() - told) : out;
+}
+
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-/// Arguments that differ; sizes and lists of them follow from the batch.
+/// Arguments that differ; sizes and lists of them follow from the batch. One that a side lacks is the
+/// default.
 std::string arguments_changed(const Side& a, const Side& b) {
   std::string out;
-  if (!a.of.arguments.is_object() || !b.of.arguments.is_object()) return out;
-  for (const auto& [name, value] : a.of.arguments.items()) {
-    const Json* const other = b.of.arguments.find(name);
-    if (other == nullptr || value == *other || value.is_array() || name == "device") continue;
-    out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", name, shown(value), shown(*other));
-  }
+  const Json none = Json::object();
+  const Json &of_a = a.of.arguments.is_object() ? a.of.arguments : none,
+             &of_b = b.of.arguments.is_object() ? b.of.arguments : none;
+  const auto tell = [&](const std::string& name, const Json* x, const Json* y) {
+    if ((x == nullptr || y == nullptr) && a.of.name != b.of.name) return;
+    const Json& one = x != nullptr ? *x : *y;
+    if ((x != nullptr && y != nullptr && *x == *y) || one.is_array() || name == "device") return;
+    out += fmt::format("{}{} {} -> {}", out.empty() ? "" : ", ", name,
+                       x != nullptr ? shown(*x) : "by default", y != nullptr ? shown(*y) : "by default");
+  };
+  for (const auto& [name, value] : of_a.items()) tell(name, &value, of_b.find(name));
+  for (const auto& [name, value] : of_b.items())
+    if (!of_a.contains(name)) tell(name, nullptr, &value);
   return out;
 }
 
@@ -271,6 +297,36 @@ std::string flags_changed(const Side& a, const Side& b) {
 }
 
 }  // namespace
+
+std::string one_name(const std::string& name) {
+  return name == "mmaudit.attention" || name.find("scaled_dot_product") != std::string::npos ? "attention"
+                                                                                             : name;
+}
+
+TraceCause operators_cause(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b,
+                           bool compiled) {
+  TraceCause out{compiled ? "compiled region" : "operators",
+                 fmt::format("{} -> {}", listed(of_a), listed(of_b)), TraceProof::seen};
+  const auto attends = [](const std::vector<std::string>& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](const std::string& each) { return one_name(each) == "attention"; });
+  };
+  const auto roundings = [](const std::vector<std::string>& all) {
+    return std::count_if(all.begin(), all.end(), [](const std::string& each) {
+      const std::string type = each.substr(each.find(" to ") + 1);
+      return type == "to bfloat16" || type == "to float16" || type.rfind("to float8", 0) == 0;
+    });
+  };
+  if (attends(of_a) != attends(of_b)) {
+    out.kind = "attention kernel";
+    out.text += fmt::format("; {} takes attention apart", attends(of_a) ? "B" : "A");
+  } else if (std::min(of_a.size(), of_b.size()) == 1) {
+    out.text += "; one of both is fused, and rounds at other places";
+  } else if (roundings(of_a) != roundings(of_b)) {
+    out.text += fmt::format("; {} rounds once more", roundings(of_a) > roundings(of_b) ? "A" : "B");
+  }
+  return out;
+}
 
 bool needs_decisions(const Trace& trace) {
   return trace.machine.count("gpu") != 0 &&
@@ -322,7 +378,7 @@ TraceCause cause_of(const Trace& trace_a, const TraceOperation& in_a, const Trac
               TraceProof::suspected};
     if (of_a.shape != of_b.shape)
       return {"shape",
-              fmt::format("its sums depend on the shape, {} -> {}", corpus::to_string(of_a.shape),
+              fmt::format("its bits depend on the shape, {} -> {}", corpus::to_string(of_a.shape),
                           corpus::to_string(of_b.shape)),
               TraceProof::suspected};
   }

@@ -8,6 +8,7 @@
 
 #include "mmaudit/error.hpp"
 #include "trace/tokens.hpp"
+#include "trace/trace_side.hpp"
 
 namespace mmaudit::checks {
 namespace {
@@ -92,10 +93,6 @@ class Differ {
   }
 
   /// Attention is one operation, whichever kernel it is written for.
-  static std::string plain(const std::string& name) {
-    return name == "mmaudit.attention" || name.find("scaled_dot_product") != std::string::npos ? "attention"
-                                                                                               : name;
-  }
   [[nodiscard]] static std::string result_type(const Trace& trace, const TraceOperation& of) {
     return of.out.empty() ? "" : trace.tensors[of.out[0]].dtype;
   }
@@ -106,10 +103,10 @@ class Differ {
     constexpr std::size_t kMostCells = std::size_t{1} << 24;  // a module that runs thousands: n-th with n-th
     if (of_a.size() * of_b.size() > kMostCells) {
       std::map<std::string, std::vector<std::size_t>> names;
-      for (const std::size_t each : of_b) names[plain(b_.operations[each].name)].push_back(each);
+      for (const std::size_t each : of_b) names[one_name(b_.operations[each].name)].push_back(each);
       for (auto& [name, places] : names) std::reverse(places.begin(), places.end());
       for (const std::size_t each : of_a)
-        if (auto& left = names[plain(a_.operations[each].name)]; !left.empty()) {
+        if (auto& left = names[one_name(a_.operations[each].name)]; !left.empty()) {
           out.emplace_back(each, left.back());
           left.pop_back();
         }
@@ -119,7 +116,7 @@ class Differ {
     std::vector<std::uint32_t> best((of_a.size() + 1) * width, 0);
     const auto score = [&](std::size_t i, std::size_t j) -> std::uint32_t {
       const TraceOperation &x = a_.operations[of_a[i]], &y = b_.operations[of_b[j]];
-      if (plain(x.name) != plain(y.name)) return 0;
+      if (one_name(x.name) != one_name(y.name)) return 0;
       return 4 + (result_type(a_, x) == result_type(b_, y) ? 2 : 0) + (x.arguments == y.arguments ? 1 : 0);
     };
     for (std::size_t i = of_a.size(); i-- > 0;)
@@ -209,19 +206,34 @@ class Differ {
         {in_a, in_b, name.empty() ? "an input" : name, found.rows, found.differing, cause, {}});
   }
 
+  /// A module may take more on one side that operations there made without a partner, such as a mask that the
+  /// other side's kernel needs not.
+  void drop_own(const Trace& trace, std::vector<std::size_t>& taken, std::size_t size) const {
+    const std::vector<std::size_t>& alone = &trace == &a_ ? alone_a_ : alone_b_;
+    for (std::size_t i = taken.size(); i-- > 0 && taken.size() > size;) {
+      std::size_t at = taken[i];
+      while (trace.tensors[at].of != kNone) at = trace.tensors[at].of;
+      if (std::binary_search(alone.begin(), alone.end(), trace.tensors[at].made))
+        taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
   void compare_pair(std::size_t in_a, std::size_t in_b, const CallPair& call) {
     const TraceOperation &x = a_.operations[in_a], &y = b_.operations[in_b];
     const bool of_module = x.name == "module";
     std::vector<bool> spoiled(call.tokens.size(), false);
     bool equal = true, whole_differs = false;
-    for (std::size_t i = 0; i < std::min(x.in.size(), y.in.size()); ++i) {
-      const Compared found = compare(x.in[i], y.in[i], call);
+    std::vector<std::size_t> of_x = x.in, of_y = y.in;
+    if (of_module && of_x.size() > of_y.size()) drop_own(a_, of_x, of_y.size());
+    if (of_module && of_y.size() > of_x.size()) drop_own(b_, of_y, of_x.size());
+    for (std::size_t i = 0; i < std::min(of_x.size(), of_y.size()); ++i) {
+      const Compared found = compare(of_x[i], of_y[i], call);
       if (found.equal() && found.hashed) continue;
       equal = false;
       if (found.differs.empty()) whole_differs = true;
       for (std::size_t t = 0; t < found.differs.size(); ++t)
         if (found.differs[t]) spoiled[t] = true;
-      if (!of_module && found.hashed) judge_source(x.in[i], y.in[i], in_a, in_b, found, call);
+      if (!of_module && found.hashed) judge_source(of_x[i], of_y[i], in_a, in_b, found, call);
     }
     constexpr std::size_t kMostTokens = 4;  // whose values a second run keeps
     TraceFinding finding{in_a, in_b, "", 0, 0, {}, {}};
@@ -280,29 +292,7 @@ class Differ {
     const std::vector<std::string> of_a = alone_in(a_, alone_a_, x.module),
                                    of_b = alone_in(b_, alone_b_, b_.operations[finding.b].module);
     if (of_a.empty() && of_b.empty()) return;
-    const bool compiled = x.compiled != b_.operations[finding.b].compiled;
-    finding.cause = {compiled ? "compiled region" : "operators",
-                     fmt::format("{} -> {}", listed(of_a), listed(of_b)), TraceProof::seen};
-    const auto attends = [](const std::vector<std::string>& all) {
-      return std::any_of(all.begin(), all.end(),
-                         [](const std::string& each) { return plain(each) == "attention"; });
-    };
-    if (attends(of_a) != attends(of_b)) {
-      finding.cause.kind = "attention kernel";
-      finding.cause.text += fmt::format("; {} takes attention apart", attends(of_a) ? "B" : "A");
-      out_.findings.push_back(finding);
-      return;
-    }
-    const auto casts = [](const std::vector<std::string>& all) {
-      return std::count_if(all.begin(), all.end(), [](const std::string& each) {
-        return each.find("_to_copy to ") != std::string::npos;
-      });
-    };
-    if (std::min(of_a.size(), of_b.size()) == 1) {
-      finding.cause.text += "; one of both is fused, and rounds at other places";
-    } else if (casts(of_a) != casts(of_b)) {
-      finding.cause.text += fmt::format("; {} rounds once more", casts(of_a) > casts(of_b) ? "A" : "B");
-    }
+    finding.cause = operators_cause(of_a, of_b, x.compiled != b_.operations[finding.b].compiled);
     out_.findings.push_back(finding);
   }
 
@@ -320,14 +310,6 @@ class Differ {
     return of.name.find("_to_copy") == std::string::npos ? of.name
                                                          : of.name + " to " + result_type(trace, of);
   }
-  static std::string listed(const std::vector<std::string>& names) {
-    constexpr std::size_t kShown = 6;
-    if (names.empty()) return "nothing seen";
-    std::string out;
-    for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out += (i == 0 ? "" : ", ") + names[i];
-    return names.size() > kShown ? fmt::format("{} and {} more", out, names.size() - kShown) : out;
-  }
-
   void grow(const std::string& module, std::size_t x, std::size_t y, const CallPair& call,
             const Compared& found) {
     auto at =

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "mmaudit/report/fields.hpp"
 #include "trace/trace.hpp"
@@ -86,11 +89,17 @@ std::string headline_of(const TraceDiff& diff) {
                      first.cause.text, kTraceProof[static_cast<int>(first.cause.proof)]);
 }
 
+/// Whether values that both sides kept may prove a cause.
+bool by_values(const TraceFinding& of, const TraceOperation& a) {
+  return of.cause.proof == TraceProof::suspected && of.what.empty() && a.name != "module" &&
+         (a.gemm || of.cause.kind == "attention plan" || of.cause.kind == "row reduction");
+}
+
 /// How a run of both sides again proves a cause that is only suspected; empty: none is.
 std::string again_text(const TraceDiff& diff) {
   for (const TraceFinding& each : diff.findings)
     if (const TraceOperation& a = diff.a->operations[each.a];
-        each.cause.proof == TraceProof::suspected && each.what.empty() && a.name != "module" &&
+        by_values(each, a) &&
         std::none_of(diff.findings.begin(), diff.findings.end(), [&](const TraceFinding& other) {
           return other.cause.proof == TraceProof::proven && other.cause.text == each.cause.text;
         })) {
@@ -105,6 +114,27 @@ std::string again_text(const TraceDiff& diff) {
       return fmt::format("To prove what is suspected, trace both again with values: keep=[{}]", keep);
     }
   return {};
+}
+
+/// Rows of findings for a person: of those with one cause, such as all weights of another type, the first
+/// few.
+report::Table in_short(const TraceDiff& diff, report::Table table) {
+  constexpr std::size_t kShown = 3;
+  const auto key = [&](const TraceFinding& of) {
+    return std::tuple(of.cause.kind, of.cause.text, of.cause.proof,
+                      of.what.empty() ? diff.a->operations[of.a].name : "");
+  };
+  std::map<decltype(key(diff.findings[0])), std::size_t> all, told;
+  for (const TraceFinding& each : diff.findings) ++all[key(each)];
+  auto rows = std::exchange(table.rows, {});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto of = key(diff.findings[i]);
+    if (++told[of] > kShown) continue;
+    if (told[of] == kShown && all[of] > kShown)
+      rows[i][0].text += fmt::format(" and {} more", all[of] - kShown);
+    table.rows.push_back(std::move(rows[i]));
+  }
+  return table;
 }
 
 /// Modules of which a figure has one point each: the layers of a network, else all.
@@ -139,7 +169,7 @@ Report report_of(const TraceDiff& diff) {
                                        fmt::format("{}: {}", each.cause.kind, each.cause.text)));
   if (diff.findings.empty())
     out.cases.push_back(report::judged("operations", "all", diff.unseen.empty() ? "" : headline_of(diff)));
-  if (!diff.findings.empty()) out.sections.push_back(report::section_of(std::move(table)));
+  if (!diff.findings.empty()) out.sections.push_back(report::section_of(in_short(diff, table)));
   if (std::string again = again_text(diff); !again.empty()) out.sections.back().remark = std::move(again);
   if (!diff.further.empty())
     out.sections.push_back(report::section_of(report::table_of<TraceFurther>(

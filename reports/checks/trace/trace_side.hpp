@@ -32,6 +32,13 @@ inline std::optional<Format> format_of_dtype(std::string_view dtype) {
   return std::nullopt;
 }
 
+/// The name by which an operation finds its partner: all operators of attention are one.
+std::string one_name(const std::string& name);
+
+/// Of operators without a partner, by name and, of a cast, the type of its result.
+TraceCause operators_cause(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b,
+                           bool compiled);
+
 /// Of two attentions that are the same problem by plans that are known: plans that differ, or an O that is
 /// not its plan's. `values`: whether values that were kept are asked.
 std::optional<TraceCause> attention_plan_cause(const Side& a, const Side& b, bool values);

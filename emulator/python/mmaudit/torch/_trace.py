@@ -1,13 +1,15 @@
 """Every operation that torch's dispatcher sees while a module runs, with a hash per row of what goes in and comes out."""
 import fnmatch
+import gc
 import time
 import warnings
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from os import PathLike
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor, nn
+from torch._C._dynamo import eval_frame as _eval_frame
 from torch.nn.modules import module as _hooks
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
@@ -23,7 +25,7 @@ from ._operator import find_path
 from ._seen import Seen
 from ._tensors import NUMBERS
 from ._trace_diff import TraceDiff
-from ._trace_file import SCHEMA, TraceFile
+from ._trace_file import SCHEMA, TraceFile, as_json
 from ._trace_gemm import format_name, gemm_of, problem_of, row_sample, sample
 from ._trace_kernels import Kernels, machine
 from ._trace_operators import FACTS, PLAIN, Facts, facts_of, flags_now, flags_said, plain, results, tensors_of
@@ -31,7 +33,12 @@ from ._trace_tensors import Tensors
 
 #: Bytes of a tensor whose values are kept whole: by a glob, and of operations that a diff has chosen.
 _MOST_KEPT, _MOST_CHOSEN = 1 << 20, 1 << 26
+_MOST_RAN = 64  #: operations that wait to be recorded
+_MOST_OBJECTS = 100_000  #: that Python makes between two searches for cycles: what a trace records stays, and has none
 Keep = Union[str, Sequence[str], TraceDiff]
+_depth, _mode_at = torch._C._len_torch_dispatch_stack, torch._C._get_dispatch_stack_at
+#: What compiles frames in this thread; one that is set must not see the trace's own.
+_compiler: Any = getattr(_eval_frame, "get_eval_frame_callback", lambda: True)
 
 
 class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ignore]
@@ -41,14 +48,20 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
     def ignore_compile_internals(cls) -> bool:
         return True  # a compiled region runs as it does without the trace
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # below it is, but only where a compiler is at work: torch's way takes time in each call
+
     def __init__(self, owner: "Trace") -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        self.owner = owner
+        from torch import _dynamo  # which takes a second
+        _dynamo.decorators.skip(_TraceMode.__torch_dispatch__)
+        self.operation, self.apart = owner.operation, _dynamo.disable(owner.operation)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         if types and _sharded.among(types):
             return NotImplemented  # the part of this process comes here
-        return self.owner.operation(func, args, kwargs or {})
+        return (self.operation if _compiler() is None else self.apart)(func, args, kwargs or {})
 
 
 class Trace(Tensors):
@@ -90,7 +103,9 @@ class Trace(Tensors):
         self._outside = self._place("", type(self.module).__name__)
         self._stack: List[Tuple[str, int, int]] = []
         self._plan: Optional[Dict[str, Any]] = None
-        self._own = False  #: while the trace itself runs operators under its mode
+        self._ran: List[Tuple[Any, ...]] = []  #: as _catch_up() takes them
+        self._asked: Dict[bool, List[Any]] = {}  #: what products' and attention's flags were
+        self._module = self._texts.setdefault("module", len(self._texts))
         every = list(named_modules(self.module))
         self._modules = {id(one): self._place(name, type(one).__name__) for name, one in every}
         # A module that compile() compiled in place has no hooks: the one around it is judged.
@@ -101,6 +116,9 @@ class Trace(Tensors):
         self._mode = _TraceMode(self)
         with ExitStack() as stack:
             stack.callback(self._file.close)
+            stack.callback(gc.set_threshold, *gc.get_threshold())
+            if gc.get_threshold()[0]:
+                gc.set_threshold(_MOST_OBJECTS, *gc.get_threshold()[1:])
             stack.callback(self.module.register_forward_pre_hook(self._called, with_kwargs=True, prepend=True).remove)
             stack.callback(register_module_forward_pre_hook(self._entering).remove)
             leaving = register_module_forward_hook(self._leaving, with_kwargs=True, always_call=True)
@@ -130,42 +148,51 @@ class Trace(Tensors):
                 warnings.warn(f"trace: found no operation for {self.path}: the thread that enters has to run them", stacklevel=2)
             for one in self._unmatched:
                 warnings.warn(f"keep: found {one}, which no module and no module:operator of the run matches", stacklevel=2)
-        self._held.clear()
-        self._storages.clear()
+        for held in (self._ran, self._pending, self._held, self._storages):
+            held.clear()
 
     def _place(self, name: str, kind: str) -> Tuple[str, int, int]:
         texts = self._texts
         return name, texts.setdefault(name, len(texts)), texts.setdefault(kind, len(texts))
 
     def _finish(self) -> None:
+        self._catch_up()
         self._flush()
+        on_gpu = any(rows.is_cuda for _, rows in self._results)
         self._drain()
         for name, x in self._kept:
             self._keep_now(name, x)
-        for number, kernels in self._kernels.found().items():
+        for number, kernels in self._kernels.found(on_gpu).items():
             self._more.setdefault(number, {})["kernels"] = [
                 {**one, "name": self._texts.setdefault(one["name"], len(self._texts))} for one in kernels]
-        operations = [self._json(number, *one) for number, one in enumerate(self._ops)]
+        said: Dict[str, str] = {}
         self._file.finish({
             "schema": SCHEMA, "made": now(), "machine": machine(), "flags": [flags_said(one) for one in self._flagsets],
-            "calls": self._calls, "texts": list(self._texts), "tensors": self._described(), "operations": operations})
+            "calls": self._calls, "texts": list(self._texts)},
+            {"tensors": self._described(), "operations": [self._json(said, number, *one) for number, one in enumerate(self._ops)]})
 
-    def _json(self, number: int, place: Tuple[str, int, int], name: int, call: int, read: List[int], made: List[int],
-              arguments: List[Tuple[str, Any]], by_rows: bool, flags: int) -> Dict[str, Any]:
-        op: Dict[str, Any] = {"module": place[1], "kind": place[2], "operator": name, "call": call, "in": read, "out": made}
-        said = {name: value for name, one in arguments if (value := plain(one)) is not None and value != []}
-        if said:
-            op["arguments"] = said
+    def _json(self, said: Dict[str, str], number: int, place: Tuple[str, int, int], name: int, call: int, read: List[int],
+              made: List[int], arguments: List[Tuple[str, Any]], by_rows: bool, flags: int) -> str:
+        """`said`: arguments that had their text before; most operations run in every layer."""
+        out = f'{{"module":{place[1]},"kind":{place[2]},"operator":{name},"call":{call},"in":{read},"out":{made}'
+        if arguments:
+            key = repr(arguments)
+            text = said.get(key)
+            if text is None:
+                found = {name: value for name, one in arguments if (value := plain(one)) is not None and value != []}
+                text = said[key] = f',"arguments":{as_json(found)}' if found else ""
+            out += text
         if by_rows:
-            op["by_rows"] = True
+            out += ',"by_rows":true'
         if flags >= 0:
-            op["flags"] = flags
-        return {**op, **self._more.get(number, {})}
+            out += f',"flags":{flags}'
+        more = self._more.get(number)
+        return out + ("}" if more is None else f",{as_json(more)[1:]}")
 
     def _keep_now(self, name: str, x: Tensor) -> None:
         kind = (format_name(x.dtype) or "").upper() or {1: "U8", 2: "U16", 4: "U32", 8: "U64"}[x.element_size()]
         kind = {"E4M3": "F8_E4M3", "E5M2": "F8_E5M2", "S8": "I8", "S32": "I32"}.get(kind, kind)
-        raw = x.contiguous().view(torch.uint8 if x.dim() else x.dtype).cpu().numpy()
+        raw = x.contiguous().reshape(-1).view(torch.uint8).cpu().numpy()
         self._file.add(name, kind, list(x.shape), raw)
 
     # ---- where we are --------------------------------------------------------------------------------------------------
@@ -174,6 +201,9 @@ class Trace(Tensors):
         """A call of the whole module: its entries of a batch, and tokens of each."""
         if torch.compiler.is_compiling() or self._mode not in _get_current_dispatch_mode_stack():
             return
+        with _disable_current_modes():
+            self._catch_up()
+        self._asked.clear()
         tensors = [one for one in tensors_of((args, kwargs), []) if one.dim()]
         chosen = next((one for one in tensors if not one.is_floating_point()), tensors[0] if tensors else None)
         shape = () if chosen is None else tuple(chosen.shape if not chosen.is_floating_point() else chosen.shape[:-1])
@@ -192,29 +222,23 @@ class Trace(Tensors):
                 before.shape[:-1] == shape[:-1] and before.shape[-1] < shape[-1] and \
                 torch.equal(before, tokens[..., :before.shape[-1]])
 
-    def _sees(self, module: nn.Module) -> bool:
-        return id(module) in self._modules and not torch.compiler.is_compiling() and \
-            self._mode in _get_current_dispatch_mode_stack()
+    def _sees(self) -> bool:
+        """Whether this thread is traced now."""
+        top = _depth()
+        return top > 0 and (_mode_at(top - 1) is self._mode or self._mode in _get_current_dispatch_mode_stack())
 
     def _entering(self, module: nn.Module, args: Any) -> None:
-        if self._sees(module):
-            self._stack.append(self._modules[id(module)])
+        place = self._modules.get(id(module))
+        if place is not None and not torch.compiler.is_compiling() and self._sees():
+            self._stack.append(place)
 
     def _leaving(self, module: nn.Module, args: Any, *others: Any) -> None:
         """What a module gives: of compiled regions and fused modules it is all that is seen."""
-        if not self._stack or not self._sees(module):
+        if not self._stack or id(module) not in self._modules or torch.compiler.is_compiling() or not self._sees():
             return
         kwargs, output = others if len(others) == 2 else ({}, None)  # the second where the module failed
-        self._own = True
-        try:
-            read = [self._number(one) for one in tensors_of((args, kwargs), [])]
-            made = [self._number(one) for one in tensors_of((output,), [])]
-        finally:
-            self._own = False
-        if id(module) in self._compiled:
-            self._more[len(self._ops)] = {"compiled": True}
-        texts = self._texts
-        self._ops.append((self._stack.pop(), texts.setdefault("module", len(texts)), len(self._calls) - 1, read, made, (), False, -1))
+        self._ran.append((None, tensors_of((args, kwargs), []), None, tensors_of((output,), []), self._stack.pop(), -1, None,
+                          id(module) in self._compiled))
 
     # ---- operations ------------------------------------------------------------------------------------------------------
 
@@ -233,41 +257,63 @@ class Trace(Tensors):
 
     def operation(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         facts = FACTS.get(id(func)) or facts_of(func)
-        if facts.view or self._own:
+        if facts.view:
             return facts.run(*args, **kwargs)
-        if self._others:
-            with _disable_current_modes():
-                read, arguments = self._before(facts, args, kwargs)
-        else:
-            read, arguments = self._before(facts, args, kwargs)
-        self._plan = None
+        if facts.flags or not self._flagsets:
+            asked = [one() for one in facts.flags]
+            if asked != self._asked.get(facts.attention):
+                self._asked[facts.attention] = asked
+                flags = flags_now()
+                if not self._flagsets or self._flagsets[-1] != flags:
+                    self._flagsets.append(flags)
+        before = None
+        if facts.written:
+            self._catch_up()
+            with _disable_current_modes() if self._others else nullcontext():
+                before = self._before(facts, args, kwargs)
+        self._plan, begin = None, time.perf_counter_ns()
+        out = facts.run(*args, **kwargs)
+        ran = self._ran
         if self._kernels.on:
-            number, begin = len(self._ops), time.perf_counter_ns()
-            out = facts.run(*args, **kwargs)
-            self._kernels.ran.append((begin, time.perf_counter_ns(), number))
-        else:
-            out = facts.run(*args, **kwargs)
-        if self._others:
-            with _disable_current_modes():
-                self._after(facts, args, kwargs, out, read, arguments)
-        else:
-            self._after(facts, args, kwargs, out, read, arguments)
+            self._kernels.ran.append((begin, time.perf_counter_ns(), len(self._ops) + len(ran)))
+        place = self._stack[-1] if self._stack else self._outside
+        ran.append((facts, args, kwargs, out, place, len(self._flagsets) - 1, before, self._plan))
+        if before is not None or len(ran) >= _MOST_RAN:
+            self._catch_up()
         return out
+
+    def _catch_up(self) -> None:
+        """Records what ran. Many operations at once take less time each, since the processor has the code at hand."""
+        ran, self._ran = self._ran, []
+        with _disable_current_modes() if self._others else nullcontext():
+            for facts, args, kwargs, out, place, flags, before, more in ran:
+                if facts is not None:
+                    read, arguments = before or self._before(facts, args, kwargs)
+                    self._after(facts, args, kwargs, out, read, arguments, place, flags, more)
+                    continue
+                if more:
+                    self._more[len(self._ops)] = {"compiled": True}
+                read, made = [self._number(one) for one in args], [self._number(one) for one in out]
+                self._ops.append((place, self._module, len(self._calls) - 1, read, made, (), False, flags))
 
     def _before(self, facts: Facts, args: Any, kwargs: Dict[str, Any]) -> Tuple[List[int], List[Tuple[str, Any]]]:
         """Numbers of the tensors that an operation reads, and its other arguments."""
         read: List[int] = []
         arguments: List[Tuple[str, Any]] = []
+        unread, held = facts.unread, self._held
         named = zip(facts.names, args) if not kwargs else (*zip(facts.names, args), *kwargs.items())
         for name, one in named:
-            if type(one) in PLAIN:
+            if type(one) is Tensor and not unread:
+                seen = held.get(id(one))
+                read.append(self._number(one) if seen is None or seen[1] != (0 if one.is_inference() else one._version) else seen[2])
+            elif type(one) in PLAIN:
                 arguments.append((name, one))
             elif isinstance(one, Tensor):
-                if name not in facts.unread:
+                if name not in unread:
                     read.append(self._number(one))
             elif isinstance(one, (list, tuple, dict)):
                 tensors = tensors_of((one,), [])
-                read += [self._number(each) for each in tensors] if name not in facts.unread else []
+                read += [self._number(each) for each in tensors] if name not in unread else []
                 if not tensors:
                     arguments.append((name, one))
             elif one is not None:
@@ -279,39 +325,30 @@ class Trace(Tensors):
                         self._writes(each)
         return read, arguments
 
-    def _after(self, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any, read: List[int],
-               arguments: List[Tuple[str, Any]]) -> None:
+    def _after(self, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any, read: List[int], arguments: List[Tuple[str, Any]],
+               place: Tuple[str, int, int], flags: int, plan: Optional[Dict[str, Any]]) -> None:
         number, texts = len(self._ops), self._texts
         made = [self._made(out, number)] if type(out) is Tensor and not facts.empty else [
             self._made(one, number) for one in results(facts, out)]
         name = texts.setdefault(facts.name, len(texts))
-        if facts.gemm or facts.attention or not self._flagsets:
-            flags = flags_now()
-            if not self._flagsets or self._flagsets[-1] != flags:
-                self._flagsets.append(flags)
-        place = self._stack[-1] if self._stack else self._outside
         if facts.gemm:
-            self._gemm(number, facts, args, kwargs, out)
+            problem = problem_of(self._gemms, facts.func, args, kwargs, out, flags)
+            if problem is not None:
+                scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
+                self._more[number] = {"gemm": {"problem": problem, **scaled, **(plan or {})}}
         if self.keep and self._matches(place, name, facts.name):
-            self._keep(number, facts, args, kwargs, out)
-        self._ops.append((place, name, len(self._calls) - 1, read, made, arguments, facts.by_rows, len(self._flagsets) - 1))
+            self._keep(number, facts, args, kwargs, out, place[0])
+        self._ops.append((place, name, len(self._calls) - 1, read, made, arguments, facts.by_rows, flags))
 
-    def _gemm(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
-        problem = problem_of(self._gemms, facts.func, args, kwargs, out, len(self._flagsets))
-        if problem is not None:
-            scaled = {"scaling": "factors"} if "scaled_mm" in facts.name else {}  # which the problem does not say
-            self._more[number] = {"gemm": {"problem": problem, **scaled, **(self._plan or {})}}
-
-    def _keep(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any) -> None:
+    def _keep(self, number: int, facts: Facts, args: Any, kwargs: Dict[str, Any], out: Any, layer: str) -> None:
         def keep(name: str, x: Tensor) -> None:
             self._kept.append((f"{number}.{name}", x.detach()))
         gemm = gemm_of(facts.func, args, kwargs, out) if facts.gemm else None
         if gemm is not None:
             rows: List[int] = []
             if gemm.problem["m"] == self._batch * self._tokens and gemm.b.dim() == 2:  # else rows are not tokens
-                place = self._stack[-1][0] if self._stack else ""
                 rows = sorted({entry * self._tokens + position - self._past
-                               for entry, position in self._chosen.get(f"{place}:{facts.name}", ())
+                               for entry, position in self._chosen.get(f"{layer}:{facts.name}", ())
                                if entry < self._batch and 0 <= position - self._past < self._tokens})
             self._more[number]["gemm"].update(sample(gemm, out, keep, rows))
             if gemm.b.dim() == 2 and gemm.b.shape[0] == gemm.b.shape[1] and gemm.b.untyped_storage()._cdata in self._storages:

@@ -13,6 +13,7 @@ from .._report import written
 
 SCHEMA = "mmaudit.trace/1"
 _MOST_MEMORY = 1 << 26  #: bytes that wait in memory
+as_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class TraceFile:
@@ -38,11 +39,13 @@ class TraceFile:
             self._data.writelines(self._parts)
             self._parts, self._spilt = [], self._at
 
-    def finish(self, trace: Dict[str, Any]) -> None:
-        text = json.dumps(trace, ensure_ascii=True, separators=(",", ":")).encode()
+    def finish(self, trace: Dict[str, Any], lists: Dict[str, List[str]]) -> None:
+        """`lists`: of objects that are JSON already."""
+        rows = "".join(f',"{name}":[{",".join(one)}]' for name, one in lists.items())
+        text = f"{as_json(trace)[:-1]}{rows}}}".encode()
         self.add("trace", "U8", [len(text)], text)
         self._header["__metadata__"]["mmaudit"] = json.dumps({"schema": SCHEMA, "crc32": self._sum})
-        header = json.dumps(self._header, separators=(",", ":")).encode()
+        header = as_json(self._header).encode()
         header += b" " * (-len(header) % 8)
         with written(self.path) as part, open(part, "wb") as out:
             out.write(np.uint64(len(header)).tobytes() + header)

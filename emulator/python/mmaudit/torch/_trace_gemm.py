@@ -89,15 +89,16 @@ def gemm_of(func: Any, args: Any, kwargs: Dict[str, Any], d: Any) -> Optional[Ge
 def problem_of(known: Dict[Any, Optional[Dict[str, Any]]], func: Any, args: Any, kwargs: Dict[str, Any], d: Any,
                flags: int) -> Optional[Dict[str, Any]]:
     """The problem of gemm_of(), found once for operands of the same shapes, strides and types."""
-    def of(one: Any) -> Any:
-        return (one.shape, one.stride() if one.layout == torch.strided else (), one.dtype) if isinstance(one, Tensor) else one
+    parts: List[Any] = [func, flags, *kwargs]
     try:
-        key = (func, *(of(one) for one in args), of(d), flags, *((name, of(one)) for name, one in kwargs.items()))
+        for one in (*args, d, *kwargs.values()):
+            parts += (one.shape, one.stride(), one.dtype) if isinstance(one, Tensor) else (one,)
+        key = tuple(parts)
         if key not in known:
             gemm = gemm_of(func, args, kwargs, d)
             known[key] = None if gemm is None else gemm.problem
         return known[key]
-    except TypeError:  # an argument without a hash
+    except (TypeError, RuntimeError):  # an argument without a hash, or without strides
         gemm = gemm_of(func, args, kwargs, d)
         return None if gemm is None else gemm.problem
 

@@ -40,7 +40,7 @@ class Kernels:
             warnings.warn("this trace has no names of kernels: another profiler runs, which one of its own would end", stacklevel=4)
             return
         try:
-            of: Any = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None)
+            of: Any = profiler.profile(use_device="cuda" if torch.cuda.is_available() else None, use_kineto=True)  # else no kernels
             enable, disable = (getattr(torch._C._autograd, f"_{one}_profiler") for one in ("enable", "disable"))
             scopes = {torch._C._profiler.RecordScope.USER_SCOPE}
             of._prepare_trace()
@@ -78,11 +78,14 @@ class Kernels:
             found: List[Dict[str, Any]] = json.loads(Path(folder, "profile.json").read_text(errors="replace"))["traceEvents"]
         return found
 
-    def found(self) -> Dict[int, List[Dict[str, Any]]]:
+    def found(self, on_gpu: bool = False) -> Dict[int, List[Dict[str, Any]]]:
         """The kernels by the numbers of operations, in the order of their launches. A profile that can't be matched
-        with the operations costs a trace its names, and nothing else."""
+        with the operations costs a trace its names, and nothing else. `on_gpu`: whether there have to be any."""
         try:
-            return {} if self._end is None else kernels_of(self.events(), self.ran, self._clock)
+            out = {} if self._end is None else kernels_of(self.events(), self.ran, self._clock)
+            if on_gpu and self._end is not None and not out:
+                raise refused("kernels", f"none in a profile of {len(self.ran)} operations", "some, or kernels=False", RuntimeError)
+            return out
         except (RuntimeError, AttributeError, TypeError, ValueError) as error:
             warnings.warn(f"this trace has no names of kernels: {error}", stacklevel=2)
             return {}

@@ -32,6 +32,7 @@ class Facts(NamedTuple):
     reduction: bool  #: of rows, each by itself
     attention: bool
     empty: bool  #: gives memory that nothing has written
+    flags: Tuple[Callable[[], Any], ...]  #: what is asked of torch each time: where one changed all are
 
 
 FACTS: Dict[int, Facts] = {}
@@ -52,7 +53,8 @@ def facts_of(func: Any) -> Facts:
         tuple(one.name for one in arguments if one.alias_info is not None and one.alias_info.is_write),
         (*(one.name for one in arguments if one.is_out), *(("self",) if draws or name in _OVERWRITE else ())),
         torch.Tag.pointwise in tags or short in _BY_ROWS, func in PRODUCTS, short in REDUCTIONS, "attention" in name,
-        "empty" in name or short == "resize_")
+        "empty" in name or short == "resize_",
+        tuple(FLAGS[one] for one in (_OF_PRODUCTS if func in PRODUCTS else _OF_ATTENTION if "attention" in name else ())))
     return found
 
 
@@ -99,7 +101,7 @@ def plain(x: Any) -> Any:
 
 
 _asked = torch._C
-#: What is asked before each product and attention, so raw and without detours; flags_said() says it.
+#: What is asked in each call of the module, and before products and attention in part; flags_said() says it.
 FLAGS: Dict[str, Callable[[], Any]] = {
     "deterministic": _asked._get_deterministic_algorithms, "allow_tf32": _asked._get_cublas_allow_tf32,
     "reduced_precision_bf16": _asked._get_cublas_allow_bf16_reduced_precision_reduction,
@@ -109,6 +111,8 @@ FLAGS: Dict[str, Callable[[], Any]] = {
     "blas": _asked._get_blas_preferred_backend, "mkldnn": _asked._get_mkldnn_enabled, "threads": torch.get_num_threads,
 }
 _ASKED = tuple(FLAGS.values())
+_OF_PRODUCTS = ("allow_tf32", "reduced_precision_bf16", "reduced_precision_fp16", "deterministic")
+_OF_ATTENTION = ("flash", "efficient", "math", "deterministic")
 
 
 def flags_now() -> Tuple[Any, ...]:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ._trace_file import TraceFile
+from ._trace_file import TraceFile, as_json
 from ._trace_hash import Cut, Pending, cut_of, hashed, joined, value_of
 from ._trace_operators import parts_of
 
@@ -54,11 +54,12 @@ class Tensors:
         version, held = 0 if x.is_inference() else x._version, self._held.get(id(x))
         if held is not None and held[1] == version:
             return held[2]
-        if x.is_meta or x.layout != torch.strided or x.is_nested:
+        if x.is_meta or x.layout is not torch.strided or x.is_nested:
             return self._without_strides(x)
-        if x.is_complex() or x.is_neg():
+        dtype = x.dtype
+        if dtype.is_complex or x.is_neg():
             x = x.resolve_conj().resolve_neg()
-        storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
+        storage, at, shape, stride = x.untyped_storage(), x.storage_offset(), x.shape, x.stride()
         address = storage._cdata
         of = self._storages.get(address)
         if of is None:
@@ -92,7 +93,7 @@ class Tensors:
 
     def _made(self, x: Tensor, by: int) -> int:
         """The number of a result of an operation."""
-        if x.is_meta or x.layout != torch.strided or x.is_nested:
+        if x.is_meta or x.layout is not torch.strided or x.is_nested:
             return self._without_strides(x, ("made", by))
         storage, at, shape, stride, dtype = x.untyped_storage(), x.storage_offset(), x.shape, x.stride(), x.dtype
         version, address = 0 if x.is_inference() else x._version, storage._cdata
@@ -108,7 +109,7 @@ class Tensors:
 
     def _writes(self, x: Tensor) -> None:
         """An operation is about to change a tensor."""
-        if x.layout != torch.strided or x.is_nested:
+        if x.layout is not torch.strided or x.is_nested:
             return  # its bytes were copied
         storage = x.untyped_storage()
         if storage._cdata in self._waiting:
@@ -179,9 +180,14 @@ class Tensors:
         (_, rows), = hashed([(turned, cut, number)])
         self._found.setdefault(number, {})["transposed"] = joined(rows.cpu().numpy()[:, 0], cut.turned)
 
-    def _described(self) -> List[Dict[str, Any]]:
-        """The tensors as the file has them."""
-        out = []
+    def _described(self) -> List[str]:
+        """The tensors as the file has them, in JSON."""
+        out: List[str] = []
+        texts: Dict[int, str] = {}
         for number, (said, key, value) in enumerate(self._tensors):
-            out.append({**said, **({key: value} if key else {}), **self._found.get(number, {})})
+            text = texts.get(id(said)) or texts.setdefault(id(said), as_json(said)[:-1])
+            if key:
+                text += f',"{key}":{as_json(value) if key == "name" else value}'
+            found = self._found.get(number)
+            out.append(text + ("}" if found is None else f',"at":{found["at"]}}}' if list(found) == ["at"] else f",{as_json(found)[1:]}"))
         return out
