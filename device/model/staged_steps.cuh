@@ -8,8 +8,8 @@
 namespace mmaudit::device::core {
 
 /// Adds to the codes the products of a step that are beyond binary32: they are infinite.
-__device__ __noinline__ void overflow_codes(const CoreRules& rules, const Panels& panels, int first,
-                                            Codes& codes) {
+__device__ __noinline__ inline void overflow_codes(const CoreRules& rules, const Panels& panels, int first,
+                                                   Codes& codes) {
   Codes found;
   for (int p = first; p < first + rules.step; ++p)
 #pragma unroll
