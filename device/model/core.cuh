@@ -20,71 +20,9 @@
 // gets to 2^32 units. Subtracting the middle makes x the sum.
 #include <cstdint>
 
-#include "model/running_sums.cuh"
+#include "model/staged_steps.cuh"
 
 namespace mmaudit::device::core {
-
-/// What a kernel is made for.
-enum class Kind : std::uint8_t {
-  any_step,
-  steps_of_4,
-  nested_steps_of_4,
-  steps_of_8,
-  steps_of_16,
-  steps_of_32,
-  addend_last,
-  addend_last_16,
-  half,
-  half_4,
-  half_16,
-  half_addend_last,
-  two_stages
-};
-struct KindSpec {
-  bool half = false;         ///< sums are binary16
-  bool addend_last = false;  ///< C is added after the steps of an instruction
-  int step = 0;              ///< products of a step; 0: not known before
-  bool whole = false;        ///< no place of the sums' format is cut off
-  bool nested = false;       ///< alignment of C cuts off whatever rounding the sum would have cut off
-  bool two_stages = false;   ///< products are aligned by themselves, and their sum with C
-  int blocks = 4;            ///< of a multiprocessor at once
-};
-MMAUDIT_HD constexpr KindSpec spec(Kind kind) {
-  switch (kind) {
-    case Kind::steps_of_4:
-      return {.step = 4, .whole = true, .blocks = 3};
-    case Kind::nested_steps_of_4:
-      return {.step = 4, .whole = true, .nested = true};
-    case Kind::steps_of_8:
-      return {.step = 8, .whole = true};
-    case Kind::steps_of_16:
-      return {.step = 16, .whole = true};
-    case Kind::steps_of_32:
-      return {.step = 32};
-    case Kind::addend_last:
-      return {.addend_last = true};
-    case Kind::addend_last_16:
-      return {.addend_last = true, .step = 16, .whole = true};
-    case Kind::half:
-      return {.half = true};
-    case Kind::half_4:
-      return {.half = true, .step = 4, .whole = true};
-    case Kind::half_16:
-      return {.half = true, .step = 16, .whole = true};
-    case Kind::half_addend_last:
-      return {.half = true, .addend_last = true};
-    case Kind::two_stages:
-      return {.addend_last = true, .step = kStagedStep, .two_stages = true};
-    case Kind::any_step:
-      break;
-  }
-  return {};
-}
-
-inline constexpr int kBinary32Fraction = 23;
-
-using Maxima =
-    std::uint32_t[kRows][kColumns / 2];  ///< 16 (E + start_bias()) of products, two columns per word
 
 /// The start of a step: x of every element has C in it. Returns the largest field of E + start_bias(), in its
 /// place. Tame: no C below its format's least exponent, zero included, can matter.
@@ -158,28 +96,6 @@ __device__ inline int step_of(const CoreRules& rules) {
   return spec(Of).step != 0 ? spec(Of).step : rules.step;
 }
 
-/// E of the step's products, at least the floor.
-template <Kind Of>
-__device__ inline void find_maxima(const CoreRules& rules, const Panels& panels, int first, Maxima& maxima) {
-  const int count = step_of<Of>(rules), row = thread_row(), column = thread_column();
-  const std::uint32_t floor = static_cast<std::uint32_t>(rules.floor + start_bias(rules)) * 0x100010U;
-#pragma unroll
-  for (int r = 0; r < kRows; ++r)
-#pragma unroll
-    for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = floor;
-#pragma unroll 4
-  for (int p = 0; p < count; ++p) {
-    std::uint32_t a[kRows], b[kColumns / 2];
-    const int at = (first + p) * kPanelElements;
-    load_shared_words(a, panels.a.exponent + 2 * (at + row));
-    load_shared_words(b, panels.b.exponent + at + column);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-#pragma unroll
-      for (int h = 0; h < kColumns / 2; ++h) maxima[r][h] = __viaddmax_s16x2(a[r], b[h], maxima[r][h]);
-  }
-}
-
 /// Whether each E is so large that C is aligned tamely.
 __device__ inline bool all_tame(const CoreRules& rules, const Maxima& maxima) {
   std::uint32_t least = 0x7FFF7FFFU;
@@ -197,7 +113,7 @@ template <Kind Of>
 __device__ inline void one_step(const CoreRules& rules, const Panels& panels, bool masked, int first,
                                 Sums<>& sums, Codes& codes) {
   Maxima maxima;
-  find_maxima<Of>(rules, panels, first, maxima);
+  find_maxima(rules, panels, first, step_of<Of>(rules), maxima);
   bool tame = all_tame(rules, maxima);
   const std::int32_t above =
       tame ? start_of_step<true>(rules, maxima, sums) : start_of_step<false>(rules, maxima, sums);
@@ -259,7 +175,7 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
     const bool sure = facts.least >= rules.least_tame;  // of every step of the chunk
     for (; first < end; first += step_of<Of>(rules)) {
       Maxima maxima;
-      find_maxima<Of>(rules, panels, first, maxima);
+      find_maxima(rules, panels, first, step_of<Of>(rules), maxima);
       if (!sure && !__all_sync(kAllLanes, all_tame(rules, maxima))) break;
       start_of_step<true>(rules, maxima, sums);
       add_products<spec(Of).step>(panels, first, step_of<Of>(rules), sums.of);
@@ -279,45 +195,6 @@ __device__ inline void steps(const CoreRules& rules, const Panels& panels, const
   }
 }
 
-/// Positions [first, end) of the chunk of a datapath of two stages.
-template <Kind Of>
-__device__ inline void staged_steps(const CoreRules& rules, const Panels& panels, bool masked, int first,
-                                    int end, Sums<float>& sums) {
-  for (; first < end; first += spec(Of).step) {
-    if (masked) {  // what is infinite or a NaN before a step stays
-      Codes codes;
-      operand_codes(rules, panels, first, codes);
-      Sums<float> copy = sums;
-      if (codes.any() != 0)
-        for (int i = 0; i < kRows * kColumns; ++i) {
-          float& c = copy.of[i / kColumns][i % kColumns];
-          const auto code = static_cast<float>(codes.of(i, 0));
-          if (code != 0) c = code + (isfinite(c) ? 0 : c);
-        }
-      sums = copy;
-    }
-    Maxima maxima;
-    find_maxima<Of>(rules, panels, first, maxima);
-    double x[kRows][kColumns];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const std::uint32_t both = maxima[r][c / 2];
-        x[r][c] = __hiloint2double(static_cast<std::int32_t>(c % 2 == 0 ? both << 16 : both), kMiddle);
-      }
-    add_products<spec(Of).step>(panels, first, spec(Of).step, x);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) {
-        const std::int32_t high = __double2hiint(x[r][c]);
-        sums.of[r][c] = second_stage(x[r][c] - __hiloint2double(high, kMiddle),
-                                     (high & kField) - ((52 - kStagedFraction) << 20), sums.of[r][c]);
-      }
-  }
-}
-
 /// A sum as binary32: exact, but for one of a nested kind, which is cut off toward zero as its rounding would
 /// have.
 __device__ inline float narrowed(double sum) { return __double2float_rz(sum); }
@@ -328,7 +205,7 @@ template <Kind Of>
 __device__ inline void run(const CoreRules& rules, const Panels& panels, const ChunkFacts& facts, int from,
                            int end, Held<spec(Of).addend_last>& sums, Codes& codes) {
   if constexpr (spec(Of).two_stages) {
-    staged_steps<Of>(rules, panels, facts.masked, from, end, sums);
+    staged_steps<Of>(rules, panels, facts, from, end, sums);
   } else if constexpr (!spec(Of).addend_last) {
     steps<Of>(rules, panels, facts, from, end, sums, codes);
   } else {
@@ -359,7 +236,10 @@ __device__ inline std::uint32_t from_sum(bool half, double sum, const CoreRules&
 /// Calls call.template operator()<Of>() for the kind of kernel that serves the rules.
 template <typename Call>
 void for_rules(const CoreRules& rules, const Call& call) {
-  if (rules.two_stages) return call.template operator()<Kind::two_stages>();
+  if (rules.two_stages)
+    return rules.sums == 2                 ? call.template operator()<Kind::two_stages_in_two_sums>()
+           : rules.step == kStagedStep / 2 ? call.template operator()<Kind::two_stages_4>()
+                                           : call.template operator()<Kind::two_stages>();
   if (rules.half && rules.addend_last) return call.template operator()<Kind::half_addend_last>();
   if (rules.half)
     return rules.step == 4    ? call.template operator()<Kind::half_4>()

@@ -20,6 +20,7 @@ CoreDecode core_decode(const FormatSpec& format, int min_exponent) {
   CoreDecode rule{detail::stored_bits_of(format, min_exponent)};
   rule.rebias = kDoubleBias - format.bias;
   rule.least = format.min_exponent() - format.fraction_bits;
+  rule.nan_at_minus_zero = format.specials == Specials::nan_at_minus_zero;
   return rule;
 }
 
@@ -30,13 +31,15 @@ bool serves(const Datapath& datapath) {
           datapath.addend == AddendPlace::after_last_nearest);
 }
 
-/// Two stages of operands whose products can't leave binary32's normal numbers.
+/// Two stages: 4 or 8 products in one sum, 16 in two.
 bool serves_two_stages(const DotSpec& spec) {
   const Datapath& datapath = spec.datapath;
   const FormatSpec sums = spec_of(Format::f32);
   Datapath like;
   like.arithmetic = Arithmetic::two_stage_dot_add;
-  like.products_per_step = kStagedStep;
+  like.products_per_step = datapath.products_per_step;
+  like.partial_sums = datapath.partial_sums;
+  like.far_addend = datapath.far_addend;
   like.fraction_bits = kStagedFraction;
   like.sum_fraction_bits = kStagedSumFraction;
   like.product_overflow = ProductOverflow::infinity;
@@ -44,10 +47,12 @@ bool serves_two_stages(const DotSpec& spec) {
   like.output.zero_sign = ZeroSign::of_sum;
   like.output.nan = datapath.output.nan;
   like.min_alignment_exponent = datapath.min_alignment_exponent;  // not read
-  return datapath == like && spec.step.addend.id == sums.id && spec.d.id == sums.id && !spec.block_scaled() &&
-         spec.sparsity == Sparsity{} && spec.k % kStagedStep == 0 &&
-         spec.a.max_exponent() + spec.b.max_exponent() < sums.max_exponent() &&
-         spec.a.min_exponent() + spec.b.min_exponent() >= sums.min_exponent();
+  const int step = datapath.products_per_step;
+  const bool known = datapath.partial_sums == 1 ? step == kStagedStep / 2 || step == kStagedStep
+                                                : step == datapath.partial_sums * kStagedStep;
+  return datapath == like && known && spec.step.addend.id == sums.id && spec.d.id == sums.id &&
+         !spec.block_scaled() && spec.sparsity == Sparsity{} && spec.k % step == 0 &&
+         spec.a.min_exponent() + spec.b.min_exponent() > kStagedFloor;
 }
 
 /// The most units of 2^(E - F) that a step's products have.
@@ -81,9 +86,11 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
   rules.a = core_decode(spec.a, seen_a.min_exponent());
   rules.b = core_decode(spec.b, seen_b.min_exponent());
   rules.fraction_bits = datapath.fraction_bits;
-  constexpr int kBelowBinary32 = -133;  // where no product takes part, C's exponent counts
   rules.two_stages = staged;
-  rules.floor = staged ? kBelowBinary32 : datapath.min_alignment_exponent;
+  if (staged) rules.sums = datapath.partial_sums;
+  rules.drops_far = staged && datapath.far_addend == FarAddend::dropped;
+  // Where no product takes part, C's exponent counts.
+  rules.floor = staged ? kStagedFloor : datapath.min_alignment_exponent;
   rules.addend_min_exponent = spec.step.output.min_exponent();
   rules.half = datapath.output.format == Format::f16;
   rules.c_half = spec.step.addend.id == Format::f16;
@@ -111,7 +118,7 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
                                                       spec.step.output.min_exponent());
   // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
   // floor above binary32's largest exponent, a user's datapath may.
-  constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
+  constexpr int kLeastDepth = 4, kLeastFloor = kStagedFloor, kMostFloor = 127;
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
@@ -120,8 +127,11 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {
-    // Groups stay together, in the order of their first stored elements.
-    const int stored = evaluation_k(datapath.order, spec.k, i / group * kept);
+    // Groups stay together, in the order of their first stored elements. The products of partial sums are
+    // taken in turn.
+    const int of_step = i % rules.step, each = rules.step / rules.sums;
+    const int place = i - of_step + of_step % each * rules.sums + of_step / each;
+    const int stored = evaluation_k(datapath.order, spec.k, place / group * kept);
     if (stored % kept != 0) return std::nullopt;
     rules.order[i] = static_cast<std::int8_t>(stored / kept * group + i % group);
   }

@@ -13,12 +13,14 @@ namespace mmaudit::device {
 struct CoreDecode : detail::StoredBits {  // with at most 12 fraction bits
   std::int32_t rebias = 0;                ///< 1023 minus the format's bias
   std::int32_t least = 0;                 ///< exponent of the last bit of a subnormal
+  bool nan_at_minus_zero = false;
 };
 
 inline constexpr int kCoreDepth = 64;  ///< most positions of one instruction
 
-/// Datapaths of two stages, as AMD's CDNA3 has them: products of a step, F, and bits of their sum with C.
-inline constexpr int kStagedStep = 8, kStagedFraction = 24, kStagedSumFraction = 31;
+/// Datapaths of two stages, as AMD's CDNA3 has them: most products of a partial sum, F, bits of their sum
+/// with C, and an exponent that no product is below.
+inline constexpr int kStagedStep = 8, kStagedFraction = 24, kStagedSumFraction = 31, kStagedFloor = -253;
 
 struct CoreRules {
   CoreDecode a, b;
@@ -41,6 +43,8 @@ struct CoreRules {
   bool d_half = false;         ///< D is binary16: the last sum rounded to nearest even
   std::uint32_t d_nan = 0;     ///< of D's format
   bool two_stages = false;     ///< products are aligned by themselves, then their sum with C
+  std::int32_t sums = 1;       ///< of two stages: partial sums, the positions of each behind one another
+  bool drops_far = false;      ///< of two stages: a C below its last bit is 0
   bool addend_last = false;    ///< C is added after the steps of an instruction, by an ordinary add
   std::int8_t order[kCoreDepth] = {};  ///< position -> k
 };

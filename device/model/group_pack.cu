@@ -1,4 +1,3 @@
-#include "check/load.cuh"
 #include "model/group_step.hpp"
 #include "model/groups.hpp"
 #include "run/cuda_check.hpp"
@@ -6,7 +5,7 @@
 namespace mmaudit::device {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = 128, kCodes = 256;
 
 /// Elements along K of the rows of A or the columns of B.
 struct Lines {
@@ -67,24 +66,30 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t pitch = padded(lines.count, kUnpackedPad);
   const std::uint64_t steps = padded(lines.k, kGroupDepth) / kGroupDepth;
   const unsigned block = static_cast<unsigned>(core.spec.scale_block);
+  __shared__ std::uint32_t values[kCodes];  ///< of every element, in units of the least one, as a byte
+  for (unsigned code = threadIdx.x; code < kCodes; code += kThreads) {
+    const Operand x = unpack(lines.format, {}, code);
+    const int value =
+        x.significand == 0 ? 0 : x.significand * (1 << (x.exponent - lines.format.min_exponent()));
+    values[code] = static_cast<std::uint32_t>(value) & 0xFFU;
+  }
+  __syncthreads();
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x; i < matrices * steps * pitch;
        i += std::uint64_t{gridDim.x} * kThreads) {
     const std::uint64_t line = i % pitch, step = i / pitch % steps, matrix = i / pitch / steps;
-    const std::uint64_t first = matrix * lines.matrix_stride + line * lines.line_stride;
+    const std::uint64_t first_k = step * kGroupDepth;
+    const auto* from = static_cast<const std::uint8_t*>(lines.base) + matrix * lines.matrix_stride +
+                       line * lines.line_stride + first_k * lines.k_stride;
+    const auto left =
+        line >= lines.count ? 0U : static_cast<unsigned>(min(lines.k - first_k, std::uint64_t{kGroupDepth}));
     bool some[kMostScales] = {};
 #pragma unroll
     for (unsigned group = 0; group < kGroupDepth / 16; ++group) {
       std::uint32_t words[4] = {};
 #pragma unroll
-      for (unsigned at = 0; at < 16; ++at) {
-        const std::uint64_t k = step * kGroupDepth + group * 16 + at;
-        if (line >= lines.count || k >= lines.k) continue;
-        const Operand x = unpack(lines.format, {}, load(lines.base, 1, first + k * lines.k_stride));
-        if (x.significand == 0) continue;
-        some[block == 16 ? group : group / 2] = true;
-        const int value = x.significand * (1 << (x.exponent - lines.format.min_exponent()));
-        words[at / 4] |= (static_cast<std::uint32_t>(value) & 0xFFU) << (8 * (at % 4));
-      }
+      for (unsigned at = 0; at < 16; ++at, from += lines.k_stride)
+        if (group * 16 + at < left) words[at / 4] |= values[*from] << (8 * (at % 4));
+      if ((words[0] | words[1] | words[2] | words[3]) != 0) some[block == 16 ? group : group / 2] = true;
       reinterpret_cast<uint4*>(
           to.bytes)[i * (kGroupDepth / 16) + group_place(static_cast<unsigned>(line), group)] =
           make_uint4(words[0], words[1], words[2], words[3]);

@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "check/load.cuh"
 #include "model/quantize.hpp"
+#include "model/quantize_one.cuh"
+#include "model/quantize_tiles.hpp"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -21,23 +22,11 @@ __device__ void for_each(std::uint64_t count, const Each& each) {
     each(i);
 }
 
-__device__ double number(const Quantization& work, std::uint64_t matrix, std::uint64_t lane,
-                         std::uint64_t k) {
-  return decode_value(load(work.x, static_cast<int>(work.from.storage_bits / 8),
-                           matrix * work.batch_stride + lane * work.lane_stride + k * work.k_stride),
-                      work.from);
-}
-
 /// Its magnitude as bits of binary32, which are in the order of the numbers, NaN last; 0 where it doesn't
 /// count.
 __device__ unsigned magnitude_of(const QuantizeRule& rule, double x) {
   const double size = fabs(x);
   return rule.counts(size) ? __float_as_uint(static_cast<float>(size)) : 0;
-}
-
-/// Lanes that share a factor of their own, or a scale.
-__device__ std::uint64_t together_of(const QuantizeRule& rule) {
-  return rule.factor_per_lane() || rule.scaled() ? rule.covers.lanes : 1;
 }
 
 /// Largest magnitudes of what factors cover, in the place of those factors, which are zero; of lanes that
@@ -62,7 +51,7 @@ __global__ void __launch_bounds__(kThreads) largest_kernel(const Quantization wo
       unsigned largest = 0;
       for (std::uint64_t k = chunk * length + (k_inside ? inner : outer);
            k < (chunk + 1) * length && k < work.k; k += k_inside ? kLanes : kSteps)
-        largest = max(largest, magnitude_of(work.rule, number(work, matrix, first + l, k)));
+        largest = max(largest, magnitude_of(work.rule, number_at(work, matrix, first + l, k)));
       atomicMax(&most[l], largest);
     }
     __syncthreads();
@@ -105,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) factor_kernel(const Quantization wor
 
 __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work) {
   const std::uint64_t blocks = work.scale_blocks(), block = work.rule.scale_block();
-  const float of_tensor = work.rule.one_factor() ? *work.factors : 1.0F;
+  const float of_tensor = factor_of_tensor_at(work);
   const bool k_inside = work.k_stride == 1;
   for_each(work.batch * work.lanes * blocks, [&](std::uint64_t at) {
     const std::uint64_t i = k_inside ? at % blocks : at / work.lanes % blocks;
@@ -118,7 +107,7 @@ __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work
       const std::uint64_t together = together_of(work.rule), first = lane / together * together;
       for (std::uint64_t l = first; l < first + together && l < work.lanes; ++l)
         for (std::uint64_t k = i * block; k < (i + 1) * block && k < work.k; ++k)
-          largest = max(largest, magnitude_of(work.rule, number(work, matrix, l, k)));
+          largest = max(largest, magnitude_of(work.rule, number_at(work, matrix, l, k)));
     }
     work.scales[work.scale_at(row, i)] =
         scale_byte(work.rule, static_cast<double>(__uint_as_float(largest)), of_tensor);
@@ -128,44 +117,38 @@ __global__ void __launch_bounds__(kThreads) scale_kernel(const Quantization work
 /// One element after another as they are written.
 __global__ void __launch_bounds__(kThreads) element_kernel(const Quantization work) {
   const int bytes = static_cast<int>(work.rule.element.storage_bits / 8);
-  const float of_tensor = work.rule.one_factor() ? *work.factors : 1.0F;
+  const float of_tensor = factor_of_tensor_at(work);
   for_each(work.batch * work.lanes * work.k, [&](std::uint64_t at) {
     const std::uint64_t inner = work.k_outside ? work.lanes : work.k,
                         outer = work.k_outside ? work.k : work.lanes;
     const std::uint64_t i = at % inner, o = at / inner % outer, matrix = at / inner / outer;
-    const std::uint64_t lane = work.k_outside ? i : o, k = work.k_outside ? o : i,
-                        row = matrix * work.lanes + lane;
-    double by = 1;
-    float factor = of_tensor;
-    if (work.rule.scaled())
-      by = decode_value(work.scales[work.scale_at(row, k / work.rule.scale_block())], work.rule.scale);
-    if (work.rule.factor_per_lane())
-      factor = work.factors[row * work.factor_blocks() +
-                            (work.rule.factor_block() == 0 ? 0 : k / work.rule.factor_block())];
-    const double x = number(work, matrix, lane, k);
-    const double scaled = work.rule.division == Division::exact
-                              ? scaled_down(x, by, static_cast<double>(factor))
-                              : multiplied(work.rule, x, multiplier(work.rule, by, factor));
-    store(work.elements, bytes, at, encode_value(scaled, work.rule.element, work.rule.cast));
+    const std::uint64_t lane = work.k_outside ? i : o, k = work.k_outside ? o : i;
+    store(work.elements, bytes, at, element_at(work, of_tensor, matrix, lane, k));
   });
 }
 
 }  // namespace
 
-void launch_quantize(const Quantization& work, Stream stream) {
+void launch_quantize(const Quantization& work, Stream stream, bool fast) {
   const std::uint64_t count = work.batch * work.lanes * work.k;
   const std::uint64_t factors = work.factor_count();
   const bool found = work.rule.one_factor() ? work.tensor_largest == nullptr : work.largest == nullptr;
   if (factors != 0 && found) {
     cuda_check(cudaMemsetAsync(work.factors, 0, factors * sizeof(float), stream), "clearing factors");
-    if (count != 0) largest_kernel<<<blocks_for(count / 16 + 1), kThreads, 0, stream>>>(work);
+    if (fast && tiles_find_largest(work))
+      launch_tile_largest(work, stream);
+    else if (count != 0)
+      largest_kernel<<<blocks_for(count / 16 + 1), kThreads, 0, stream>>>(work);
   }
   if (work.rule.one_factor()) one_factor_kernel<<<1, 1, 0, stream>>>(work);
   if (work.rule.factor_per_lane() && factors != 0)
     factor_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
-  if (work.rule.scaled() && count != 0)
-    scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
-  if (count != 0) element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
+  if (fast && tiles_make_elements(work)) {
+    launch_tile_elements(work, stream);
+  } else if (count != 0) {
+    if (work.rule.scaled()) scale_kernel<<<blocks_for(work.largest_count()), kThreads, 0, stream>>>(work);
+    element_kernel<<<blocks_for(count), kThreads, 0, stream>>>(work);
+  }
   if (factors != 0 && work.rule.finishes()) finish_kernel<<<blocks_for(factors), kThreads, 0, stream>>>(work);
   cuda_check(cudaGetLastError(), "launching the quantization");
 }

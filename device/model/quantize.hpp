@@ -5,7 +5,8 @@
 
 namespace mmaudit::device {
 
-/// `work` has device pointers. Starts the kernels; nothing waits.
-void launch_quantize(const Quantization& work, Stream stream);
+/// `work` has device pointers. Starts the kernels; nothing waits. Not `fast`: one number after another, which
+/// gives the same bits of any numbers.
+void launch_quantize(const Quantization& work, Stream stream, bool fast = true);
 
 }  // namespace mmaudit::device

@@ -128,11 +128,12 @@ __device__ inline double rounded_down(double x, std::int32_t field, int bits) {
 
 /// C plus the sum of a step's products, which is a multiple of 2^(E - F), E their largest exponent: both are
 /// rounded down below the larger exponent, their sum after 31 bits, and then to nearest even. An infinite or
-/// NaN C stays.
-__device__ inline float second_stage(double products, std::int32_t field, float c) {
+/// NaN C stays. `drops_far`: a C that is far below counts for nothing.
+__device__ inline float second_stage(double products, std::int32_t field, float c, bool drops_far) {
   constexpr std::int32_t kLeast = (-126 + 1023) << 20;  // of a zero C, too
-  const auto addend = static_cast<double>(c);
-  const std::int32_t top = max(field, max(__double2hiint(addend) & kField, kLeast));
+  auto addend = static_cast<double>(c);
+  const std::int32_t own = max(__double2hiint(addend) & kField, kLeast), top = max(field, own);
+  if (drops_far && own + ((kStagedFraction + 1) << 20) < top) addend = 0;
   const double sum =
       rounded_down(addend, top, kStagedFraction) + rounded_down(products, top, kStagedSumFraction + 1);
   return __double2float_rn(rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));

@@ -53,7 +53,7 @@ __device__ Element decode(const CoreDecode& rule, std::uint32_t raw) {
   const std::uint32_t negative = (raw >> rule.sign_bit) & 1;
   if (magnitude >= rule.special_from)
     return {rule.infinity != 0 && magnitude == rule.infinity ? kInfinityMark : kNanMark, negative, 0};
-  if (magnitude == 0) return {0, negative, 0};
+  if (magnitude == 0) return {rule.nan_at_minus_zero && negative != 0 ? kNanMark : 0, negative, 0};
   std::uint32_t high = 0;
   if ((magnitude >> rule.fraction_bits) != 0) {
     high = (magnitude << (20 - rule.fraction_bits)) + (static_cast<std::uint32_t>(rule.rebias) << 20);

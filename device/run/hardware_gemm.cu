@@ -3,6 +3,7 @@
 #include "kernels/wgmma_chains.cuh"
 #include "mmaudit/model/architecture.hpp"
 #include "mmaudit/refusal.hpp"
+#include "model/word_squares.cuh"
 #include "run/cuda_check.hpp"
 
 namespace mmaudit::device {
@@ -70,28 +71,39 @@ Found find_code(const Instruction& instruction, int capability) {
   return found;
 }
 
-constexpr unsigned kCopyTile = 64, kCopyThreads = 256;
+constexpr unsigned kCopyTile = kTileSide, kCopyThreads = 256;
 
-/// (rows, columns) elements, row-major and without gaps, become columns that are `pitch` long.
+/// (rows, columns) elements, row-major and without gaps, become columns that are `pitch` long, a multiple of
+/// 16 bytes. `whole`: rows begin where words may.
 template <typename Element>
 __global__ void __launch_bounds__(kCopyThreads)
     transpose(const Element* from, Element* to, std::uint64_t rows, std::uint64_t columns,
-              std::uint64_t pitch) {
-  __shared__ Element tile[kCopyTile][kCopyTile + 4 / sizeof(Element)];
+              std::uint64_t pitch, bool whole) {
+  using Tile = WordTile<Element>;
+  __shared__ Tile tile;
   const std::uint64_t first_row = std::uint64_t{blockIdx.y} * kCopyTile,
                       first_column = std::uint64_t{blockIdx.x} * kCopyTile;
   from += blockIdx.z * rows * columns;
   to += blockIdx.z * columns * pitch;
-  const unsigned across = threadIdx.x % kCopyTile, down = threadIdx.x / kCopyTile;
 #pragma unroll
-  for (unsigned i = down; i < kCopyTile; i += kCopyThreads / kCopyTile)
-    if (first_row + i < rows && first_column + across < columns)
-      tile[i][across] = from[(first_row + i) * columns + first_column + across];
+  for (unsigned i = threadIdx.x; i < kCopyTile * Tile::kWide; i += kCopyThreads) {
+    const unsigned down = i / Tile::kWide, across = i % Tile::kWide * Tile::kPer;
+    if (first_row + down >= rows) continue;
+    const Element* const line = from + (first_row + down) * columns + first_column;
+    if (whole && first_column + across + Tile::kPer <= columns) {
+      tile.words[down][across / Tile::kPer] = *reinterpret_cast<const std::uint32_t*>(line + across);
+    } else {
+      for (unsigned e = across; e < across + Tile::kPer && first_column + e < columns; ++e)
+        tile.at(down, e) = line[e];
+    }
+  }
   __syncthreads();
-#pragma unroll
-  for (unsigned i = down; i < kCopyTile; i += kCopyThreads / kCopyTile)
-    if (first_column + i < columns && first_row + across < rows)
-      to[(first_column + i) * pitch + first_row + across] = tile[across][i];
+  tile.template columns<kCopyThreads>([&](unsigned across, unsigned down, std::uint32_t word) {
+    const std::uint32_t words[1] = {word};
+    if (first_column + across < columns && first_row + down < rows)
+      put_words(to + (first_column + across) * pitch + first_row + down, words, true,
+                rows - first_row - down);
+  });
 }
 
 template <typename Element>
@@ -100,8 +112,11 @@ void start_transpose(const void* from, void* to, const GemmArgs& args, std::uint
     return static_cast<unsigned>(detail::quotient_up(count, std::uint64_t{kCopyTile}));
   };
   const dim3 grid(blocks(args.n), blocks(args.k), static_cast<unsigned>(args.batch));
-  transpose<<<grid, kCopyThreads, 0, args.stream>>>(
-      static_cast<const Element*>(from), static_cast<Element*>(to), args.k, args.n, line / sizeof(Element));
+  const bool whole =
+      (reinterpret_cast<std::uintptr_t>(from) | args.n * sizeof(Element)) % sizeof(std::uint32_t) == 0;
+  transpose<<<grid, kCopyThreads, 0, args.stream>>>(static_cast<const Element*>(from),
+                                                    static_cast<Element*>(to), args.k, args.n,
+                                                    line / sizeof(Element), whole);
   cuda_check(cudaGetLastError(), "transposing B");
 }
 

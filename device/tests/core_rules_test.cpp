@@ -50,11 +50,25 @@ TEST(CoreRules, TakeScaledAndSparseOperands) {
   EXPECT_FALSE(core_rules(scaled));
 }
 
-TEST(CoreRules, TakeSumsOfTwoStagesWhereNoProductOverflows) {
-  const auto rules = core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8f16"));
+TEST(CoreRules, TakeSumsOfTwoStages) {
+  for (const char* name : {"v_mfma_f32_32x32x8f16", "v_mfma_f32_32x32x8bf16_1k", "v_mfma_f32_16x16x8_xf32"}) {
+    const auto rules = core_rules(*plan_on("cdna3", name));
+    ASSERT_TRUE(rules) << name;
+    EXPECT_TRUE(rules->two_stages && rules->sums == 1 && !rules->drops_far) << name;
+    for (int i = 0; i < rules->depth; ++i) EXPECT_EQ(rules->order[i], i) << name;
+  }
+  DotSpec spec = *plan_on("cdna3", "v_mfma_f32_16x16x32_fp8_bf8");
+  const auto rules = core_rules(spec);
   ASSERT_TRUE(rules);
-  EXPECT_TRUE(rules->two_stages);
-  EXPECT_FALSE(core_rules(*plan_on("cdna3", "v_mfma_f32_32x32x8bf16_1k")));  // products overflow
+  EXPECT_TRUE(rules->two_stages && rules->sums == 2 && rules->drops_far && rules->a.nan_at_minus_zero);
+  // Even k of a step, then its odd k.
+  EXPECT_EQ(rules->order[0], 0);
+  EXPECT_EQ(rules->order[7], 14);
+  EXPECT_EQ(rules->order[8], 1);
+  EXPECT_EQ(rules->order[17], 18);
+  EXPECT_EQ(rules->order[31], 31);
+  spec.datapath.partial_sums = 1;  // 16 products in one sum
+  EXPECT_FALSE(core_rules(spec));
 }
 
 TEST(TreeRules, TakeCdna2) {

@@ -1,5 +1,5 @@
-// Elements, scales and factors as a GPU makes them, against quantize() on the host: every kind of scaling,
-// both layouts in memory, largest magnitudes given and found.
+// Elements, scales and factors as a GPU makes them, by tiles and one after another, against quantize() on the
+// host: every kind of scaling, both layouts in memory, largest magnitudes given and found.
 #include "mmaudit/quantize.hpp"
 
 #include <array>
@@ -49,40 +49,54 @@ std::vector<std::uint8_t> numbers(const FormatSpec& format, std::uint64_t count,
   return out;
 }
 
+/// Every pattern of bits, subnormals, infinities and NaN among them.
+std::vector<std::uint8_t> any_bits(const FormatSpec& format, std::uint64_t count, std::mt19937_64& random) {
+  std::vector<std::uint8_t> out(count * format.storage_bytes());
+  for (std::uint8_t& each : out) each = static_cast<std::uint8_t>(random());
+  return out;
+}
+
+/// `x` begins so many elements behind an address that vectors may have.
 struct Case {
   Quantization work;
   bool given;  ///< the largest magnitude of the tensor
+  std::uint64_t from = 0;
 };
 
-void compare(const Case& one, std::mt19937_64& random, const std::string& name) {
+void compare(const Case& one, const std::vector<std::uint8_t>& x, const std::string& name) {
   Quantization host = one.work;
-  const std::uint64_t count = host.batch * host.lanes * host.k;
-  const std::vector<std::uint8_t> x = numbers(host.from, count, random);
+  const std::uint64_t count = host.batch * host.lanes * host.k,
+                      skipped = one.from * host.from.storage_bytes();
   const float largest = 3.5F;
   std::vector<std::uint8_t> elements(count * host.rule.element.storage_bytes()),
       scales(host.batch * host.lanes * host.scale_blocks());
   std::vector<float> factors(host.factor_count());
-  Quantization device = one.work;
-  const Buffer of_x = on_device(x), of_elements = on_device(elements), of_scales = on_device(scales),
-               of_factors = on_device(std::vector<float>(factors.size(), -1.0F)),
-               of_largest = on_device(std::vector<float>{largest});
-  host.x = x.data(), device.x = of_x.data();
-  host.elements = elements.data(), device.elements = of_elements.data();
-  host.scales = scales.data(), device.scales = of_scales.data<std::uint8_t>();
-  host.factors = factors.data(), device.factors = of_factors.data<float>();
-  if (one.given) host.tensor_largest = &largest, device.tensor_largest = of_largest.data<float>();
+  host.x = x.data() + skipped;
+  host.elements = elements.data(), host.scales = scales.data(), host.factors = factors.data();
+  if (one.given) host.tensor_largest = &largest;
   quantize(host, 2);
-  launch_quantize(device, nullptr);
-  cuda_check(cudaDeviceSynchronize(), "quantizing");
   std::vector<std::uint32_t> bits(factors.size());  // a NaN equals itself
   if (!bits.empty()) std::memcpy(bits.data(), factors.data(), bits.size() * sizeof(float));
-  EXPECT_EQ(on_host<std::uint32_t>(of_factors, bits.size()), bits) << name;
-  EXPECT_EQ(on_host<std::uint8_t>(of_scales, scales.size()), scales) << name;
-  EXPECT_EQ(on_host<std::uint8_t>(of_elements, elements.size()), elements) << name;
+  const Buffer of_x = on_device(x), of_largest = on_device(std::vector<float>{largest});
+  for (const bool fast : {true, false}) {
+    Quantization device = one.work;
+    const Buffer of_elements = on_device(std::vector<std::uint8_t>(elements.size(), 0xEE)),
+                 of_scales = on_device(scales),
+                 of_factors = on_device(std::vector<float>(factors.size(), -1.0F));
+    device.x = of_x.data<std::uint8_t>() + skipped;
+    device.elements = of_elements.data();
+    device.scales = of_scales.data<std::uint8_t>();
+    device.factors = of_factors.data<float>();
+    if (one.given) device.tensor_largest = of_largest.data<float>();
+    launch_quantize(device, nullptr, fast);
+    cuda_check(cudaDeviceSynchronize(), "quantizing");
+    EXPECT_EQ(on_host<std::uint32_t>(of_factors, bits.size()), bits) << name << fast;
+    EXPECT_EQ(on_host<std::uint8_t>(of_scales, scales.size()), scales) << name << fast;
+    EXPECT_EQ(on_host<std::uint8_t>(of_elements, elements.size()), elements) << name << fast;
+  }
 }
 
-TEST_F(QuantizeOnDevice, EveryScalingGivesTheBitsOfTheHost) {
-  std::mt19937_64 random(1);
+std::vector<std::pair<const GemmDtype*, Scaling>> every_scaling() {
   std::vector<std::pair<const GemmDtype*, Scaling>> all;
   for (const GemmDtype& dtype : gemm_dtypes()) {
     for (const Scaling& scaling : usual_scalings(dtype)) all.emplace_back(&dtype, scaling);
@@ -90,23 +104,54 @@ TEST_F(QuantizeOnDevice, EveryScalingGivesTheBitsOfTheHost) {
     if (dtype.scalable)
       for (const Scaling& scaling : software_scalings()) all.emplace_back(&dtype, scaling);
   }
-  for (const auto& [dtype, scaling] : all)
+  return all;
+}
+
+TEST_F(QuantizeOnDevice, EveryScalingGivesTheBitsOfTheHost) {
+  std::mt19937_64 random(1);
+  for (const auto& [dtype, scaling] : every_scaling())
     for (const Format from : {Format::f32, Format::bf16, Format::f16, Format::f64})
       for (const bool of_b : {false, true})
         for (const bool k_inside : {false, true})
           for (const bool given : {false, true})
-            for (const auto& [batch, lanes, k] :
-                 {std::array<std::uint64_t, 3>{1, 150, 700}, {3, 37, 129}, {2, 1, 1}, {2, 5, 0}}) {
+            for (const auto& [batch, lanes, k, more, first] :
+                 {std::array<std::uint64_t, 5>{1, 150, 700, 0, 0},
+                  {3, 37, 129, 0, 0},
+                  {2, 80, 192, 16, 0},
+                  {1, 64, 256, 0, 1},
+                  {1, 1, 520, 3, 0},
+                  {2, 1, 1, 0, 0},
+                  {2, 5, 0, 0, 0}}) {
               Quantization work;
               work.rule = quantize_rule(*dtype, scaling, of_b);
               if (given && !work.rule.one_factor()) continue;
               work.batch = batch, work.lanes = lanes, work.k = k;
               work.from = spec_of(from);
-              work.batch_stride = lanes * k;
-              work.lane_stride = k_inside ? k : 1, work.k_stride = k_inside ? 1 : lanes;
+              const std::uint64_t line = (k_inside ? k : lanes) + more;
+              work.batch_stride = (k_inside ? lanes : k) * line;
+              work.lane_stride = k_inside ? line : 1, work.k_stride = k_inside ? 1 : line;
               work.k_outside = of_b;
-              compare({work, given}, random, std::string(dtype->name) + " " + std::string(scaling.name));
+              const std::string name = std::string(dtype->name) + " " + std::string(scaling.name) + " ";
+              const std::uint64_t count = batch * work.batch_stride + first;
+              compare({work, given, first}, numbers(work.from, count, random), name);
+              compare({work, given, first}, any_bits(work.from, count, random), name + "of any bits ");
             }
+}
+
+TEST_F(QuantizeOnDevice, EveryNumberOfSixteenBits) {
+  constexpr std::uint64_t kSide = 256;
+  for (const auto& [dtype, scaling] : every_scaling())
+    for (const Format from : {Format::bf16, Format::f16})
+      for (const bool of_b : {false, true}) {
+        Quantization work;
+        work.rule = quantize_rule(*dtype, scaling, of_b);
+        work.lanes = work.k = work.lane_stride = kSide, work.k_stride = 1, work.k_outside = of_b;
+        work.from = spec_of(from);
+        std::vector<std::uint8_t> x(kSide * kSide * 2);
+        for (std::uint64_t i = 0; i < kSide * kSide; ++i) store_word(x.data(), 2, i, i);
+        compare({work, work.rule.one_factor()}, x,
+                std::string(dtype->name) + " " + std::string(scaling.name) + " ");
+      }
 }
 
 TEST_F(QuantizeOnDevice, FactorsOfIntegerSumsInBothOrders) {

@@ -45,6 +45,12 @@ inline void clear(const Block& block) {
     for (int h = 0; h < 2; ++h) store(block.at(r, h), Floats{});
 }
 
+/// Null where the product has none of these.
+template <typename T>
+inline T* moved(T* from, std::size_t by) {
+  return from == nullptr ? from : from + by;
+}
+
 /// Rows from `row` on, columns from `column` on, at the first step of the chunk.
 inline Operands first_operands(const Multiply& work, int row, int column) {
   const auto rows = static_cast<std::size_t>(row);
@@ -54,10 +60,12 @@ inline Operands first_operands(const Multiply& work, int row, int column) {
           work.b_value + column,
           work.b_exponent + column,
           work.chunk.steps[0].count,
-          {work.a_scales.factor + rows * work.a_scales.stride,
-           work.a_scales.exponent + rows * work.a_scales.stride, work.a_scales.stride},
-          {work.b_scales.factor + column, work.b_scales.exponent + column},
-          {work.selection.value + rows * work.a_stride, work.selection.exponent + rows * work.a_stride}};
+          {moved(work.a_scales.factor, rows * work.a_scales.stride),
+           moved(work.a_scales.exponent, rows * work.a_scales.stride), work.a_scales.stride},
+          {moved(work.b_scales.factor, static_cast<std::size_t>(column)),
+           moved(work.b_scales.exponent, static_cast<std::size_t>(column))},
+          {moved(work.selection.value, rows * work.a_stride),
+           moved(work.selection.exponent, rows * work.a_stride)}};
 }
 
 /// The same for general_step().

@@ -216,7 +216,8 @@ class ProgramOf {
     }
     const auto say = [&](const char* what, const std::set<std::string_view>& opcodes) {
       std::string names;
-      for (const std::string_view name : opcodes) names.append(names.empty() ? what : ", ").append(name);
+      for (const std::string_view name : opcodes)
+        names.append(names.empty() ? what : ", ").append(printable(name));
       if (!names.empty()) program_.notes.push_back(names);
     };
     say("no cost is known for: ", no_cost_);

@@ -108,8 +108,19 @@ def _result(spec: Instruction, d_format: Optional[str], scale_layout: str, facto
     return torch.empty(shape, dtype=dtype_of(spec.d if d_format is None else d_format), device=place)
 
 
-@torch.library.custom_op("mmaudit::matmul", mutates_args=())
-def _matmul(
+def _alone(*tensors: Optional[Tensor]) -> bool:
+    """Whether nothing of torch's has a say in an operator on these: no mode, subclass, gradient, transform, compiler or
+    sign that is still to be changed. Then its function is called as it is, which takes less time than the operator."""
+    if torch.compiler.is_compiling():
+        return False
+    grad = torch.is_grad_enabled()
+    return (torch._C._len_torch_dispatch_stack() == 0
+            and torch._C._functorch.peek_interpreter_stack() is None
+            and all(x is None or (type(x) is Tensor and x.device.type != "meta" and not (grad and x.requires_grad)
+                                  and not x.is_neg() and not x._is_zerotensor()) for x in tensors))
+
+
+def _matmul_now(
     a: Tensor, b: Tensor, c: Optional[Tensor], scale_a: Optional[Tensor], scale_b: Optional[Tensor],
     factor_a: Optional[Tensor], factor_b: Optional[Tensor], metadata: Optional[Tensor], inst: str, arch: str,
     promote: int, split_k: int, epilogue: bool, alpha: float, beta: float, d_format: Optional[str], scale_layout: str,
@@ -151,6 +162,9 @@ def _matmul(
     else:
         _library.check(lib.mmaudit_matmul(byref(work)))
     return d
+
+
+_matmul = torch.library.custom_op("mmaudit::matmul", _matmul_now, mutates_args=())
 
 
 @_matmul.register_fake
@@ -220,8 +234,9 @@ def matmul(
            "d_format": (d_format or "f32") if epilogue else None, "factor_block": factor_block, "factor_order": factor_order}
     by = _hardware.current()
     hardware = by is not None and by.takes(a, b, how, dense=scale_a is None and scale_b is None and metadata is None)
-    result: Tensor = _matmul(a, b, c, scale_a, scale_b, of_a, of_b, metadata, scale_layout=scale_layout, threads=threads,
-                             hardware=hardware, **how)
+    given = (a, b, c, scale_a, scale_b, of_a, of_b, metadata)
+    call: Callable[..., Tensor] = _matmul_now if _alone(*given) else _matmul
+    result = call(*given, scale_layout=scale_layout, threads=threads, hardware=hardware, **how)
     if by is not None and hardware:
         by.sample(a, b, c, of_a, of_b, result, how)
     return result
@@ -251,8 +266,7 @@ def _outputs(x: Tensor, path: Path, of_b: bool) -> Tuple[Tensor, Tensor, Tensor]
     return elements, scales, x.new_empty(shape, dtype=torch.float32)
 
 
-@torch.library.custom_op("mmaudit::quantize", mutates_args=())
-def _quantize(
+def _quantize_now(
     x: Tensor, of_b: bool, arch: str, dtype: str, scaling: Optional[str], policy: str, tensor_largest: Optional[Tensor],
     threads: int,
 ) -> Tuple[Tensor, Tensor, Tensor]:
@@ -277,6 +291,9 @@ def _quantize(
     else:
         _library.check(lib.mmaudit_quantize(byref(work)))
     return elements, scales, factors
+
+
+_quantize = torch.library.custom_op("mmaudit::quantize", _quantize_now, mutates_args=())
 
 
 @_quantize.register_fake
@@ -325,7 +342,8 @@ def quantize(
         _checked.tensor("tensor_largest", tensor_largest)
         if not path.factor_per_tensor:
             raise refused("tensor_largest", f"with scaling {path.scaling}", "with a factor per tensor")
-    elements, scales, factors = _quantize(
+    call: Callable[..., Tuple[Tensor, Tensor, Tensor]] = _quantize_now if _alone(x, tensor_largest) else _quantize
+    elements, scales, factors = call(
         x if x.dim() == 3 else x.unsqueeze(0), of_b, arch, dtype, scaling, policy, tensor_largest, threads)
     return Quantized(elements.reshape(x.shape), scales if path.scale else None,
                      factors if factors.numel() else None, path)

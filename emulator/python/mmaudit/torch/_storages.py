@@ -23,7 +23,7 @@ class Storages:
         self._most = 2 * len(self._all) + 1024
 
     def __contains__(self, x: Tensor) -> bool:
-        return _storage(x) in self._all
+        return bool(self._all) and _storage(x) in self._all
 
     def add(self, x: Tensor) -> None:
         self._all.add(_storage(x))
