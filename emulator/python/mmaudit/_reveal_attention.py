@@ -6,6 +6,7 @@ import numpy as np
 
 from . import _arrays, _callable
 from ._attention import attention
+from ._products import whole
 from ._refuse import refused
 
 _FIELDS: Dict[str, List[Any]] = {
@@ -50,6 +51,8 @@ def reveal_attention(
     Returns: the plan and what it leaves open. Where `same` is less than `compared`, no plan of docs/attention.md fits.
     Raises: ValueError where O has another shape; what the callable raises.
     """
+    for name, size in (("heads", heads), ("queries", queries), ("keys", keys), ("depth", depth)):
+        whole(name, size, 1, 1 << 20, "1 to 2**20")
     draw, shapes = np.random.default_rng(seed), [(1, heads, n, depth) for n in (queries, keys, keys)]
     asked: List[Tuple[List[np.ndarray], np.ndarray]] = []
     for spread, mirrored in itertools.product((1.0, 3.0), (True, False)):

@@ -163,6 +163,11 @@ class Attention(unittest.TestCase):
             # What no operand told apart is in `others` and may still differ in a last bit here and there.
             self.assertGreater(again.mean(), 0.999)
 
+    def test_sizes_that_no_callable_is_asked_for(self):
+        for name, size in (("heads", 0), ("queries", -1), ("keys", 1 << 40), ("depth", 2.5)):
+            with self.subTest(name), self.assertRaisesRegex(ValueError, f"^{name}: found {size}, allowed: "):
+                mmaudit.reveal_attention(lambda q, k, v: self.fail("it was asked"), **{name: size})
+
     def test_o_is_a_softmax(self) -> None:
         r = np.random.default_rng(3)
         q, k, v = (r.standard_normal((2, 4, n, 72)).astype(np.float16) for n in (37, 301, 301))
