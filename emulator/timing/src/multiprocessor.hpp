@@ -28,6 +28,7 @@ class Multiprocessor {
         shared_sm_(machine.cycles(Parameter::shared_sm)),
         shared_queue_(std::max(1, machine.cycles(Parameter::shared_queue))),
         branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
+        branch_least_(static_cast<Time>(machine.cycles(Parameter::branch_least))),
         branch_call_(static_cast<Time>(machine.cycles(Parameter::branch_call))),
         window_(static_cast<Time>(machine.cycles(Parameter::register_window))),
         integer_window_(static_cast<Time>(machine.cycles(machine[Parameter::integer_window] > 0
@@ -114,10 +115,12 @@ class Multiprocessor {
     return at;
   }
 
+  static constexpr Time kMatrixWindow = 5;
   /// A bank gives one register per cycle, and an instruction has a window of cycles for all that it reads;
   /// what is late holds up all warps.
   void read_registers(Subcore& subcore, const TimedOp& op, Time now) const {
-    const Time window = op.unit == Unit::alu ? integer_window_ : window_;
+    Time window = op.unit == Unit::alu ? integer_window_ : window_;
+    if (op.unit == Unit::tensor) window = kMatrixWindow;
     for (std::size_t bank = 0; bank < kBanks; ++bank) {
       if (op.reads[bank] == 0) continue;
       const Time end = std::max(subcore.bank_free[bank], now) + op.reads[bank];
@@ -164,7 +167,7 @@ class Multiprocessor {
   int turnaround2_;
   double result2_, matrix_write2_, matrix_written2_ = 0;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
-  Time branch_taken_, branch_call_, window_, integer_window_;
+  Time branch_taken_, branch_least_, branch_call_, window_, integer_window_;
   double memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;

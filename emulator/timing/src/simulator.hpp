@@ -104,6 +104,10 @@ class Simulator : public Multiprocessor {
       why = Wait::barrier;
       return kNever;
     }
+    if (op.waits_for_block && warp.released > now) {
+      why = Wait::block;
+      return warp.released;
+    }
     if (op.flow == Flow::drain)
       if (const Time at = self().drained(warp, now, why); at > now) return at;
     if (scoreboard_)
