@@ -241,6 +241,7 @@ class ProgramOf {
       case Kind::jump:
       case Kind::call:
       case Kind::back:
+      case Kind::special:
       case Kind::global:
       case Kind::load_shared:
       case Kind::store_shared:
