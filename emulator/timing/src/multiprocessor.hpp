@@ -27,7 +27,6 @@ class Multiprocessor {
         shared_subcore_(machine.cycles(Parameter::shared_subcore)),
         shared_sm_(machine.cycles(Parameter::shared_sm)),
         shared_queue_(std::max(1, machine.cycles(Parameter::shared_queue))),
-        shared_access_(static_cast<Time>(machine.cycles(Parameter::shared_access))),
         shared_read_(static_cast<Time>(machine.cycles(Parameter::shared_read))),
         branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
         branch_least_(static_cast<Time>(machine.cycles(Parameter::branch_least))),
@@ -125,10 +124,16 @@ class Multiprocessor {
     const Time window = op.unit == Unit::alu ? integer_window_ : window_;
     for (std::size_t bank = 0; bank < kBanks; ++bank) {
       if (op.reads[bank] == 0) continue;
-      const Time cycles = matrix ? static_cast<Time>(op.reads[bank] * matrix_reads_) : op.reads[bank];
-      const Time end = std::max(subcore.bank_free[bank], now) + cycles;
-      subcore.bank_free[bank] = end;
-      if (!matrix && end > now + window) subcore.blocked = std::max(subcore.blocked, end - window + 1);
+      Time& free = subcore.bank_free[bank];
+      Time& kept = subcore.bank_kept[bank];
+      if (matrix) {
+        free = std::max(free, now) + op.reads[bank];
+        kept = std::max(kept, free + static_cast<Time>(op.reads[bank] * matrix_reads_));
+        continue;
+      }
+      const Time end = std::max({free, kept, now}) + op.reads[bank];
+      free = end;
+      if (end > now + window) subcore.blocked = std::max(subcore.blocked, end - window + 1);
     }
   }
 
@@ -170,7 +175,7 @@ class Multiprocessor {
   int turnaround2_;
   double result2_, matrix_write2_, matrix_written2_ = 0;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
-  Time shared_access_, shared_read_, branch_taken_, branch_least_, branch_call_, window_, integer_window_;
+  Time shared_read_, branch_taken_, branch_least_, branch_call_, window_, integer_window_;
   double matrix_reads_, memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;

@@ -358,6 +358,8 @@ class ProgramOf {
       const int words = words_of(decoded);
       op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, words));
       op.latency = static_cast<std::uint32_t>((words - 1) * machine_.cycles(Parameter::shared_wide));
+      if (kind == Kind::store_shared)
+        op.interval2 = static_cast<std::uint32_t>(2 * machine_.cycles(Parameter::shared_store));
     } else if (options_.from_clock && decoded.row.work == sass::Work::constant &&
                !std::exchange(constants_cached_, true)) {
       op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::constant_cold));

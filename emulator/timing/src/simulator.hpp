@@ -71,8 +71,7 @@ class Simulator : public Multiprocessor {
       const TimedOp& op = ops_[access.op];
       const Time result = self().result_of(
           access, op, now, subcore.next_wavefront + static_cast<Time>(shared_latency_) + op.latency);
-      if (op.wavefronts == 1)
-        heads_[which].next_wavefront = subcore.next_wavefront = std::max(subcore.next_wavefront, now + shared_access_);
+      subcore.next_wavefront = std::max(subcore.next_wavefront, now + op.interval2 / 2);
       if (op.matrices && matrix_write2_ > 0) matrices_arrive(subcore, op, now);
       if (op.write_barrier >= 0 && result != kNever) push(result, access.warp, op.write_barrier);
       if (op.read_barrier >= 0) push(now + 1 + shared_read_, access.warp, op.read_barrier);

@@ -75,7 +75,7 @@ struct Subcore {
   Time next_wavefront = 0;
   Time last_issue = 0;
   // Registers.
-  std::array<Time, kBanks> bank_free{};
+  std::array<Time, kBanks> bank_free{}, bank_kept{};
   Time blocked = 0;  ///< nothing can issue before
   std::uint64_t issued = 0;
 };

@@ -69,7 +69,7 @@ namespace mmaudit::timing {
   X(wgmma_floor_sparse_short, "wgmma.floor_sparse_short", "cycles", "the same at N = 8, or D of 16 bits")    \
   X(shared_latency, "shared.latency", "cycles", "of a load of shared memory, beyond its wavefronts")         \
   X(shared_subcore, "shared.subcore", "cycles", "per wavefront, one sub-core alone")                         \
-  X(shared_access, "shared.access", "cycles", "between two accesses of a sub-core, at least")                 \
+  X(shared_store, "shared.store", "cycles", "between two stores of a sub-core, at least")                     \
   X(shared_read, "shared.read", "cycles", "from an access until what it reads may be written")                \
   X(shared_sm, "shared.sm", "cycles", "per wavefront, all sub-cores together")                               \
   X(shared_queue, "shared.queue", "entries", "loads that wait in a sub-core")                                \
