@@ -336,8 +336,7 @@ class ProgramOf {
       // Where a machine has no number of its own for it.
       const bool half = kind == Kind::half_multiply || kind == Kind::half_matrix;
       if (interval == 0 && half) interval = machine_[Parameter::add_interval];
-      if (interval == 0 && (half || kind == Kind::addition))
-        interval = machine_[Parameter::fma_interval];
+      if (interval == 0 && (half || kind == Kind::addition)) interval = machine_[Parameter::fma_interval];
       op.interval2 = static_cast<std::uint32_t>(std::lround(2 * interval));
     }
   }

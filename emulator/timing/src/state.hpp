@@ -37,7 +37,7 @@ struct Warp {
   std::uint8_t depth = 0;
   std::int32_t trips = 0;
   Time released = 0;  ///< by the barrier of its block; kNever: warps are missing
-  Time drained = 0;  ///< everything sent to the tensor unit is done
+  Time drained = 0;   ///< everything sent to the tensor unit is done
   Time ended = 0;
   std::int32_t stack[kMostDepth] = {};
 };

@@ -12,7 +12,19 @@
 namespace mmaudit::timing {
 
 /// What an instruction occupies. `none`: an issue slot alone.
-enum class Unit : std::uint8_t { none, tensor, f64, fma, half, alu, special, uniform, branch, shared, global };
+enum class Unit : std::uint8_t {
+  none,
+  tensor,
+  f64,
+  fma,
+  half,
+  alu,
+  special,
+  uniform,
+  branch,
+  shared,
+  global
+};
 inline constexpr int kUnits = 11;
 std::string_view name_of(Unit unit);
 
