@@ -2,6 +2,7 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/sweeps/axes.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
 
 namespace mmaudit::sweeps {
 namespace {

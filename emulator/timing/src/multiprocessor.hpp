@@ -118,7 +118,8 @@ class Multiprocessor {
   }
 
   /// A bank gives one register per cycle, and an instruction has a window of cycles for all that it reads;
-  /// what is late holds up all warps. An mma keeps its banks longer and is not held up itself.
+  /// what is late holds up all warps. An mma keeps its banks longer and is not held up itself. Source:
+  /// docs/results/timing.md, random loops.
   void read_registers(Subcore& subcore, const TimedOp& op, Time now) const {
     const bool matrix = op.unit == Unit::tensor;
     const Time window = op.unit == Unit::alu ? integer_window_ : window_;
