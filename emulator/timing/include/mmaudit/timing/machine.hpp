@@ -91,7 +91,7 @@ namespace mmaudit::timing {
   X(register_window, "register.window", "cycles",                                                            \
     "in which an instruction reads its registers, one per bank and cycle; 0: not modelled")                  \
   X(integer_window, "register.integer", "cycles", "the same, of an integer or logic instruction")            \
-  X(matrix_reads, "register.matrix", "cycles",                                                                \
+  X(matrix_reads, "register.matrix", "cycles",                                                               \
     "that an mma keeps a bank beyond one per register that it reads; 0: its reads are not modelled")         \
   X(constant_cold, "constant.cold", "cycles", "of the first constant that a kernel loads after the clock")   \
   X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
