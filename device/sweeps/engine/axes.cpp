@@ -56,6 +56,15 @@ std::vector<std::string> values_of(const AxisSpec& spec, std::string_view text, 
   return values;
 }
 
+/// Two benchmarks may have other words of one name.
+bool a_benchmark_allows(std::string_view name, std::string_view value) {
+  const std::vector<Benchmark>& all = benchmarks();
+  return std::any_of(all.begin(), all.end(), [&](const Benchmark& one) {
+    const AxisSpec* const spec = find_named(one.axes, name);
+    return spec != nullptr && allows(*spec, value);
+  });
+}
+
 }  // namespace
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -104,7 +113,7 @@ Axis parse_axis(std::string_view text) {
   if (powers && !spec->number) refuse_value(*spec, text);
   Axis axis{std::string(name), {}};
   for (const std::string& value : values_of(*spec, text.substr(equals + 1), powers)) {
-    if (!allows(*spec, value)) refuse_value(*spec, value);
+    if (!allows(*spec, value) && !a_benchmark_allows(name, value)) refuse_value(*spec, value);
     if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
       axis.values.push_back(value);
   }

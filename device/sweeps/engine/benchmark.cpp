@@ -71,6 +71,7 @@ std::vector<Point> points_of(const Benchmark& benchmark, const std::vector<Axis>
     longer.reserve(points.size() * values.size());
     for (const Point& point : points)
       for (const std::string& value : values) {
+        if (!allows(spec, value)) continue;
         longer.push_back(point);
         longer.back().axes.emplace_back(name, value);
       }

@@ -2,6 +2,7 @@
 
 #include "mmaudit/error.hpp"
 #include "mmaudit/sweeps/axes.hpp"
+#include "mmaudit/sweeps/benchmark.hpp"
 
 namespace mmaudit::sweeps {
 namespace {
@@ -16,6 +17,15 @@ TEST(Axes, SpellingsOfNvbench) {
   EXPECT_EQ(parse_axis("n[pow2]=[3:8:1]").values, (Values{"8", "16", "32", "64", "128", "256"}));
   EXPECT_EQ(parse_axis("warps[pow2]=[0,5]").values, (Values{"1", "32"}));
   EXPECT_EQ(parse_axis("init=random").values, (Values{"random"}));
+  // Words that one benchmark has and others of the same axis do not.
+  EXPECT_EQ(parse_axis("level=[l2-8MiB,l2]").values, (Values{"l2-8MiB", "l2"}));
+  std::size_t small = 0;
+  for (const Benchmark& one : benchmarks())
+    for (const Point& point : points_of(one, resolve_axes({"level=l2-8MiB"}, false)))
+      for (const auto& [name, value] : point.axes)
+        if (value == "l2-8MiB") small += one.name == "ld.relaxed.gpu.global.u64+each" ? 1 : 1000;
+  EXPECT_GE(small, 1U);
+  EXPECT_LT(small, 1000U);
   EXPECT_EQ(parse_axis("init=[random,zero,random]").values, (Values{"random", "zero"}));
 }
 

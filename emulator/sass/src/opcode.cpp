@@ -30,6 +30,7 @@ constexpr Opcode kOpcodes[] = {
     // floating point
     {"FADD", addition}, {"FMUL", addition}, {"FFMA", addition}, {"HMUL2", addition},
     {"HADD2", addition, {}, {}, Trait::converts}, {"HFMA2", half_multiply, {}, Work::half},
+    {"HFMA2.MMA", half_matrix, {}, Work::half},
     {"F2FP", conversion, {}, {}, Trait::converts}, {"F2F", special, {}, {}, Trait::converts},
     {"F2I", special, {}, {}, Trait::converts}, {"I2F", special, {}, {}, Trait::converts},
     {"MUFU", special}, {"POPC", special}, {"FLO", special}, {"BREV", special},
@@ -59,7 +60,8 @@ constexpr Opcode kOpcodes[] = {
 Opcode opcode_of(std::string_view opcode) {
   Opcode found;
   for (const Opcode& row : kOpcodes)
-    if (row.name.size() > found.name.size() && (opcode.starts_with(row.name) || opcode == base_of(row.name)))
+    if (row.name.size() > found.name.size() &&
+        (opcode.starts_with(row.name) || (row.name.ends_with('.') && opcode == base_of(row.name))))
       found = row;
   const std::string_view base = base_of(opcode);
   if (base_of(found.name) != base) {

@@ -26,9 +26,9 @@ void check_launch(const Program& program, const Launch& launch) {
 }
 
 std::string_view name_of(Unit unit) {
-  constexpr std::string_view kNames[kUnits] = {"issue",         "tensor unit",  "binary64 unit", "FMA unit",
-                                               "ALU",           "special unit", "uniform unit",  "branch",
-                                               "shared memory", "memory"};
+  constexpr std::string_view kNames[kUnits] = {
+      "issue",        "tensor unit",  "binary64 unit", "FMA unit",      "HFMA2.MMA unit", "ALU",
+      "special unit", "uniform unit", "branch",        "shared memory", "memory"};
   return kNames[static_cast<std::size_t>(unit)];
 }
 

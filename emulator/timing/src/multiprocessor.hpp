@@ -27,12 +27,15 @@ class Multiprocessor {
         shared_subcore_(machine.cycles(Parameter::shared_subcore)),
         shared_sm_(machine.cycles(Parameter::shared_sm)),
         shared_queue_(std::max(1, machine.cycles(Parameter::shared_queue))),
+        shared_read_(static_cast<Time>(machine.cycles(Parameter::shared_read))),
         branch_taken_(static_cast<Time>(machine.cycles(Parameter::branch_taken))),
+        branch_least_(static_cast<Time>(machine.cycles(Parameter::branch_least))),
         branch_call_(static_cast<Time>(machine.cycles(Parameter::branch_call))),
         window_(static_cast<Time>(machine.cycles(Parameter::register_window))),
         integer_window_(static_cast<Time>(machine.cycles(machine[Parameter::integer_window] > 0
                                                              ? Parameter::integer_window
                                                              : Parameter::register_window))),
+        matrix_reads_(machine[Parameter::matrix_reads]),
         memory_bytes_(machine[Parameter::l1_bytes]),
         warps_(static_cast<std::size_t>(launch.warps)) {
     for (int i = 0; i < kSubcores; ++i) {
@@ -115,13 +118,22 @@ class Multiprocessor {
   }
 
   /// A bank gives one register per cycle, and an instruction has a window of cycles for all that it reads;
-  /// what is late holds up all warps.
+  /// what is late holds up all warps. An mma keeps its banks longer and is not held up itself. Source:
+  /// docs/results/timing.md, random loops.
   void read_registers(Subcore& subcore, const TimedOp& op, Time now) const {
+    const bool matrix = op.unit == Unit::tensor;
     const Time window = op.unit == Unit::alu ? integer_window_ : window_;
     for (std::size_t bank = 0; bank < kBanks; ++bank) {
       if (op.reads[bank] == 0) continue;
-      const Time end = std::max(subcore.bank_free[bank], now) + op.reads[bank];
-      subcore.bank_free[bank] = end;
+      Time& free = subcore.bank_free[bank];
+      Time& kept = subcore.bank_kept[bank];
+      if (matrix) {
+        free = std::max(free, now) + op.reads[bank];
+        kept = std::max(kept, free + static_cast<Time>(op.reads[bank] * matrix_reads_));
+        continue;
+      }
+      const Time end = std::max({free, kept, now}) + op.reads[bank];
+      free = end;
       if (end > now + window) subcore.blocked = std::max(subcore.blocked, end - window + 1);
     }
   }
@@ -164,8 +176,8 @@ class Multiprocessor {
   int turnaround2_;
   double result2_, matrix_write2_, matrix_written2_ = 0;
   int queue_, shared_latency_, shared_subcore_, shared_sm_, shared_queue_;
-  Time branch_taken_, branch_call_, window_, integer_window_;
-  double memory_bytes_, memory_free_ = 0;
+  Time shared_read_, branch_taken_, branch_least_, branch_call_, window_, integer_window_;
+  double matrix_reads_, memory_bytes_, memory_free_ = 0;
   std::vector<Warp> warps_;
   std::array<Subcore, kSubcores> subcores_;
   std::array<Head, kSubcores> heads_;  ///< of the queues of the sub-cores

@@ -12,7 +12,7 @@ namespace mmaudit::timing {
 namespace {
 
 /// Trips of the loop and rounds of blocks that are simulated; what is between is linear.
-constexpr int kMostSize = 65536, kDepths = 128;  ///< the longest step along k: 128 elements of 8 bits
+constexpr int kMostSize = 65536;
 constexpr int kFewTrips = 16, kManyTrips = 32, kMostRounds = 3, kMoreRounds = 4;
 constexpr std::uint64_t kRegion = std::uint64_t{1} << 32;  ///< operands are so far apart
 
@@ -64,7 +64,7 @@ KernelTiming time_product(const Machine& machine, const sass::Function& function
   };
   require("m", size.m, product.tile);
   require("n", size.n, product.tile);
-  require("k", size.k, kDepths);
+  require("k", size.k, piece_of(product) / product.bytes);
   const int columns = size.n / product.tile, rows = size.m / product.tile, blocks = columns * rows;
   require_memory(machine);
   const int sms = machine.cycles(Parameter::kernel_multiprocessors);

@@ -34,7 +34,8 @@ constexpr KindCost kCosts[] = {
     {Kind::back, Unit::alu, Parameter::call_interval},
     {Kind::addition, Unit::fma, Parameter::add_interval},
     {Kind::half_multiply, Unit::fma, Parameter::half_interval},
-    {Kind::conversion, Unit::fma, Parameter::fma_interval},
+    {Kind::half_matrix, Unit::half, Parameter::half_interval},
+    {Kind::conversion, Unit::alu, Parameter::fma_interval},
     {Kind::special, Unit::special, Parameter::special_interval},
     {Kind::multiply, Unit::fma, Parameter::alu_interval},
     {Kind::uniform, Unit::uniform, Parameter::alu_interval},
@@ -49,20 +50,27 @@ constexpr KindCost kCosts[] = {
 /// an immediate in its place.
 class RegisterReads {
  public:
-  /// Registers that instructions of the units of additions and integers read. `reuse`: of the control word.
+  explicit RegisterReads(bool matrices) : matrices_(matrices) {}
+  /// Registers that an instruction of the units of additions and integers reads, or an mma. `reuse`: of the
+  /// control word. What stands in two places is read once.
   void add(const sass::Decoded& line, std::uint8_t reuse, TimedOp& op) {
-    const bool counts = op.unit == Unit::fma || op.unit == Unit::alu;
+    const bool matrix = op.unit == Unit::tensor && !op.queued && matrices_;
+    const bool counts = op.unit == Unit::fma || op.unit == Unit::alu || op.unit == Unit::half || matrix;
     std::size_t slot = 0;
+    std::array<int, 3> read{-1, -1, -1};
     for (std::size_t i = 1; i < line.operands.size() && slot < kept_.size(); ++i) {
       const sass::Operand& operand = line.operands[i];
       if (operand.kind == sass::OperandKind::predicate || operand.text == "PR") continue;
       if (const int reg = operand.lane_register(); reg >= 0) {
         const auto bank = static_cast<std::size_t>(reg) % kRegisterBanks;
         int& kept = kept_[slot][bank];
-        if (counts) {
-          if (kept != reg) ++op.reads[bank];
-          if (slot == 2 && line.has(sass::Mark::wide)) ++op.reads[1 - bank];
+        if (counts && kept != reg && std::find(read.begin(), read.end(), reg) == read.end()) {
+          const int count = matrix ? op.sources[slot].count : 1;
+          op.reads[bank] = static_cast<std::uint8_t>(op.reads[bank] + (count + 1) / 2);
+          op.reads[1 - bank] = static_cast<std::uint8_t>(op.reads[1 - bank] + count / 2);
         }
+        if (counts && slot == 2 && line.has(sass::Mark::wide)) ++op.reads[1 - bank];
+        read[slot] = reg;
         kept = counts && (reuse >> slot & 1U) != 0 ? reg : -1;
       }
       ++slot;
@@ -70,6 +78,7 @@ class RegisterReads {
   }
 
  private:
+  bool matrices_;
   /// Of each operand and bank: the register that is kept; -1: none.
   std::array<std::array<int, kRegisterBanks>, 3> kept_ = {{{-1, -1}, {-1, -1}, {-1, -1}}};
 };
@@ -224,6 +233,26 @@ class ProgramOf {
     say("no latency is known, an integer instruction's is taken, for: ", no_latency_);
   }
 
+  /// What a warp does not do before the barrier of the block that it came to lets it go on; what computes in
+  /// registers goes on (BAR.SYNC.DEFER_BLOCKING). Source: the loops of docs/results/timing.md.
+  static bool waits_for_block(const sass::Opcode& row) {
+    switch (row.kind) {
+      case Kind::branch:
+      case Kind::jump:
+      case Kind::call:
+      case Kind::back:
+      case Kind::special:
+      case Kind::global:
+      case Kind::load_shared:
+      case Kind::store_shared:
+      case Kind::load_matrices:
+      case Kind::store_matrices:
+        return true;
+      default:
+        return row.step == sass::Step::barrier;
+    }
+  }
+
   TimedOp op_of(const sass::Line& one, const Decoded& decoded) {
     TimedOp op;
     const sass::ControlWord& control = one.control;
@@ -235,6 +264,7 @@ class ProgramOf {
     op.destination = registers_at(decoded, 0, 1);
     for (std::size_t i = 0; i < op.sources.size(); ++i) op.sources[i] = registers_at(decoded, i + 1, 1);
     op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::fixed_latency));
+    op.waits_for_block = waits_for_block(decoded.row);
     // What copies are waited for in a loop is not followed; of a barrier the machine may lack the number.
     const sass::Step step = decoded.row.step;
     if (step == sass::Step::wait_copies ||
@@ -263,7 +293,12 @@ class ProgramOf {
         break;
       default:
         occupy(decoded.row.kind, op);
-        if (decoded.row.kind == Kind::special) no_latency_.insert(sass::base_of(one.opcode));
+        if (decoded.row.kind == Kind::special) {
+          if (const int latency = machine_.cycles(Parameter::special_latency); latency > 0)
+            op.latency = static_cast<std::uint32_t>(latency);
+          else
+            no_latency_.insert(sass::base_of(one.opcode));
+        }
         if (op.interval2 == 0 || decoded.row.kind == Kind::unknown)
           no_cost_.insert(sass::base_of(one.opcode));
     }
@@ -299,9 +334,9 @@ class ProgramOf {
       op.unit = cost.unit;
       double interval = machine_[cost.interval];
       // Where a machine has no number of its own for it.
-      if (interval == 0 && kind == Kind::half_multiply) interval = machine_[Parameter::add_interval];
-      if (interval == 0 && (kind == Kind::half_multiply || kind == Kind::addition))
-        interval = machine_[Parameter::fma_interval];
+      const bool half = kind == Kind::half_multiply || kind == Kind::half_matrix;
+      if (interval == 0 && half) interval = machine_[Parameter::add_interval];
+      if (interval == 0 && (half || kind == Kind::addition)) interval = machine_[Parameter::fma_interval];
       op.interval2 = static_cast<std::uint32_t>(std::lround(2 * interval));
     }
   }
@@ -322,6 +357,8 @@ class ProgramOf {
       const int words = words_of(decoded);
       op.wavefronts = static_cast<std::uint16_t>(std::max(options_.conflict_ways, words));
       op.latency = static_cast<std::uint32_t>((words - 1) * machine_.cycles(Parameter::shared_wide));
+      if (kind == Kind::store_shared)
+        op.interval2 = static_cast<std::uint32_t>(2 * machine_.cycles(Parameter::shared_store));
     } else if (options_.from_clock && decoded.row.work == sass::Work::constant &&
                !std::exchange(constants_cached_, true)) {
       op.latency = static_cast<std::uint32_t>(machine_.cycles(Parameter::constant_cold));
@@ -335,7 +372,7 @@ class ProgramOf {
   Program program_;
   std::map<int, int> place_;                        ///< of a line among the ops
   std::vector<std::pair<int, int>> calls_, jumps_;  ///< op, line
-  RegisterReads reads_;
+  RegisterReads reads_{machine_[Parameter::matrix_reads] > 0};
   bool constants_cached_ = false;
   int not_taken_ = 0, no_unit_ = 0, depth_ = 0, begin_ = 0;
   std::set<std::string_view> no_cost_, no_latency_;  ///< opcodes of the loop, without what follows a dot

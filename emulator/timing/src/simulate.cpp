@@ -15,8 +15,8 @@ class LoopSimulator : public Simulator<LoopSimulator> {
   LoopSimulator(const Machine& machine, const Program& program, const Launch& launch)
       : Simulator(machine, program, launch),
         warps_of_block_(launch.warps / launch.blocks),
-        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency) +
-                                           machine.cycles(Parameter::barrier_warp) * warps_of_block_)),
+        barrier_latency_(static_cast<Time>(machine.cycles(Parameter::barrier_latency))),
+        barrier_warp_(static_cast<Time>(machine.cycles(Parameter::barrier_warp))),
         arrived_(static_cast<std::size_t>(launch.blocks)) {}
   Timing run(const Program& program) { return result(program, run_all()); }
 
@@ -43,15 +43,13 @@ class LoopSimulator : public Simulator<LoopSimulator> {
   /// At a barrier of the block. The rank of a warp, which loops do not use, is when it came.
   void arrive(int index, Warp& warp, Time now) {
     int& arrived = arrived_[static_cast<std::size_t>(index / warps_of_block_)];
-    warp.rank = now;
-    warp.ready = kNever;
+    warp.released = kNever;
+    barrier_free_ = std::max(barrier_free_, now) + barrier_warp_;
     if (++arrived < warps_of_block_) return;
     arrived = 0;
     const int first = index - index % warps_of_block_;
     for (int other = first; other < first + warps_of_block_; ++other) {
-      Warp& waiting = warp_at(other);
-      waiting.ready = now + std::max<Time>(1, barrier_latency_);
-      waits_[static_cast<std::size_t>(Wait::block)] += waiting.ready - waiting.rank;
+      warp_at(other).released = std::max(now + 1, barrier_free_ + barrier_latency_);
       look_at(other, now + 1);
     }
   }
@@ -70,7 +68,7 @@ class LoopSimulator : public Simulator<LoopSimulator> {
         return;
       case Flow::jump:
         warp.at = op.target;
-        warp.ready += branch_taken_;
+        take_branch(warp, now);
         break;
       case Flow::call:
         if (warp.depth == kMostDepth)
@@ -98,7 +96,10 @@ class LoopSimulator : public Simulator<LoopSimulator> {
       return;
     }
     warp.at = target;
-    warp.ready += branch_taken_;
+    take_branch(warp, now);
+  }
+  void take_branch(Warp& warp, Time now) const {
+    warp.ready = std::max(warp.ready + branch_taken_, now + branch_least_);
   }
 
   Timing result(const Program& program, Time now) {
@@ -121,7 +122,7 @@ class LoopSimulator : public Simulator<LoopSimulator> {
   }
 
   int warps_of_block_;
-  Time barrier_latency_;
+  Time barrier_latency_, barrier_warp_, barrier_free_ = 0;
   std::vector<int> arrived_;  ///< warps of each block that wait at its barrier
 };
 

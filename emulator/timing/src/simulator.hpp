@@ -71,9 +71,10 @@ class Simulator : public Multiprocessor {
       const TimedOp& op = ops_[access.op];
       const Time result = self().result_of(
           access, op, now, subcore.next_wavefront + static_cast<Time>(shared_latency_) + op.latency);
+      subcore.next_wavefront = std::max(subcore.next_wavefront, now + op.interval2 / 2);
       if (op.matrices && matrix_write2_ > 0) matrices_arrive(subcore, op, now);
       if (op.write_barrier >= 0 && result != kNever) push(result, access.warp, op.write_barrier);
-      if (op.read_barrier >= 0) push(now + 1, access.warp, op.read_barrier);
+      if (op.read_barrier >= 0) push(now + 1 + shared_read_, access.warp, op.read_barrier);
       if (scoreboard_) written(access.warp, op.destination, result);
       if (access.event >= 0) {
         events_[static_cast<std::size_t>(access.event)].free = now + 1;
@@ -103,6 +104,10 @@ class Simulator : public Multiprocessor {
     if ((warp.held & op.wait_mask) != 0) {
       why = Wait::barrier;
       return kNever;
+    }
+    if (op.waits_for_block && warp.released > now) {
+      why = Wait::block;
+      return warp.released;
     }
     if (op.flow == Flow::drain)
       if (const Time at = self().drained(warp, now, why); at > now) return at;

@@ -36,7 +36,8 @@ struct Warp {
   bool done = false;
   std::uint8_t depth = 0;
   std::int32_t trips = 0;
-  Time drained = 0;  ///< everything sent to the tensor unit is done
+  Time released = 0;  ///< by the barrier of its block; kNever: warps are missing
+  Time drained = 0;   ///< everything sent to the tensor unit is done
   Time ended = 0;
   std::int32_t stack[kMostDepth] = {};
 };
@@ -74,7 +75,7 @@ struct Subcore {
   Time next_wavefront = 0;
   Time last_issue = 0;
   // Registers.
-  std::array<Time, kBanks> bank_free{};
+  std::array<Time, kBanks> bank_free{}, bank_kept{};
   Time blocked = 0;  ///< nothing can issue before
   std::uint64_t issued = 0;
 };

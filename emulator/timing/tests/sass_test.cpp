@@ -177,7 +177,7 @@ TEST(Sass, NoRateWithoutAUnitAndANoteOfWhatIsNotKnown) {
   const auto unknown = program_of(hopper(), sass::read(loop_of("FROB.X")).front());
   ASSERT_EQ(unknown.notes.size(), 1U);
   EXPECT_EQ(unknown.notes[0], "no cost is known for: FROB");
-  const auto special = program_of(hopper(), sass::read(loop_of("MUFU.EX2")).front());
+  const auto special = program_of(*find_machine("ga100"), sass::read(loop_of("MUFU.EX2")).front());
   EXPECT_EQ(special.notes,
             std::vector<std::string>{"no latency is known, an integer instruction's is taken, for: MUFU"});
 }
@@ -278,6 +278,32 @@ TEST(H200, LoopsOfIntegersTakeTheCyclesMeasured) {
     std::printf("%s: %d of %d points within 5%%\n", part.c_str(), tally.within, tally.points);
   EXPECT_EQ(tallies["fit"].points, 28);
   EXPECT_EQ(tallies["sealed"].points, 28);
+}
+
+// Random loops: stores and barriers (10), POPC (40), MUFU beside a barrier (64), barriers in a row (98), mma
+// beside integers (120), IMAD and barriers (128), one store (132), HFMA2 beside HFMA2.MMA (166).
+TEST(H200, RandomLoopsTakeTheCyclesMeasured) {
+  const auto kernels = sass::read(text_of(std::string(MMAUDIT_TIMING_DATA) + "/h200_random_loops.sass"));
+  EXPECT_EQ(kernels.size(), 8U);
+  Tally tally;
+  std::istringstream in(text_of(MMAUDIT_H200_LOOPS));
+  for (std::string line; std::getline(in, line);) {
+    const std::string name = line.substr(0, line.find(','));
+    for (const sass::Function& kernel : kernels) {
+      if (!line.starts_with("loop_") || kernel.name.find(name) == std::string::npos) continue;
+      Launch launch;
+      launch.trips = 256;
+      char* end = nullptr;
+      launch.warps = static_cast<int>(std::strtol(line.c_str() + name.size() + 1, &end, 10));
+      const double real = std::strtod(end + 1, nullptr),
+                   model = simulate(hopper(), program_of(hopper(), kernel), launch).cycles_per_trip;
+      tally.add(model, real);
+      EXPECT_NEAR(model / real, 1, launch.warps == 1 ? 0.055 : 0.14) << line;
+    }
+  }
+  std::printf("random loops: %d of %d points within 5%%\n", tally.within, tally.points);
+  EXPECT_EQ(tally.points, 56);
+  EXPECT_GE(tally.within, 39);
 }
 
 // .reuse: a kept operand is read once, also over an instruction with an immediate in its place.

@@ -27,6 +27,7 @@ enum class Kind : std::uint8_t {
   back,            ///< RET
   addition,        ///< binary16 and binary32
   half_multiply,   ///< HFMA2
+  half_matrix,     ///< HFMA2.MMA, which another unit takes
   conversion,      ///< of packed formats
   special,         ///< MUFU, POPC, conversions to and from integers
   multiply,        ///< integers

@@ -69,6 +69,8 @@ namespace mmaudit::timing {
   X(wgmma_floor_sparse_short, "wgmma.floor_sparse_short", "cycles", "the same at N = 8, or D of 16 bits")    \
   X(shared_latency, "shared.latency", "cycles", "of a load of shared memory, beyond its wavefronts")         \
   X(shared_subcore, "shared.subcore", "cycles", "per wavefront, one sub-core alone")                         \
+  X(shared_store, "shared.store", "cycles", "between two stores of a sub-core, at least")                    \
+  X(shared_read, "shared.read", "cycles", "from an access until what it reads may be written")               \
   X(shared_sm, "shared.sm", "cycles", "per wavefront, all sub-cores together")                               \
   X(shared_queue, "shared.queue", "entries", "loads that wait in a sub-core")                                \
   X(shared_wide, "shared.wide", "cycles", "per further register that a lane loads, ldmatrix excepted")       \
@@ -83,12 +85,17 @@ namespace mmaudit::timing {
   X(matrix_write, "tensor.ldmatrix", "cycles",                                                               \
     "of the tensor unit that ldmatrix takes, per register that it loads and register of D")                  \
   X(special_interval, "special.interval", "cycles", "between two of POPC, MUFU and conversions to integers") \
+  X(special_latency, "special.latency", "cycles",                                                            \
+    "of MUFU, POPC and the like, to an instruction that waits")                                              \
   X(fixed_latency, "alu.latency", "cycles", "of an integer or binary32 instruction")                         \
   X(register_window, "register.window", "cycles",                                                            \
     "in which an instruction reads its registers, one per bank and cycle; 0: not modelled")                  \
   X(integer_window, "register.integer", "cycles", "the same, of an integer or logic instruction")            \
+  X(matrix_reads, "register.matrix", "cycles",                                                               \
+    "that an mma keeps a bank beyond one per register that it reads; 0: its reads are not modelled")         \
   X(constant_cold, "constant.cold", "cycles", "of the first constant that a kernel loads after the clock")   \
   X(branch_taken, "branch.taken", "cycles", "of a taken branch beyond its control word")                     \
+  X(branch_least, "branch.least", "cycles", "from a taken branch to the next instruction, at least")         \
   X(branch_call, "branch.call", "cycles", "of a call and its return beyond their control words")             \
   X(call_interval, "branch.interval", "cycles", "of the integer unit that a call or a return takes")         \
   X(l1_latency, "l1.latency", "cycles", "of a load that hits L1")                                            \

@@ -12,8 +12,20 @@
 namespace mmaudit::timing {
 
 /// What an instruction occupies. `none`: an issue slot alone.
-enum class Unit : std::uint8_t { none, tensor, f64, fma, alu, special, uniform, branch, shared, global };
-inline constexpr int kUnits = 10;
+enum class Unit : std::uint8_t {
+  none,
+  tensor,
+  f64,
+  fma,
+  half,
+  alu,
+  special,
+  uniform,
+  branch,
+  shared,
+  global
+};
+inline constexpr int kUnits = 11;
 std::string_view name_of(Unit unit);
 
 /// What follows an instruction.
@@ -52,6 +64,7 @@ struct TimedOp {
   std::uint32_t latency = 0;     ///< cycles from the start in the unit to the result
   std::uint16_t wavefronts = 0;  ///< of an access to shared memory
   bool matrices = false;         ///< ldmatrix
+  bool waits_for_block = false;  ///< not before the barrier that its warp is at lets it go on
   std::uint32_t bytes = 0;       ///< of an access to global memory, all lanes
   std::int32_t target = -1;      ///< index of an instruction
   /// Registers that are read from each bank (that of even and that of odd ones), without those that are kept.
