@@ -65,14 +65,6 @@ class Panels {
                   position / kMaskBits * kPanelElements + element];
   }
 
-  /// Of row (column) `element` of A (of B): a number, or one that is smaller than any where a mark stands.
-  [[nodiscard]] __device__ double number(bool in_b, int position, int element) const {
-    const std::uint32_t word =
-        (in_b ? b : a)
-            .number[position * kPanelElements + (in_b ? shape_b_ : shape_a_).slot_of(element, position)];
-    return __hiloint2double(static_cast<std::int32_t>(word), 0);
-  }
-
   [[nodiscard]] __device__ BlockCopy<kThreads> copy() const { return BlockCopy<kThreads>(memory_); }
   /// Reads a chunk. Masks are there where it is `masked`.
   [[nodiscard]] __device__ __forceinline__ ChunkFacts stage(const std::uint32_t* from_a,

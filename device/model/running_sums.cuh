@@ -133,7 +133,7 @@ __device__ inline float second_stage(double products, std::int32_t field, float 
   constexpr std::int32_t kLeast = (-126 + 1023) << 20;  // of a zero C, too
   auto addend = static_cast<double>(c);
   const std::int32_t own = max(__double2hiint(addend) & kField, kLeast), top = max(field, own);
-  if (drops_far && own + ((kStagedFraction + 1) << 20) < top) addend = 0;
+  if (drops_far && top - own > (kStagedFraction + 1) << 20) addend = 0;
   const double sum =
       rounded_down(addend, top, kStagedFraction) + rounded_down(products, top, kStagedSumFraction + 1);
   return __double2float_rn(rounded_down(sum, max(__double2hiint(sum) & kField, kLeast), kStagedSumFraction));
