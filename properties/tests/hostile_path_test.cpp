@@ -39,6 +39,13 @@ constexpr const char* kKinds[][2] = {
     {"blackwell", "tcgen05.m128n64k32.kind_f8f6f4.f32.e4m3.e4m3"},
     {"blackwell", "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0"},
     {"blackwell", "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e5m2.e5m2.ue8m0"},
+    {"cdna2", "v_mfma_f32_32x32x8f16"},
+    {"cdna2", "v_mfma_f32_32x32x4bf16"},
+    {"cdna2", "v_mfma_f32_16x16x16bf16_1k"},
+    {"cdna3", "v_mfma_f32_32x32x8f16"},
+    {"cdna3", "v_mfma_f32_16x16x4f16"},
+    {"cdna3", "v_mfma_f32_16x16x32_fp8_fp8"},
+    {"cdna3", "v_mfma_f32_32x32x16_fp8_bf8"},
 };
 
 enum class Data { finite, wide, specials, one_row, subnormals, cancelling, largest };
@@ -89,6 +96,7 @@ class Operands {
   }
   std::uint64_t special(std::uint64_t x) const {
     if (format_.specials == Specials::finite) return format_.max_finite_bits();
+    if (format_.specials == Specials::nan_at_minus_zero) return format_.sign_bit();
     if (format_.specials == Specials::nan_only || x % 8 == 0) return format_.sign_bit() - 1;
     return format_.infinity_bits() | ((x & 8) != 0 ? format_.sign_bit() : 0);
   }

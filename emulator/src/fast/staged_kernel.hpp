@@ -1,0 +1,258 @@
+#pragma once
+// Steps that are not one alignment. Trees are the binary32 operations that the datapath names, subnormals
+// flushed. Sums of two stages align their products without C, then the sum and C. A part of the level's one
+// source, not a header of declarations; x != x asks for NaN; offsets are small.
+// NOLINTBEGIN(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
+#include "group_vectors.hpp"
+#include "kernel.hpp"
+
+namespace mmaudit::fast {
+namespace {
+
+/// A subnormal as a zero of its sign, where the thread's mode doesn't do that.
+inline Floats flushed(Floats x) {
+  if constexpr (FloatMode::kSets) return x;
+  const Words small = (bits<Words>(x) & INT32_MAX) < (1 << kFloatFraction);
+  return select(small, bits<Floats>(bits<Words>(x) & INT32_MIN), x);
+}
+
+inline Floats without_payload(Floats x, const Rules& rules) {
+  return select(bits<Words>(x != x), splat(__builtin_bit_cast(float, rules.nan)), x);
+}
+
+/// One step in registers.
+template <int Rows, int Products>
+[[gnu::always_inline]] inline void tree_step(const float* a, std::size_t a_stride, const float* b,
+                                             Floats (&sum)[Rows][2]) {
+#pragma GCC unroll 2
+  for (int h = 0; h < 2; ++h) {
+    Floats factor[Products];
+#pragma GCC unroll 4
+    for (int k = 0; k < Products; ++k) factor[k] = load<Floats>(b + k * kPanel + h * kLanes);
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      Floats part[Products];
+#pragma GCC unroll 4
+      for (int k = 0; k < Products; ++k)
+        part[k] =
+            flushed(a[static_cast<std::size_t>(r) * a_stride + static_cast<std::size_t>(k)] * factor[k]);
+#pragma GCC unroll 2
+      for (int apart = 1; apart < Products; apart *= 2)
+#pragma GCC unroll 2
+        for (int k = 0; k < Products; k += 2 * apart) part[k] = flushed(part[k] + part[k + apart]);
+      sum[r][h] = flushed(sum[r][h] + part[0]);
+    }
+  }
+}
+
+template <int Products>
+[[gnu::noinline]] void multiply_trees(const Multiply& work) {
+  constexpr int kCount = kRowsAtOnce;
+  const FloatMode mode(false, true);
+  for (int column = 0; column < kPanel; column += kGroupColumns) {
+    for (int row = 0; row < work.groups * kRows; row += kCount) {
+      const Block out = sums_of(work, row, column);
+      Floats sum[kCount][2];
+      for (int r = 0; r < kCount; ++r)
+        for (int h = 0; h < 2; ++h) sum[r][h] = load<Floats>(out.at(r, h));
+      const Operands in = first_operands(work, row, column);
+      bool opens = true;
+      for (int index = 0; index < work.chunk.step_count; ++index) {
+        const Step& step = work.chunk.steps[index];
+        // An instruction reads a subnormal C, and -0, as +0.
+        for (int r = 0; opens && r < kCount; ++r)
+          for (int h = 0; h < 2; ++h) sum[r][h] = flushed(sum[r][h]) + 0.0F;
+        tree_step<kCount, Products>(in.a_value + step.start, in.a_stride, in.b_value + step.start * kPanel,
+                                    sum);
+        opens = step.closes;
+      }
+      for (int r = 0; r < kCount; ++r)
+        for (int h = 0; h < 2; ++h) store(out.at(r, h), without_payload(sum[r][h], *work.rules));
+    }
+  }
+}
+
+/// Numbers of two words: of lanes 0, 1, 4, 5, ... and of lanes 2, 3, 6, 7, ...
+struct Joined {
+  Doubles of[2];
+};
+inline Joined joined(Words low, Words high) {
+#if MMAUDIT_FAST_BYTES == 64
+  return {bits<Doubles>(
+              __builtin_shufflevector(low, high, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)),
+          bits<Doubles>(__builtin_shufflevector(low, high, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30,
+                                                15, 31))};
+#elif MMAUDIT_FAST_BYTES == 32
+  return {bits<Doubles>(__builtin_shufflevector(low, high, 0, 8, 1, 9, 4, 12, 5, 13)),
+          bits<Doubles>(__builtin_shufflevector(low, high, 2, 10, 3, 11, 6, 14, 7, 15))};
+#else
+  return {bits<Doubles>(__builtin_shufflevector(low, high, 0, 4, 1, 5)),
+          bits<Doubles>(__builtin_shufflevector(low, high, 2, 6, 3, 7))};
+#endif
+}
+/// The same lanes to nearest even, in their order.
+inline Floats rounded(const Joined& x) {
+  const auto low = __builtin_convertvector(x.of[0], HalfFloats),
+             high = __builtin_convertvector(x.of[1], HalfFloats);
+#if MMAUDIT_FAST_BYTES == 64
+  return __builtin_shufflevector(low, high, 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+#elif MMAUDIT_FAST_BYTES == 32
+  return __builtin_shufflevector(low, high, 0, 1, 4, 5, 2, 3, 6, 7);
+#else
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3);
+#endif
+}
+
+/// Toward minus infinity.
+inline Words floored(Floats x) {
+#if defined(__AVX512F__)
+  return bits<Words>(
+      _mm512_maskz_cvt_roundps_epi32(kAll, bits<__m512>(x), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+#elif defined(__AVX2__)
+  return bits<Words>(_mm256_cvtps_epi32(_mm256_floor_ps(bits<__m256>(x))));
+#else
+  const Words toward_zero = truncate(x);
+  return toward_zero + bits<Words>(__builtin_convertvector(toward_zero, Floats) > x);
+#endif
+}
+
+/// To kSumFraction bits below the leading one, toward minus infinity.
+constexpr int kSumFraction = 31;
+inline Doubles floored(Doubles x) {
+  constexpr std::uint64_t kBelow = (std::uint64_t{1} << (52 - kSumFraction)) - 1;
+  const auto all = bits<Longs>(x);
+#if defined(__AVX512DQ__)
+  const auto away =
+      bits<Longs>(_mm512_mask_add_epi64(bits<__m512i>(all), _mm512_movepi64_mask(bits<__m512i>(all)),
+                                        bits<__m512i>(all), bits<__m512i>(Longs{} + kBelow)));
+#else
+  const Longs away = all + (bits<Longs>(x < Doubles{}) & kBelow);
+#endif
+  return bits<Doubles>(away & ~kBelow);
+}
+
+/// C and the sum of a step's products, which is `sum` times 2^(E - kStagedFraction): both are floored below
+/// the larger exponent, their sum kSumFraction bits below its leading one, then rounded to nearest even.
+/// `field`: E where floats have their exponent, 0 where all products are zeros.
+constexpr int kStagedFraction = 24;
+inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& rules) {
+  constexpr int kLower = kSumFraction + 1 - kStagedFraction;  // bits of the sum below those of C
+  constexpr std::int32_t kOne = 1 << kFloatFraction, kMiddle = 0x43380000;  // 1.5 * 2^52
+  const Words magnitude = bits<Words>(c) & rules.magnitude,
+              of_c = max(magnitude & rules.exponent_field, splat(kOne)), top = max(field, of_c);
+  const Words down = (top - field) >> kFloatFraction, near = min(down, splat(kStagedFraction));
+  sum >>= min(down - near, splat(31));
+  Words addend = floored(c * bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(top)));
+  if (rules.drops_far) addend &= top - of_c <= (kStagedFraction + 1) << kFloatFraction;
+  const Words high = (sum >> near) + addend;
+  const Counts low = ((bits<Counts>(sum) << kLower) >> bits<Counts>(near)) & ((1U << kLower) - 1);
+  Joined x = joined(bits<Words>(bits<Counts>(high) << kLower | low), (high >> (32 - kLower)) + kMiddle);
+  for (Doubles& half : x.of) half = floored(half - 0x1.8p52);
+  const Floats scale = bits<Floats>(top - ((kStagedFraction + kLower) << kFloatFraction));
+  const Words stays = (field == 0) | (magnitude >= kExponentField);
+  return select(stays, c + 0.0F, rounded(x) * scale);
+}
+
+/// Byte `index` of every word where floats have their exponent.
+template <int Index>
+inline Words byte_field(Shorts x, const VectorRules& rules) {
+  constexpr int kUp = kFloatFraction - 8 * Index;
+  const auto words = bits<Counts>(x);
+  if constexpr (kUp < 0) return bits<Words>(words >> -kUp) & rules.exponent_field;
+  return bits<Words>(words << (kUp < 0 ? 0 : kUp)) & rules.exponent_field;
+}
+
+/// One partial sum: of the positions from `first` on, every `Apart`-th.
+template <int Rows, int Apart>
+[[gnu::always_inline]] inline void partial_sums(const Operands& in, int first, const Words (&field)[Rows][2],
+                                                const VectorRules& rules, Words (&sum)[Rows][2]) {
+  Floats scale[Rows][2];
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h)
+      scale[r][h] = bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(field[r][h]));
+  Sums<Rows, Side::none> sums;
+  if constexpr (Apart == 1)
+    for (int k = 0; k < in.count; k += 2) sums.template add<2>(in, scale, k);
+  else
+    for (int k = first; k < in.count; k += Apart) sums.add(in, scale, k);
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) sum[r][h] = bits<Words>(sums.of[r][h]);
+}
+
+/// One step in place.
+template <int Rows, Staged What>
+[[gnu::always_inline]] inline void staged_step(const Operands& in, const Block& sums,
+                                               const VectorRules& rules) {
+  Maxima<Rows, true, Side::none> maxima(rules);
+  maxima.add_all(in);
+  Words field[Rows][2], sum[Rows][2];
+  if constexpr (What == Staged::one_sum) {
+    for (int r = 0; r < Rows; ++r)
+      for (int h = 0; h < 2; ++h) field[r][h] = maxima.fields(r, h, in, rules);
+    partial_sums<Rows, 1>(in, 0, field, rules, sum);
+  } else {
+    Words other_field[Rows][2], other[Rows][2];
+    for (int r = 0; r < Rows; ++r) {
+      field[r][0] = byte_field<0>(maxima.row[r], rules);
+      other_field[r][0] = byte_field<1>(maxima.row[r], rules);
+      field[r][1] = byte_field<2>(maxima.row[r], rules);
+      other_field[r][1] = byte_field<3>(maxima.row[r], rules);
+    }
+    partial_sums<Rows, 2>(in, 0, field, rules, sum);
+    partial_sums<Rows, 2>(in, 1, other_field, rules, other);
+    for (int r = 0; r < Rows; ++r) {
+      for (int h = 0; h < 2; ++h) {
+        const Words top = max(field[r][h], other_field[r][h]);
+        const auto below = [&](Words x) { return min((top - x) >> kFloatFraction, splat(31)); };
+        sum[r][h] = (sum[r][h] >> below(field[r][h])) + (other[r][h] >> below(other_field[r][h]));
+        field[r][h] = top;
+      }
+    }
+  }
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h)
+      store(sums.at(r, h), second_stage(sum[r][h], field[r][h], load<Floats>(sums.at(r, h)), rules));
+}
+
+template <Staged What>
+[[gnu::noinline]] void multiply_sums(const Multiply& work) {
+  using Kind = Compiled<Rounds::nearest, false, Fits::always, true, Side::none>;
+  constexpr int kCount = kRowsAtOnce;
+  const FloatMode nearest;
+  VectorRules rules(*work.rules);
+  for (int column = 0; column < kPanel; column += kGroupColumns) {
+    for (int row = 0; row < work.groups * kRows; row += kCount) {
+      const Block sums = sums_of(work, row, column);
+      Operands in = first_operands(work, row, column);
+      for (int index = 0; index < work.chunk.step_count; ++index) {
+        in.count = work.chunk.steps[index].count;
+        staged_step<kCount, What>(in, sums, rules);
+        in = behind<Kind>(in, 0);
+        rules.leave_registers();
+      }
+      for (int r = 0; r < kCount; ++r)
+        for (int h = 0; h < 2; ++h) store(sums.at(r, h), without_payload(load<Floats>(sums.at(r, h)), rules));
+    }
+  }
+}
+
+void multiply_any(const Multiply& work) {
+  switch (work.rules->staged) {
+    case Staged::none:
+      return multiply(work);
+    case Staged::trees:
+      return work.rules->block == 2 ? multiply_trees<2>(work) : multiply_trees<4>(work);
+    case Staged::one_sum:
+      return multiply_sums<Staged::one_sum>(work);
+    case Staged::two_sums:
+      return multiply_sums<Staged::two_sums>(work);
+  }
+}
+
+}  // namespace
+}  // namespace mmaudit::fast
+// NOLINTEND(misc-definitions-in-headers,bugprone-implicit-widening-of-multiplication-result,misc-redundant-expression)
