@@ -81,12 +81,13 @@ bool serves_stages(const DotSpec& spec) {
                        : generations::two_stages(datapath.products_per_step, datapath.partial_sums);
   like.output.nan = datapath.output.nan;
   if (!tree) like.far_addend = datapath.far_addend;
-  constexpr int kMostProducts = 16;  // of one sum: with C it fits 31 bits
-  const bool counts = tree ? datapath.products_per_step == 2 || datapath.products_per_step == 4
-                           : datapath.products_per_step <= kMostProducts && datapath.partial_sums <= 2;
-  return counts && datapath == like && spec.k % (tree ? datapath.products_per_step : 2) == 0 &&
-         !spec.converts && spec.sparsity == Sparsity{} && spec.step.addend.id == Format::f32 &&
-         spec.d.id == Format::f32;
+  // Steps that the kernel is compiled for; an instruction may be shorter than a step.
+  const int sums = datapath.partial_sums, count = std::min<int>(datapath.products_per_step, spec.k);
+  const bool counts = tree        ? count == 2 || count == 4
+                      : sums == 1 ? count == 4 || count == 8
+                                  : sums == 2 && count == 16;
+  return counts && datapath == like && spec.k % count == 0 && !spec.converts && spec.sparsity == Sparsity{} &&
+         spec.step.addend.id == Format::f32 && spec.d.id == Format::f32;
 }
 
 std::optional<FastSpec> staged_spec(const DotSpec& spec) {
@@ -98,7 +99,7 @@ std::optional<FastSpec> staged_spec(const DotSpec& spec) {
   const Datapath& datapath = spec.datapath;
   rules.fraction_bits = datapath.fraction_bits;
   rules.floor = -kFloatBias;
-  rules.block = datapath.products_per_step;
+  rules.block = std::min<int>(datapath.products_per_step, spec.k);
   rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, spec_of(Format::f32)));
   fast.a = float_decode(spec.a, spec.a.min_exponent());
   fast.b = float_decode(spec.b, spec.b.min_exponent());

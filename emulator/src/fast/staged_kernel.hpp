@@ -131,6 +131,17 @@ inline Doubles floored(Doubles x) {
   return bits<Doubles>(away & ~kBelow);
 }
 
+/// x >> places, of at least 32 places only the sign.
+inline Words shifted_down(Words x, Words places) {
+#if defined(__AVX512F__)
+  return bits<Words>(_mm512_maskz_srav_epi32(kAll, bits<__m512i>(x), bits<__m512i>(places)));
+#elif defined(__AVX2__)
+  return bits<Words>(_mm256_srav_epi32(bits<__m256i>(x), bits<__m256i>(places)));
+#else
+  return x >> min(places, splat(31));
+#endif
+}
+
 /// C and the sum of a step's products, which is `sum` times 2^(E - kStagedFraction): both are floored below
 /// the larger exponent, their sum kSumFraction bits below its leading one, then rounded to nearest even.
 /// `field`: E where floats have their exponent, 0 where all products are zeros.
@@ -138,10 +149,9 @@ constexpr int kStagedFraction = 24;
 inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& rules) {
   constexpr int kLower = kSumFraction + 1 - kStagedFraction;  // bits of the sum below those of C
   constexpr std::int32_t kOne = 1 << kFloatFraction, kMiddle = 0x43380000;  // 1.5 * 2^52
-  const Words magnitude = bits<Words>(c) & rules.magnitude,
-              of_c = max(magnitude & rules.exponent_field, splat(kOne)), top = max(field, of_c);
+  const Words of_c = max(bits<Words>(c) & rules.exponent_field, splat(kOne)), top = max(field, of_c);
   const Words down = (top - field) >> kFloatFraction, near = min(down, splat(kStagedFraction));
-  sum >>= min(down - near, splat(31));
+  sum = shifted_down(sum, down - near);
   Words addend = floored(c * bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(top)));
   if (rules.drops_far) addend &= top - of_c <= (kStagedFraction + 1) << kFloatFraction;
   const Words high = (sum >> near) + addend;
@@ -149,8 +159,8 @@ inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& 
   Joined x = joined(bits<Words>(bits<Counts>(high) << kLower | low), (high >> (32 - kLower)) + kMiddle);
   for (Doubles& half : x.of) half = floored(half - 0x1.8p52);
   const Floats scale = bits<Floats>(top - ((kStagedFraction + kLower) << kFloatFraction));
-  const Words stays = (field == 0) | (magnitude >= kExponentField);
-  return select(stays, c + 0.0F, rounded(x) * scale);
+  const Words stays = (field == 0) | (of_c == rules.exponent_field);
+  return select(stays, c, rounded(x) * scale);
 }
 
 /// Byte `index` of every word where floats have their exponent.
@@ -163,7 +173,7 @@ inline Words byte_field(Shorts x, const VectorRules& rules) {
 }
 
 /// One partial sum: of the positions from `first` on, every `Apart`-th.
-template <int Rows, int Apart>
+template <int Rows, int Count, int Apart>
 [[gnu::always_inline]] inline void partial_sums(const Operands& in, int first, const Words (&field)[Rows][2],
                                                 const VectorRules& rules, Words (&sum)[Rows][2]) {
   Floats scale[Rows][2];
@@ -173,10 +183,8 @@ template <int Rows, int Apart>
     for (int h = 0; h < 2; ++h)
       scale[r][h] = bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(field[r][h]));
   Sums<Rows, Side::none> sums;
-  if constexpr (Apart == 1)
-    for (int k = 0; k < in.count; k += 2) sums.template add<2>(in, scale, k);
-  else
-    for (int k = first; k < in.count; k += Apart) sums.add(in, scale, k);
+#pragma GCC unroll 8
+  for (int k = first; k < Count; k += Apart) sums.add(in, scale, k);
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
@@ -184,16 +192,17 @@ template <int Rows, int Apart>
 }
 
 /// One step in place.
-template <int Rows, Staged What>
+template <int Rows, int Count, Staged What>
 [[gnu::always_inline]] inline void staged_step(const Operands& in, const Block& sums,
                                                const VectorRules& rules) {
   Maxima<Rows, true, Side::none> maxima(rules);
-  maxima.add_all(in);
+#pragma GCC unroll 8
+  for (int i = 0; i < Count / 2; ++i) maxima.add(in, i);
   Words field[Rows][2], sum[Rows][2];
   if constexpr (What == Staged::one_sum) {
     for (int r = 0; r < Rows; ++r)
       for (int h = 0; h < 2; ++h) field[r][h] = maxima.fields(r, h, in, rules);
-    partial_sums<Rows, 1>(in, 0, field, rules, sum);
+    partial_sums<Rows, Count, 1>(in, 0, field, rules, sum);
   } else {
     Words other_field[Rows][2], other[Rows][2];
     for (int r = 0; r < Rows; ++r) {
@@ -202,13 +211,14 @@ template <int Rows, Staged What>
       field[r][1] = byte_field<2>(maxima.row[r], rules);
       other_field[r][1] = byte_field<3>(maxima.row[r], rules);
     }
-    partial_sums<Rows, 2>(in, 0, field, rules, sum);
-    partial_sums<Rows, 2>(in, 1, other_field, rules, other);
+    partial_sums<Rows, Count, 2>(in, 0, field, rules, sum);
+    partial_sums<Rows, Count, 2>(in, 1, other_field, rules, other);
     for (int r = 0; r < Rows; ++r) {
       for (int h = 0; h < 2; ++h) {
         const Words top = max(field[r][h], other_field[r][h]);
-        const auto below = [&](Words x) { return min((top - x) >> kFloatFraction, splat(31)); };
-        sum[r][h] = (sum[r][h] >> below(field[r][h])) + (other[r][h] >> below(other_field[r][h]));
+        const auto below = [&](Words x) { return (top - x) >> kFloatFraction; };
+        sum[r][h] =
+            shifted_down(sum[r][h], below(field[r][h])) + shifted_down(other[r][h], below(other_field[r][h]));
         field[r][h] = top;
       }
     }
@@ -218,7 +228,7 @@ template <int Rows, Staged What>
       store(sums.at(r, h), second_stage(sum[r][h], field[r][h], load<Floats>(sums.at(r, h)), rules));
 }
 
-template <Staged What>
+template <Staged What, int Count>
 [[gnu::noinline]] void multiply_sums(const Multiply& work) {
   using Kind = Compiled<Rounds::nearest, false, Fits::always, true, Side::none>;
   constexpr int kCount = kRowsAtOnce;
@@ -228,10 +238,12 @@ template <Staged What>
     for (int row = 0; row < work.groups * kRows; row += kCount) {
       const Block sums = sums_of(work, row, column);
       Operands in = first_operands(work, row, column);
+      for (int r = 0; r < kCount; ++r)
+        for (int h = 0; h < 2; ++h) store(sums.at(r, h), load<Floats>(sums.at(r, h)) + 0.0F);  // -0 is +0
+      in.count = Count;
       for (int index = 0; index < work.chunk.step_count; ++index) {
-        in.count = work.chunk.steps[index].count;
-        staged_step<kCount, What>(in, sums, rules);
-        in = behind<Kind>(in, 0);
+        staged_step<kCount, Count, What>(in, sums, rules);
+        in = behind<Kind>(in, Count);
         rules.leave_registers();
       }
       for (int r = 0; r < kCount; ++r)
@@ -247,9 +259,10 @@ void multiply_any(const Multiply& work) {
     case Staged::trees:
       return work.rules->block == 2 ? multiply_trees<2>(work) : multiply_trees<4>(work);
     case Staged::one_sum:
-      return multiply_sums<Staged::one_sum>(work);
+      return work.chunk.steps[0].count == 4 ? multiply_sums<Staged::one_sum, 4>(work)
+                                            : multiply_sums<Staged::one_sum, 8>(work);
     case Staged::two_sums:
-      return multiply_sums<Staged::two_sums>(work);
+      return multiply_sums<Staged::two_sums, 16>(work);
   }
 }
 
