@@ -183,8 +183,12 @@ template <int Rows, int Count, int Apart>
     for (int h = 0; h < 2; ++h)
       scale[r][h] = bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(field[r][h]));
   Sums<Rows, Side::none> sums;
+  if constexpr (Apart == 1) {
+    for (int k = 0; k < Count; k += 2) sums.template add<2>(in, scale, k);
+  } else {
 #pragma GCC unroll 8
-  for (int k = first; k < Count; k += Apart) sums.add(in, scale, k);
+    for (int k = first; k < Count; k += Apart) sums.add(in, scale, k);
+  }
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
