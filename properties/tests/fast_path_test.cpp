@@ -117,12 +117,10 @@ TEST(FastPath, ServesWhatItWasMadeFor) {
       if (entry == nullptr) continue;
       const bool adds = entry->datapath.arithmetic == Arithmetic::fused_dot_add ||
                         entry->datapath.arithmetic == Arithmetic::grouped_dot_add;
-      // Products of bf16 and xf32 in two stages reach beyond binary32, and exact sums have no vector code.
-      const bool narrow = instruction.a != Format::bf16 && instruction.a != Format::tf32;
       const bool served =
           entry->datapath.arithmetic == Arithmetic::integer ||
           entry->datapath.arithmetic == Arithmetic::rounded_tree ||
-          (entry->datapath.arithmetic == Arithmetic::two_stage_dot_add && narrow) ||
+          entry->datapath.arithmetic == Arithmetic::two_stage_dot_add ||
           entry->datapath.arithmetic == Arithmetic::fma_chain ||
           (adds && instruction.c == instruction.d && entry->datapath.sum_format == Format::none &&
            (!is_sparse(instruction.op) || instruction.scale == Format::none));

@@ -44,6 +44,8 @@ constexpr const char* kKinds[][2] = {
     {"cdna2", "v_mfma_f32_16x16x16bf16_1k"},
     {"cdna3", "v_mfma_f32_32x32x8f16"},
     {"cdna3", "v_mfma_f32_16x16x4f16"},
+    {"cdna3", "v_mfma_f32_16x16x16bf16_1k"},
+    {"cdna3", "v_mfma_f32_16x16x8_xf32"},
     {"cdna3", "v_mfma_f32_16x16x32_fp8_fp8"},
     {"cdna3", "v_mfma_f32_32x32x16_fp8_bf8"},
 };

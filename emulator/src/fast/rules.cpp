@@ -116,9 +116,12 @@ std::optional<FastSpec> staged_spec(const DotSpec& spec) {
   rules.pairs = make_pairs(spec, spec.a.min_exponent(), spec.b.min_exponent(), fast);
   // Of products and their scaling: floats, with room for what C's exponent adds.
   constexpr int kLeastProduct = -64;
-  const bool fits =
-      rules.pairs && !fast.a.limited && spec.a.min_exponent() + spec.b.min_exponent() >= kLeastProduct;
-  return fits ? std::optional(fast) : std::nullopt;
+  if (rules.pairs && !fast.a.limited && spec.a.min_exponent() + spec.b.min_exponent() >= kLeastProduct)
+    return fast;
+  if (rules.staged == Staged::two_sums) return std::nullopt;
+  rules.staged = Staged::wide_sum;
+  rules.pairs = fast.a.limited = fast.b.limited = false;
+  return fast;
 }
 
 }  // namespace

@@ -142,22 +142,28 @@ inline Words shifted_down(Words x, Words places) {
 #endif
 }
 
+/// `sum` moved down `down` places plus `addend`, where kLower more bits are kept, those of `mask`; floored.
+constexpr int kStagedFraction = 24, kLower = kSumFraction + 1 - kStagedFraction;
+inline Joined whole_sum(Words sum, Words down, Words addend, Words mask) {
+  constexpr std::int32_t kMiddle = 0x43380000;  // 1.5 * 2^52
+  const Words near = min(down, splat(kStagedFraction));
+  sum = shifted_down(sum, down - near);
+  const Words high = (sum >> near) + addend;
+  const Counts low = ((bits<Counts>(sum) << kLower) >> bits<Counts>(near)) & bits<Counts>(mask);
+  Joined x = joined(bits<Words>(bits<Counts>(high) << kLower | low), (high >> (32 - kLower)) + kMiddle);
+  for (Doubles& half : x.of) half = floored(half - 0x1.8p52);
+  return x;
+}
+
 /// C and the sum of a step's products, which is `sum` times 2^(E - kStagedFraction): both are floored below
 /// the larger exponent, their sum kSumFraction bits below its leading one, then rounded to nearest even.
 /// `field`: E where floats have their exponent, 0 where all products are zeros.
-constexpr int kStagedFraction = 24;
 inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& rules) {
-  constexpr int kLower = kSumFraction + 1 - kStagedFraction;  // bits of the sum below those of C
-  constexpr std::int32_t kOne = 1 << kFloatFraction, kMiddle = 0x43380000;  // 1.5 * 2^52
+  constexpr std::int32_t kOne = 1 << kFloatFraction;
   const Words of_c = max(bits<Words>(c) & rules.exponent_field, splat(kOne)), top = max(field, of_c);
-  const Words down = (top - field) >> kFloatFraction, near = min(down, splat(kStagedFraction));
-  sum = shifted_down(sum, down - near);
   Words addend = floored(c * bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(top)));
   if (rules.drops_far) addend &= top - of_c <= (kStagedFraction + 1) << kFloatFraction;
-  const Words high = (sum >> near) + addend;
-  const Counts low = ((bits<Counts>(sum) << kLower) >> bits<Counts>(near)) & ((1U << kLower) - 1);
-  Joined x = joined(bits<Words>(bits<Counts>(high) << kLower | low), (high >> (32 - kLower)) + kMiddle);
-  for (Doubles& half : x.of) half = floored(half - 0x1.8p52);
+  const Joined x = whole_sum(sum, (top - field) >> kFloatFraction, addend, splat((1 << kLower) - 1));
   const Floats scale = bits<Floats>(top - ((kStagedFraction + kLower) << kFloatFraction));
   const Words stays = (field == 0) | (of_c == rules.exponent_field);
   return select(stays, c, rounded(x) * scale);
@@ -234,7 +240,8 @@ template <int Rows, int Count, Staged What>
 
 template <Staged What, int Count>
 [[gnu::noinline]] void multiply_sums(const Multiply& work) {
-  using Kind = Compiled<Rounds::nearest, false, Fits::always, true, Side::none>;
+  constexpr bool kWide = What == Staged::wide_sum;
+  using Kind = Compiled<Rounds::nearest, false, Fits::always, !kWide, Side::none>;
   constexpr int kCount = kRowsAtOnce;
   const FloatMode nearest;
   VectorRules rules(*work.rules);
@@ -242,16 +249,132 @@ template <Staged What, int Count>
     for (int row = 0; row < work.groups * kRows; row += kCount) {
       const Block sums = sums_of(work, row, column);
       Operands in = first_operands(work, row, column);
+      if constexpr (kWide) {
+        General general = work.general;
+        general.prepare(general.context, row / kRows, general);
+        in = general_operands(work, general, row, column);
+      }
       for (int r = 0; r < kCount; ++r)
         for (int h = 0; h < 2; ++h) store(sums.at(r, h), load<Floats>(sums.at(r, h)) + 0.0F);  // -0 is +0
       in.count = Count;
       for (int index = 0; index < work.chunk.step_count; ++index) {
-        staged_step<kCount, Count, What>(in, sums, rules);
+        if constexpr (kWide)
+          wide_step<kCount, Count>(in, sums, rules);
+        else
+          staged_step<kCount, Count, What>(in, sums, rules);
         in = behind<Kind>(in, Count);
         rules.leave_registers();
       }
       for (int r = 0; r < kCount; ++r)
         for (int h = 0; h < 2; ++h) store(sums.at(r, h), without_payload(load<Floats>(sums.at(r, h)), rules));
+    }
+  }
+}
+
+/// The sums of general operands, E plus kTop in `top`. Where `Small`, the power of two that sums of the least
+/// exponents lack comes on top.
+constexpr int kLeastTop = kStagedFraction + kFloatBias - kLift;
+template <int Rows, int Count, bool Small>
+[[gnu::always_inline]] inline void wide_sums(const Operands& in, const Words (&top)[Rows][2],
+                                             const VectorRules& rules, Counts (&sum)[Rows][2]) {
+  HalfWords cut[Rows];
+  Floats lift[Rows][2];
+  for (int r = 0; r < Rows; ++r) {
+    Words below[2];
+    for (int h = 0; h < 2; ++h) {
+      sum[r][h] = Counts{};
+      below[h] = max(top[r][h] - kLeastTop, Words{});
+      lift[r][h] = bits<Floats>((max(kLeastTop - top[r][h], Words{}) + kFloatBias) << kFloatFraction);
+    }
+    cut[r] = bits<HalfWords>(below[0] << 7 | below[1] << kFloatFraction);
+  }
+  for (int k = 0; k < Count; ++k) {
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
+      const float* b = in.b_value + k * kPanel;
+      const Words scale = bits<Words>(subtract_to_zero(product_exponents<Side::none>(in, r, k), cut[r]));
+      Floats x[2] = {(a * load<Floats>(b)) * bits<Floats>(scale << 16),
+                     (a * load<Floats>(b + kLanes)) * bits<Floats>(scale & rules.exponent_field)};
+      for (int h = 0; h < 2; ++h) {
+        if constexpr (Small) x[h] *= lift[r][h];
+        sum[r][h] += bits<Counts>(truncate(x[h]));
+      }
+    }
+  }
+}
+template <int Rows, int Count>
+[[gnu::noinline, gnu::cold]] void small_sums(const Operands& in, const Words (&top)[Rows][2],
+                                             const VectorRules& rules, Counts (&sum)[Rows][2]) {
+  wide_sums<Rows, Count, true>(in, top, rules, sum);
+}
+
+/// What products beyond binary32 add up to: 0, an infinity or a NaN.
+template <int Rows, int Count>
+[[gnu::noinline, gnu::cold]] void infinite_products(const Operands& in, Floats (&out)[Rows][2]) {
+  constexpr int kMost = kTop + kFloatBias;  // the exponent of a product that is infinite from 2 on
+  for (int r = 0; r < Rows; ++r) {
+    for (int k = 0; k < Count; ++k) {
+      const HalfWords exponents = product_exponents<Side::none>(in, r, k);
+      for (int h = 0; h < 2; ++h) {
+        const Words exponent = h == 0 ? even_exponents(exponents) : odd_exponents(exponents);
+        const float a = in.a_value[static_cast<std::size_t>(r) * in.a_stride + static_cast<std::size_t>(k)];
+        const auto x = bits<Words>(a * load<Floats>(in.b_value + k * kPanel + h * kLanes));
+        constexpr std::int32_t kTwo = (kFloatBias + kLift + 1) << kFloatFraction;
+        const Words beyond = (exponent > kMost) | ((exponent == kMost) & ((x & INT32_MAX) >= kTwo));
+        out[r][h] += bits<Floats>(beyond & (kExponentField | (x & INT32_MIN)));
+      }
+    }
+  }
+}
+
+/// second_stage() of any exponents.
+inline Floats wide_second_stage(Words sum, Words of_products, Floats c, const VectorRules& rules) {
+  constexpr int kLeast = kTop - kFloatBias + 1;  // of C
+  const Words field = (bits<Words>(c) & rules.magnitude) >> kFloatFraction;
+  const Words top = max(of_products, max(field + (kLeast - 1), splat(kLeast)));
+  const Words down = top - of_products;
+  // A small negative C is less than 0 all the same.
+  const Words addend = floored(lifted(c, rules) * addend_scale(c, top, 1, rules));
+  Joined x = whole_sum(sum, down, addend, (1 << kLower) - 1 + (top == kLeast));
+  const Joined scale = joined(Words{}, (top - (kTop + kStagedFraction + kLower - 1023)) << 20);
+  for (int i = 0; i < 2; ++i) x.of[i] *= scale.of[i];
+  return select(field == 255, c, rounded(x));
+}
+
+template <int Rows, int Count>
+[[gnu::always_inline]] inline void wide_step(const Operands& in, const Block& sums,
+                                             const VectorRules& rules) {
+  HalfWords most[Rows] = {};
+  for (int k = 0; k < Count; ++k)
+    for (int r = 0; r < Rows; ++r) most[r] = max(most[r], product_exponents<Side::none>(in, r, k));
+  Words top[Rows][2], small = {}, large = {};
+  for (int r = 0; r < Rows; ++r) {
+    top[r][0] = even_exponents(most[r]);
+    top[r][1] = odd_exponents(most[r]);
+    for (const Words x : top[r]) {
+      small |= (x < kLeastTop) & (x != 0);
+      large |= x >= kTop + kFloatBias;
+    }
+  }
+  Counts sum[Rows][2];
+  if (any(small)) [[unlikely]]
+    small_sums<Rows, Count>(in, top, rules, sum);
+  else
+    wide_sums<Rows, Count, false>(in, top, rules, sum);
+  Floats infinite[Rows][2] = {};
+  const bool some = any(large);
+  if (some) [[unlikely]]
+    infinite_products<Rows, Count>(in, infinite);
+  for (int r = 0; r < Rows; ++r) {
+    for (int h = 0; h < 2; ++h) {
+      const auto c = load<Floats>(sums.at(r, h));
+      Floats x = wide_second_stage(bits<Words>(sum[r][h]), top[r][h], c, rules);
+      if (some) [[unlikely]] {
+        const Words finite = (bits<Words>(c) & INT32_MAX) < kExponentField;
+        x = select(bits<Words>(infinite[r][h] == 0), x, infinite[r][h] + select(finite, Floats{}, c));
+      }
+      store(sums.at(r, h), x);
     }
   }
 }
@@ -267,6 +390,9 @@ void multiply_any(const Multiply& work) {
                                             : multiply_sums<Staged::one_sum, 8>(work);
     case Staged::two_sums:
       return multiply_sums<Staged::two_sums, 16>(work);
+    case Staged::wide_sum:
+      return work.chunk.steps[0].count == 4 ? multiply_sums<Staged::wide_sum, 4>(work)
+                                            : multiply_sums<Staged::wide_sum, 8>(work);
   }
 }
 
