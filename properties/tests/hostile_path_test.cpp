@@ -184,6 +184,39 @@ TEST(HostilePath, IsThePlainCoreOnOperandsThatQuickStepsCantTake) {
   EXPECT_GE(compared, 1'000'000U);
 }
 
+TEST(HostilePath, AZeroThatATreeFlushedIsPlusForTheNextInstruction) {
+  // 2^-126 - 1.5 * 2^-126 is flushed to -0; the next instruction reads it as +0, and its products are -0.
+  const Instruction instruction = find_instruction("v_mfma_f32_32x32x4bf16").value();
+  const Probe probe{instruction, find_datapath(*find_architecture("cdna2"), instruction)->datapath};
+  const auto bits = [](double x) { return encode_nearest_even(x, spec_of(Format::bf16)); };
+  std::vector<std::byte> a(8 * 2), b(8 * 2), c(4), d(4);
+  for (std::uint64_t k = 0; k < 8; ++k) {
+    store_word(a.data(), 2, k, bits(k == 3 ? -0x1p-63 : k < 4 ? 1.0 : 0.0));
+    store_word(b.data(), 2, k, bits(k == 3 ? 0x1.8p-63 : k < 4 ? -0.0 : -1.0));
+  }
+  store_word(c.data(), 4, 0, 0x00800000);
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.a = a.data();
+  problem.b = b.data();
+  problem.c = c.data();
+  problem.d = d.data();
+  MatmulOptions options;
+  for (const std::uint64_t k : {4, 8}) {
+    problem.k = k;
+    for (const SimdLevel level : kSimdLevels) {
+      if (!has_simd_level(level)) continue;
+      options.level = level;
+      matmul(instruction, probe.datapath, problem, options);
+      EXPECT_EQ(load_word(d.data(), 4, 0), k == 4 ? 0x80000000U : 0U) << name_of(level) << " " << k;
+    }
+    options.fast = false;
+    matmul(instruction, probe.datapath, problem, options);
+    EXPECT_EQ(load_word(d.data(), 4, 0), k == 4 ? 0x80000000U : 0U) << k;
+    options.fast = true;
+  }
+}
+
 TEST(HostilePath, WhichOverflowCameFirstDecides) {
   // Sums reach -infinity before or after an infinity of the other sign among the operands.
   const Instruction instruction = find_instruction("wgmma.m64n64k16.f32.bf16.bf16").value();

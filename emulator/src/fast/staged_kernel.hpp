@@ -169,15 +169,6 @@ inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& 
   return select(stays, c, rounded(x) * scale);
 }
 
-/// Byte `index` of every word where floats have their exponent.
-template <int Index>
-inline Words byte_field(Shorts x, const VectorRules& rules) {
-  constexpr int kUp = kFloatFraction - 8 * Index;
-  const auto words = bits<Counts>(x);
-  if constexpr (kUp < 0) return bits<Words>(words >> -kUp) & rules.exponent_field;
-  return bits<Words>(words << (kUp < 0 ? 0 : kUp)) & rules.exponent_field;
-}
-
 /// One partial sum: of the positions from `first` on, every `Apart`-th.
 template <int Rows, int Count, int Apart>
 [[gnu::always_inline]] inline void partial_sums(const Operands& in, int first, const Words (&field)[Rows][2],
@@ -216,10 +207,11 @@ template <int Rows, int Count, Staged What>
   } else {
     Words other_field[Rows][2], other[Rows][2];
     for (int r = 0; r < Rows; ++r) {
-      field[r][0] = byte_field<0>(maxima.row[r], rules);
-      other_field[r][0] = byte_field<1>(maxima.row[r], rules);
-      field[r][1] = byte_field<2>(maxima.row[r], rules);
-      other_field[r][1] = byte_field<3>(maxima.row[r], rules);
+      for (int h = 0; h < 2; ++h) {
+        const Counts bytes = bits<Counts>(maxima.row[r]) >> (16 * h);  // of even positions and of odd ones
+        field[r][h] = bits<Words>(bytes << kFloatFraction) & rules.exponent_field;
+        other_field[r][h] = bits<Words>(bytes << (kFloatFraction - 8)) & rules.exponent_field;
+      }
     }
     partial_sums<Rows, Count, 2>(in, 0, field, rules, sum);
     partial_sums<Rows, Count, 2>(in, 1, other_field, rules, other);
