@@ -25,6 +25,8 @@ constexpr Path kPaths[] = {
     {"e4m3 sparse", "hopper", "wgmma.sp.m64n64k64.f32.e4m3.e4m3"},
     {"f16 CDNA2", "cdna2", "v_mfma_f32_32x32x8f16"},
     {"f16 CDNA3", "cdna3", "v_mfma_f32_32x32x8f16"},
+    {"bf16 CDNA3", "cdna3", "v_mfma_f32_32x32x8bf16_1k"},
+    {"xf32 CDNA3", "cdna3", "v_mfma_f32_32x32x4_xf32"},
     {"fp8 CDNA3", "cdna3", "v_mfma_f32_16x16x32_fp8_fp8"},
 };
 

@@ -92,8 +92,8 @@ struct PackedB {
 };
 
 /// Steps that are not one alignment: trees of rounded sums, and products aligned without C, in one sum or in
-/// two that take them in turns; or in one of operands whose products leave binary32.
-enum class Staged : std::uint8_t { none, trees, one_sum, two_sums, wide_sum };
+/// two that take them in turns.
+enum class Staged : std::uint8_t { none, trees, one_sum, two_sums };
 
 /// The row of the model, as the kernel needs it.
 struct Rules {

@@ -113,14 +113,12 @@ std::optional<FastSpec> staged_spec(const DotSpec& spec) {
   }
   rules.staged = datapath.partial_sums == 2 ? Staged::two_sums : Staged::one_sum;
   rules.drops_far = datapath.far_addend == FarAddend::dropped;
+  // Products are exact floats below infinity, and so are the powers of two that scale them, C and the sum.
+  rules.product_low = -90;
+  rules.product_high = kFloatBias - 1;
   rules.pairs = make_pairs(spec, spec.a.min_exponent(), spec.b.min_exponent(), fast);
-  // Of products and their scaling: floats, with room for what C's exponent adds.
-  constexpr int kLeastProduct = -64;
-  if (rules.pairs && !fast.a.limited && spec.a.min_exponent() + spec.b.min_exponent() >= kLeastProduct)
-    return fast;
-  if (rules.staged == Staged::two_sums) return std::nullopt;
-  rules.staged = Staged::wide_sum;
-  rules.pairs = fast.a.limited = fast.b.limited = false;
+  const bool always = !fast.a.limited && spec.a.min_exponent() + spec.b.min_exponent() >= rules.product_low;
+  if (!rules.pairs || (rules.staged == Staged::two_sums && !always)) return std::nullopt;
   return fast;
 }
 

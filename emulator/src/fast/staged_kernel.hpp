@@ -230,39 +230,6 @@ template <int Rows, int Count, Staged What>
       store(sums.at(r, h), second_stage(sum[r][h], field[r][h], load<Floats>(sums.at(r, h)), rules));
 }
 
-template <Staged What, int Count>
-[[gnu::noinline]] void multiply_sums(const Multiply& work) {
-  constexpr bool kWide = What == Staged::wide_sum;
-  using Kind = Compiled<Rounds::nearest, false, Fits::always, !kWide, Side::none>;
-  constexpr int kCount = kRowsAtOnce;
-  const FloatMode nearest;
-  VectorRules rules(*work.rules);
-  for (int column = 0; column < kPanel; column += kGroupColumns) {
-    for (int row = 0; row < work.groups * kRows; row += kCount) {
-      const Block sums = sums_of(work, row, column);
-      Operands in = first_operands(work, row, column);
-      if constexpr (kWide) {
-        General general = work.general;
-        general.prepare(general.context, row / kRows, general);
-        in = general_operands(work, general, row, column);
-      }
-      for (int r = 0; r < kCount; ++r)
-        for (int h = 0; h < 2; ++h) store(sums.at(r, h), load<Floats>(sums.at(r, h)) + 0.0F);  // -0 is +0
-      in.count = Count;
-      for (int index = 0; index < work.chunk.step_count; ++index) {
-        if constexpr (kWide)
-          wide_step<kCount, Count>(in, sums, rules);
-        else
-          staged_step<kCount, Count, What>(in, sums, rules);
-        in = behind<Kind>(in, Count);
-        rules.leave_registers();
-      }
-      for (int r = 0; r < kCount; ++r)
-        for (int h = 0; h < 2; ++h) store(sums.at(r, h), without_payload(load<Floats>(sums.at(r, h)), rules));
-    }
-  }
-}
-
 /// The sums of general operands, E plus kTop in `top`. Where `Small`, the power of two that sums of the least
 /// exponents lack comes on top.
 constexpr int kLeastTop = kStagedFraction + kFloatBias - kLift;
@@ -334,8 +301,9 @@ inline Floats wide_second_stage(Words sum, Words of_products, Floats c, const Ve
   return select(field == 255, c, rounded(x));
 }
 
+/// One step in place. False: all sums are NaN, which they stay.
 template <int Rows, int Count>
-[[gnu::always_inline]] inline void wide_step(const Operands& in, const Block& sums,
+[[gnu::always_inline]] inline bool wide_step(const Operands& in, const Block& sums,
                                              const VectorRules& rules) {
   HalfWords most[Rows] = {};
   for (int k = 0; k < Count; ++k)
@@ -356,6 +324,7 @@ template <int Rows, int Count>
     wide_sums<Rows, Count, false>(in, top, rules, sum);
   Floats infinite[Rows][2] = {};
   const bool some = any(large);
+  Words number = {};
   if (some) [[unlikely]]
     infinite_products<Rows, Count>(in, infinite);
   for (int r = 0; r < Rows; ++r) {
@@ -365,9 +334,73 @@ template <int Rows, int Count>
       if (some) [[unlikely]] {
         const Words finite = (bits<Words>(c) & INT32_MAX) < kExponentField;
         x = select(bits<Words>(infinite[r][h] == 0), x, infinite[r][h] + select(finite, Floats{}, c));
+        number |= bits<Words>(x == x);
       }
       store(sums.at(r, h), x);
     }
+  }
+  return !some || any(number);
+}
+
+/// An addend of -0 is +0.
+template <int Rows>
+inline void open_sums(const Block& sums) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(sums.at(r, h), load<Floats>(sums.at(r, h)) + 0.0F);
+}
+template <int Rows>
+inline void close_sums(const Block& sums, const Rules& rules) {
+  for (int r = 0; r < Rows; ++r)
+    for (int h = 0; h < 2; ++h) store(sums.at(r, h), without_payload(load<Floats>(sums.at(r, h)), rules));
+}
+
+/// Rows [row, end) through the steps of a chunk, whatever their exponents.
+template <int Count>
+[[gnu::noinline]] void wide_rows(const Multiply& work, int row, int end, int column) {
+  const VectorRules rules(*work.rules);
+  for (; row < end; row += kRowsAtOnce) {
+    General general = work.general;
+    general.prepare(general.context, row / kRows, general);
+    Operands in = general_operands(work, general, row, column);
+    const Block sums = sums_of(work, row, column);
+    in.count = Count;
+    open_sums<kRowsAtOnce>(sums);
+    for (int index = 0; index < work.chunk.step_count; ++index) {
+      if (!wide_step<kRowsAtOnce, Count>(in, sums, rules)) break;
+      in = behind<Compiled<Rounds::nearest, false, Fits::always, false, Side::none>>(in, Count);
+    }
+    close_sums<kRowsAtOnce>(sums, rules);
+  }
+}
+
+/// The same of rows whose products are normal floats.
+template <Staged What, int Count>
+[[gnu::noinline]] void narrow_rows(const Multiply& work, int row, int end, int column) {
+  VectorRules rules(*work.rules);
+  for (; row < end; row += kRowsAtOnce) {
+    const Block sums = sums_of(work, row, column);
+    Operands in = first_operands(work, row, column);
+    open_sums<kRowsAtOnce>(sums);
+    in.count = Count;
+    for (int index = 0; index < work.chunk.step_count; ++index) {
+      staged_step<kRowsAtOnce, Count, What>(in, sums, rules);
+      in = behind<Compiled<Rounds::nearest, false, Fits::always, true, Side::none>>(in, Count);
+      rules.leave_registers();
+    }
+    close_sums<kRowsAtOnce>(sums, rules);
+  }
+}
+
+template <Staged What, int Count>
+void multiply_sums(const Multiply& work) {
+  const FloatMode nearest;
+  const VectorRules rules(*work.rules);
+  const auto is_narrow = [&](int row) { return all_by_vectors(work, bounds_of(work, row), rules); };
+  for (int row = 0, end = 0; row < work.groups * kRows; row = end) {
+    const bool narrow = is_narrow(row);
+    for (end = row + kRows; end < work.groups * kRows && is_narrow(end) == narrow;) end += kRows;
+    for (int column = 0; column < kPanel; column += kGroupColumns)
+      narrow ? narrow_rows<What, Count>(work, row, end, column) : wide_rows<Count>(work, row, end, column);
   }
 }
 
@@ -382,9 +415,6 @@ void multiply_any(const Multiply& work) {
                                             : multiply_sums<Staged::one_sum, 8>(work);
     case Staged::two_sums:
       return multiply_sums<Staged::two_sums, 16>(work);
-    case Staged::wide_sum:
-      return work.chunk.steps[0].count == 4 ? multiply_sums<Staged::wide_sum, 4>(work)
-                                            : multiply_sums<Staged::wide_sum, 8>(work);
   }
 }
 
