@@ -184,6 +184,33 @@ TEST(HostilePath, IsThePlainCoreOnOperandsThatQuickStepsCantTake) {
   EXPECT_GE(compared, 1'000'000U);
 }
 
+TEST(HostilePath, TheSecondStageKeepsNothingBelowItsLeastPlace) {
+  // 2^-150 + 2^-158: the last place of a sum below 2^-126 is 2^-157, so what is left is halfway between two
+  // subnormals, and the even one is the result.
+  const Instruction instruction = find_instruction("v_mfma_f32_32x32x8bf16_1k").value();
+  const Probe probe{instruction, find_datapath(*find_architecture("cdna3"), instruction)->datapath};
+  std::vector<std::byte> a(4 * 2), c(4), d(4);
+  const double factors[] = {0x1p-75, 0, 0x1p-79, 0};
+  for (std::size_t k = 0; k < 4; ++k)
+    store_word(a.data(), 2, k, encode_nearest_even(factors[k], spec_of(Format::bf16)));
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.k = 4;
+  problem.a = problem.b = a.data();
+  problem.c = c.data();
+  problem.d = d.data();
+  MatmulOptions options;
+  for (const std::uint64_t addend : {0, 1}) {
+    store_word(c.data(), 4, 0, addend);
+    for (const SimdLevel level : kSimdLevels) {
+      if (!has_simd_level(level)) continue;
+      options.level = level;
+      matmul(instruction, probe.datapath, problem, options);
+      EXPECT_EQ(load_word(d.data(), 4, 0), 2 * addend) << name_of(level);
+    }
+  }
+}
+
 TEST(HostilePath, AZeroThatATreeFlushedIsPlusForTheNextInstruction) {
   // 2^-126 - 1.5 * 2^-126 is flushed to -0; the next instruction reads it as +0, and its products are -0.
   const Instruction instruction = find_instruction("v_mfma_f32_32x32x4bf16").value();

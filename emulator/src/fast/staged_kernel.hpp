@@ -309,21 +309,23 @@ template <int Count>
   }
 }
 
-/// The same of rows whose products are normal floats.
+/// The same of rows whose products are normal floats, of all columns.
 template <Staged What, int Count>
-[[gnu::noinline]] void narrow_rows(const Multiply& work, int row, int end, int column) {
+[[gnu::noinline]] void narrow_rows(const Multiply& work, int first, int end) {
   VectorRules rules(*work.rules);
-  for (; row < end; row += kRowsAtOnce) {
-    const Block sums = sums_of(work, row, column);
-    Operands in = first_operands(work, row, column);
-    open_sums<kRowsAtOnce>(sums);
-    in.count = Count;
-    for (int index = 0; index < work.chunk.step_count; ++index) {
-      staged_step<kRowsAtOnce, Count, What>(in, sums, rules);
-      in = behind<Compiled<Rounds::nearest, false, Fits::always, true, Side::none>>(in, Count);
-      rules.leave_registers();
+  for (int column = 0; column < kPanel; column += kGroupColumns) {
+    for (int row = first; row < end; row += kRowsAtOnce) {
+      const Block sums = sums_of(work, row, column);
+      Operands in = first_operands(work, row, column);
+      open_sums<kRowsAtOnce>(sums);
+      in.count = Count;
+      for (int index = 0; index < work.chunk.step_count; ++index) {
+        staged_step<kRowsAtOnce, Count, What>(in, sums, rules);
+        in = behind<Compiled<Rounds::nearest, false, Fits::always, true, Side::none>>(in, Count);
+        rules.leave_registers();
+      }
+      close_sums<kRowsAtOnce>(sums, rules);
     }
-    close_sums<kRowsAtOnce>(sums, rules);
   }
 }
 
@@ -335,8 +337,9 @@ void multiply_sums(const Multiply& work) {
   for (int row = 0, end = 0; row < work.groups * kRows; row = end) {
     const bool narrow = is_narrow(row);
     for (end = row + kRows; end < work.groups * kRows && is_narrow(end) == narrow;) end += kRows;
-    for (int column = 0; column < kPanel; column += kGroupColumns)
-      narrow ? narrow_rows<What, Count>(work, row, end, column) : wide_rows<Count>(work, row, end, column);
+    if (narrow) narrow_rows<What, Count>(work, row, end);
+    for (int column = 0; !narrow && column < kPanel; column += kGroupColumns)
+      wide_rows<Count>(work, row, end, column);
   }
 }
 
