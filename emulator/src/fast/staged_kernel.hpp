@@ -12,7 +12,7 @@ namespace {
 struct Joined {
   Doubles of[2];
 };
-inline Joined joined(Words low, Words high) {
+[[gnu::always_inline]] inline Joined joined(Words low, Words high) {
 #if MMAUDIT_FAST_BYTES == 64
   return {bits<Doubles>(
               __builtin_shufflevector(low, high, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)),
@@ -27,7 +27,7 @@ inline Joined joined(Words low, Words high) {
 #endif
 }
 /// The same lanes to nearest even, in their order.
-inline Floats rounded(const Joined& x) {
+[[gnu::always_inline]] inline Floats rounded(const Joined& x) {
   const auto low = __builtin_convertvector(x.of[0], HalfFloats),
              high = __builtin_convertvector(x.of[1], HalfFloats);
 #if MMAUDIT_FAST_BYTES == 64
@@ -40,7 +40,7 @@ inline Floats rounded(const Joined& x) {
 }
 
 /// Toward minus infinity.
-inline Words floored(Floats x) {
+[[gnu::always_inline]] inline Words floored(Floats x) {
 #if defined(__AVX512F__)
   return bits<Words>(
       _mm512_maskz_cvt_roundps_epi32(kAll, bits<__m512>(x), _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
@@ -54,7 +54,7 @@ inline Words floored(Floats x) {
 
 /// To kSumFraction bits below the leading one, toward minus infinity.
 constexpr int kSumFraction = 31;
-inline Doubles floored(Doubles x) {
+[[gnu::always_inline]] inline Doubles floored(Doubles x) {
   constexpr std::uint64_t kBelow = (std::uint64_t{1} << (52 - kSumFraction)) - 1;
   const auto all = bits<Longs>(x);
 #if defined(__AVX512DQ__)
@@ -68,7 +68,7 @@ inline Doubles floored(Doubles x) {
 }
 
 /// x >> places, of at least 32 places only the sign.
-inline Words shifted_down(Words x, Words places) {
+[[gnu::always_inline]] inline Words shifted_down(Words x, Words places) {
 #if defined(__AVX512F__)
   return bits<Words>(_mm512_maskz_srav_epi32(kAll, bits<__m512i>(x), bits<__m512i>(places)));
 #elif defined(__AVX2__)
@@ -80,7 +80,7 @@ inline Words shifted_down(Words x, Words places) {
 
 /// `sum` moved down `down` places plus `addend`, where kLower more bits are kept, those of `mask`; floored.
 constexpr int kStagedFraction = 24, kLower = kSumFraction + 1 - kStagedFraction;
-inline Joined whole_sum(Words sum, Words down, Words addend, Words mask) {
+[[gnu::always_inline]] inline Joined whole_sum(Words sum, Words down, Words addend, Words mask) {
   constexpr std::int32_t kMiddle = 0x43380000;  // 1.5 * 2^52
   const Words near = min(down, splat(kStagedFraction));
   sum = shifted_down(sum, down - near);
@@ -94,7 +94,8 @@ inline Joined whole_sum(Words sum, Words down, Words addend, Words mask) {
 /// C and the sum of a step's products, which is `sum` times 2^(E - kStagedFraction): both are floored below
 /// the larger exponent, their sum kSumFraction bits below its leading one, then rounded to nearest even.
 /// `field`: E where floats have their exponent, 0 where all products are zeros.
-inline Floats second_stage(Words sum, Words field, Floats c, const VectorRules& rules) {
+[[gnu::always_inline]] inline Floats second_stage(Words sum, Words field, Floats c,
+                                                  const VectorRules& rules) {
   constexpr std::int32_t kOne = 1 << kFloatFraction;
   const Words of_c = max(bits<Words>(c) & rules.exponent_field, splat(kOne)), top = max(field, of_c);
   Words addend = floored(c * bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(top)));
@@ -117,6 +118,7 @@ template <int Rows, int Count, int Apart>
       scale[r][h] = bits<Floats>(bits<Counts>(rules.top) - bits<Counts>(field[r][h]));
   Sums<Rows, Side::none> sums;
   if constexpr (Apart == 1) {
+#pragma GCC unroll 1
     for (int k = 0; k < Count; k += 2) sums.template add<2>(in, scale, k);
   } else {
 #pragma GCC unroll 8
@@ -224,7 +226,8 @@ template <int Rows, int Count>
 }
 
 /// second_stage() of any exponents.
-inline Floats wide_second_stage(Words sum, Words of_products, Floats c, const VectorRules& rules) {
+[[gnu::always_inline]] inline Floats wide_second_stage(Words sum, Words of_products, Floats c,
+                                                       const VectorRules& rules) {
   constexpr int kLeast = kTop - kFloatBias + 1;  // of C
   const Words field = (bits<Words>(c) & rules.magnitude) >> kFloatFraction;
   const Words top = max(of_products, max(field + (kLeast - 1), splat(kLeast)));
@@ -280,12 +283,12 @@ template <int Rows, int Count>
 
 /// An addend of -0 is +0.
 template <int Rows>
-inline void open_sums(const Block& sums) {
+[[gnu::always_inline]] inline void open_sums(const Block& sums) {
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h) store(sums.at(r, h), load<Floats>(sums.at(r, h)) + 0.0F);
 }
 template <int Rows>
-inline void close_sums(const Block& sums, const Rules& rules) {
+[[gnu::always_inline]] inline void close_sums(const Block& sums, const Rules& rules) {
   for (int r = 0; r < Rows; ++r)
     for (int h = 0; h < 2; ++h) store(sums.at(r, h), without_payload(load<Floats>(sums.at(r, h)), rules));
 }
