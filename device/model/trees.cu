@@ -92,6 +92,10 @@ __global__ void __launch_bounds__(kThreads)
       }
       __syncthreads();
       for (int k = 0; k < count; k += Step) {
+        // A sum that was flushed to -0 is a zero addend of the next instruction, which is +0.
+        if (k0 + k != 0 && (k0 + k) % static_cast<unsigned>(rules.depth) == 0)
+#pragma unroll
+          for (int i = 0; i < kOwn * kOwn; ++i) sum[i / kOwn][i % kOwn] = plus(sum[i / kOwn][i % kOwn], 0.0F);
         float a[Step][kOwn], b[Step][kOwn];
 #pragma unroll
         for (int p = 0; p < Step; ++p) {

@@ -52,8 +52,10 @@ const DataSet kSets[] = {
 };
 
 std::uint64_t finite_bits(const FormatSpec& format, std::mt19937_64& random) {
-  const std::uint64_t magnitudes = format.max_finite_bits() + 1;
-  return random() % magnitudes | (format.signless || random() % 2 == 0 ? 0 : format.sign_bit());
+  const std::uint64_t magnitude = random() % (format.max_finite_bits() + 1);
+  const bool has_sign =
+      !format.signless && (magnitude != 0 || format.specials != Specials::nan_at_minus_zero);
+  return magnitude | (has_sign && random() % 2 != 0 ? format.sign_bit() : 0);
 }
 
 }  // namespace

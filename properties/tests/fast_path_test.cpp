@@ -119,6 +119,8 @@ TEST(FastPath, ServesWhatItWasMadeFor) {
                         entry->datapath.arithmetic == Arithmetic::grouped_dot_add;
       const bool served =
           entry->datapath.arithmetic == Arithmetic::integer ||
+          entry->datapath.arithmetic == Arithmetic::rounded_tree ||
+          entry->datapath.arithmetic == Arithmetic::two_stage_dot_add ||
           entry->datapath.arithmetic == Arithmetic::fma_chain ||
           (adds && instruction.c == instruction.d && entry->datapath.sum_format == Format::none &&
            (!is_sparse(instruction.op) || instruction.scale == Format::none));
@@ -266,7 +268,10 @@ TEST(FastPath, TheComparisonSeesAWrongRow) {
           !wrong.invisible.empty())
         continue;
       const Probe other{probe.instruction, wrong.datapath};
-      ASSERT_TRUE(fast_serves(probe.instruction, wrong.datapath));
+      if (!fast_serves(probe.instruction, wrong.datapath)) {
+        EXPECT_TRUE(is_staged(probe.datapath.arithmetic)) << name_of(probe.instruction);  // F is fixed
+        continue;
+      }
       Directed directed(probe);
       bool found = directed.run(other, {}) != directed.emulated(probe);
       for (int f = 0; f < gen::kInputClasses && !found; ++f) {

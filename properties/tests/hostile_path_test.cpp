@@ -39,6 +39,15 @@ constexpr const char* kKinds[][2] = {
     {"blackwell", "tcgen05.m128n64k32.kind_f8f6f4.f32.e4m3.e4m3"},
     {"blackwell", "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e4m3.e4m3.ue8m0"},
     {"blackwell", "tcgen05.m128n64k32.kind_mxf8f6f4.scale_vec_1X.f32.e5m2.e5m2.ue8m0"},
+    {"cdna2", "v_mfma_f32_32x32x8f16"},
+    {"cdna2", "v_mfma_f32_32x32x4bf16"},
+    {"cdna2", "v_mfma_f32_16x16x16bf16_1k"},
+    {"cdna3", "v_mfma_f32_32x32x8f16"},
+    {"cdna3", "v_mfma_f32_16x16x4f16"},
+    {"cdna3", "v_mfma_f32_16x16x16bf16_1k"},
+    {"cdna3", "v_mfma_f32_16x16x8_xf32"},
+    {"cdna3", "v_mfma_f32_16x16x32_fp8_fp8"},
+    {"cdna3", "v_mfma_f32_32x32x16_fp8_bf8"},
 };
 
 enum class Data { finite, wide, specials, one_row, subnormals, cancelling, largest };
@@ -89,6 +98,7 @@ class Operands {
   }
   std::uint64_t special(std::uint64_t x) const {
     if (format_.specials == Specials::finite) return format_.max_finite_bits();
+    if (format_.specials == Specials::nan_at_minus_zero) return format_.sign_bit();
     if (format_.specials == Specials::nan_only || x % 8 == 0) return format_.sign_bit() - 1;
     return format_.infinity_bits() | ((x & 8) != 0 ? format_.sign_bit() : 0);
   }
@@ -172,6 +182,66 @@ TEST(HostilePath, IsThePlainCoreOnOperandsThatQuickStepsCantTake) {
   }
   std::printf("%zu elements compared per level\n", compared);
   EXPECT_GE(compared, 1'000'000U);
+}
+
+TEST(HostilePath, TheSecondStageKeepsNothingBelowItsLeastPlace) {
+  // 2^-150 + 2^-158: the last place of a sum below 2^-126 is 2^-157, so what is left is halfway between two
+  // subnormals, and the even one is the result.
+  const Instruction instruction = find_instruction("v_mfma_f32_32x32x8bf16_1k").value();
+  const Probe probe{instruction, find_datapath(*find_architecture("cdna3"), instruction)->datapath};
+  std::vector<std::byte> a(4 * 2), c(4), d(4);
+  const double factors[] = {0x1p-75, 0, 0x1p-79, 0};
+  for (std::size_t k = 0; k < 4; ++k)
+    store_word(a.data(), 2, k, encode_nearest_even(factors[k], spec_of(Format::bf16)));
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.k = 4;
+  problem.a = problem.b = a.data();
+  problem.c = c.data();
+  problem.d = d.data();
+  MatmulOptions options;
+  for (const std::uint64_t addend : {0, 1}) {
+    store_word(c.data(), 4, 0, addend);
+    for (const SimdLevel level : kSimdLevels) {
+      if (!has_simd_level(level)) continue;
+      options.level = level;
+      matmul(instruction, probe.datapath, problem, options);
+      EXPECT_EQ(load_word(d.data(), 4, 0), 2 * addend) << name_of(level);
+    }
+  }
+}
+
+TEST(HostilePath, AZeroThatATreeFlushedIsPlusForTheNextInstruction) {
+  // 2^-126 - 1.5 * 2^-126 is flushed to -0; the next instruction reads it as +0, and its products are -0.
+  const Instruction instruction = find_instruction("v_mfma_f32_32x32x4bf16").value();
+  const Probe probe{instruction, find_datapath(*find_architecture("cdna2"), instruction)->datapath};
+  const auto bits = [](double x) { return encode_nearest_even(x, spec_of(Format::bf16)); };
+  std::vector<std::byte> a(8 * 2), b(8 * 2), c(4), d(4);
+  for (std::uint64_t k = 0; k < 8; ++k) {
+    store_word(a.data(), 2, k, bits(k == 3 ? -0x1p-63 : k < 4 ? 1.0 : 0.0));
+    store_word(b.data(), 2, k, bits(k == 3 ? 0x1.8p-63 : k < 4 ? -0.0 : -1.0));
+  }
+  store_word(c.data(), 4, 0, 0x00800000);
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.a = a.data();
+  problem.b = b.data();
+  problem.c = c.data();
+  problem.d = d.data();
+  MatmulOptions options;
+  for (const std::uint64_t k : {4, 8}) {
+    problem.k = k;
+    for (const SimdLevel level : kSimdLevels) {
+      if (!has_simd_level(level)) continue;
+      options.level = level;
+      matmul(instruction, probe.datapath, problem, options);
+      EXPECT_EQ(load_word(d.data(), 4, 0), k == 4 ? 0x80000000U : 0U) << name_of(level) << " " << k;
+    }
+    options.fast = false;
+    matmul(instruction, probe.datapath, problem, options);
+    EXPECT_EQ(load_word(d.data(), 4, 0), k == 4 ? 0x80000000U : 0U) << k;
+    options.fast = true;
+  }
 }
 
 TEST(HostilePath, WhichOverflowCameFirstDecides) {

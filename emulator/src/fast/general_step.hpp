@@ -26,17 +26,27 @@ inline Words tops(Floats c, Words products, Words shift, const VectorRules& rule
   return max(max(products, of_c), splat(rules.least_top));
 }
 
-/// C in units of 2^(E - F).
-inline Counts aligned(Floats c, Words top, const VectorRules& rules) {
+/// C's significand times 2^kLift, as that of an operand.
+inline Floats lifted(Floats c, const VectorRules& rules) {
   constexpr std::int32_t kLifted = (kFloatBias + kLift) << kFloatFraction,
                          kFraction = (1 << kFloatFraction) - 1;
   const Words magnitude = bits<Words>(c) & rules.magnitude, field = magnitude >> kFloatFraction;
   const Words sign = bits<Words>(c) & INT32_MIN, subnormal = field == 0;
   // A subnormal has no hidden bit.
   const Floats hidden = bits<Floats>((subnormal & kLifted) | sign);
-  const Floats x = bits<Floats>((bits<Words>(c) & kFraction) | sign | kLifted) - hidden;
+  return bits<Floats>((bits<Words>(c) & kFraction) | sign | kLifted) - hidden;
+}
+
+/// 2^(F - E) times the power of two that C's significand lacks, at least the float of the field `least`.
+inline Floats addend_scale(Floats c, Words top, int least, const VectorRules& rules) {
+  const Words field = (bits<Words>(c) & rules.magnitude) >> kFloatFraction;
   const Words down = max(field, splat(1)) - top + (kTop + rules.fraction_bits - kLift);
-  return bits<Counts>(truncate(x * bits<Floats>(max(down, Words{}) << kFloatFraction)));
+  return bits<Floats>(max(down, splat(least)) << kFloatFraction);
+}
+
+/// C in units of 2^(E - F).
+inline Counts aligned(Floats c, Words top, const VectorRules& rules) {
+  return bits<Counts>(truncate(lifted(c, rules) * addend_scale(c, top, 0, rules)));
 }
 
 /// A sum of more than 32 bits in place of its low ones: less its last places, of which an odd last bit stays.

@@ -180,7 +180,7 @@ inline void multiply_plainly(const GroupMultiply& work, const GroupRow& row, int
 
 template <int Group>
 void multiply_general(const GroupMultiply& work, const GroupRow& row, int column) {
-  const GroupScales scales = FloatMode::kTowardZero ? work.rules->scales : GroupScales::unserved;
+  const GroupScales scales = FloatMode::kSets ? work.rules->scales : GroupScales::unserved;
   if (scales == GroupScales::unserved) return multiply_plainly(work, row, column);
   scales == GroupScales::near ? multiply_any<Group, true>(work, row, column)
                               : multiply_any<Group, false>(work, row, column);

@@ -31,6 +31,8 @@ struct Decode : detail::StoredBits {
   bool limited = false;  ///< not all exponents of the format fit such bytes; those above `most_exponent`
                          ///< count as kBeyondBytes
   int most_exponent = 0;
+  std::uint32_t zero_below = 0;    ///< smaller magnitudes are +0, whatever their sign
+  bool nan_at_minus_zero = false;  ///< the code of -0 is a NaN
 };
 
 /// Positions [start, start + count) of the evaluation order of a chunk of K: one step of the hardware.
@@ -89,6 +91,10 @@ struct PackedB {
   std::int16_t* exponent;
 };
 
+/// Steps that are not one alignment: trees of rounded sums, and products aligned without C, in one sum or in
+/// two that take them in turns.
+enum class Staged : std::uint8_t { none, trees, one_sum, two_sums };
+
 /// The row of the model, as the kernel needs it.
 struct Rules {
   int fraction_bits = 0;                  ///< F
@@ -109,6 +115,8 @@ struct Rules {
   bool pairs = false;       ///< exponents of products are bytes, two positions in a lane of 16 bits
   bool scaled = false, sparse = false;
   bool addend_last = false;  ///< C is added after the steps of an instruction, by an ordinary add
+  Staged staged = Staged::none;
+  bool drops_far = false;  ///< of two stages: a C far below the products counts for nothing
 };
 
 /// Block scales of one step, all powers of two: what the products of a row and a column are multiplied by.

@@ -51,7 +51,12 @@ inline Exact exact(const Decode& rule, Counts raw) {
   // A subnormal lacks the hidden bit that the next exponent brings along: put it there, take it off.
   const Floats subnormal = bits<Floats>(normal + kHidden) - __builtin_bit_cast(float, rule.rebias + kHidden);
   const Words is_subnormal = field_up < kHidden;
-  const Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
+  Words special = magnitude >= static_cast<std::int32_t>(rule.special_from);
+  if (rule.nan_at_minus_zero) special |= (magnitude == 0) & (sign != 0);
+  if (rule.zero_below != 0) {
+    const Words zero = magnitude < static_cast<std::int32_t>(rule.zero_below);
+    return {bits<Words>(normal) & ~(special | zero), sign & ~zero, special};
+  }
   return {select(is_subnormal, bits<Words>(subnormal), bits<Words>(normal)) & ~special, sign, special};
 }
 

@@ -6,6 +6,7 @@
 
 #include "mmaudit/arithmetic/round.hpp"
 #include "mmaudit/detail/truncating_spec.hpp"
+#include "model/datapath_parts.hpp"
 
 namespace mmaudit::fast {
 namespace {
@@ -21,6 +22,7 @@ Decode float_decode(const FormatSpec& format, int min_exponent) {
   rule.to_float_shift = kFloatFraction - format.fraction_bits;
   rule.rebias = static_cast<std::uint32_t>(kFloatBias - format.bias) << kFloatFraction;
   rule.is_f16 = format.id == Format::f16;
+  rule.nan_at_minus_zero = format.specials == Specials::nan_at_minus_zero;
   return rule;
 }
 
@@ -71,9 +73,59 @@ bool pairs_are_groups(const DotSpec& spec) {
   return are;
 }
 
+/// Trees and sums of two stages, by the rules of known hardware alone.
+bool serves_stages(const DotSpec& spec) {
+  const Datapath& datapath = spec.datapath;
+  const bool tree = datapath.arithmetic == Arithmetic::rounded_tree;
+  Datapath like = tree ? generations::flushed_tree(datapath.products_per_step)
+                       : generations::two_stages(datapath.products_per_step, datapath.partial_sums);
+  like.output.nan = datapath.output.nan;
+  if (!tree) like.far_addend = datapath.far_addend;
+  // Steps that the kernel is compiled for; an instruction may be shorter than a step.
+  const int sums = datapath.partial_sums, count = std::min<int>(datapath.products_per_step, spec.k);
+  const bool counts = tree        ? count == 2 || count == 4
+                      : sums == 1 ? count == 4 || count == 8
+                                  : sums == 2 && count == 16;
+  return counts && datapath == like && spec.k % count == 0 && !spec.converts && spec.sparsity == Sparsity{} &&
+         spec.step.addend.id == Format::f32 && spec.d.id == Format::f32;
+}
+
+std::optional<FastSpec> staged_spec(const DotSpec& spec) {
+  if (!serves_stages(spec) || !decodes(spec.a) || !decodes(spec.b) ||
+      spec.step.product_fraction_bits + 2 > kFloatFraction + 1)
+    return std::nullopt;
+  FastSpec fast;
+  Rules& rules = fast.rules;
+  const Datapath& datapath = spec.datapath;
+  rules.fraction_bits = datapath.fraction_bits;
+  rules.floor = -kFloatBias;
+  rules.block = std::min<int>(datapath.products_per_step, spec.k);
+  rules.nan = static_cast<std::uint32_t>(nan_bits(datapath.output, spec_of(Format::f32)));
+  fast.a = float_decode(spec.a, spec.a.min_exponent());
+  fast.b = float_decode(spec.b, spec.b.min_exponent());
+  if (datapath.arithmetic == Arithmetic::rounded_tree) {
+    rules.staged = Staged::trees;
+    for (Decode* decode : {&fast.a, &fast.b}) {
+      decode->zero_below = 1U << decode->fraction_bits;
+      decode->is_f16 = false;  // it keeps subnormals
+    }
+    return fast;
+  }
+  rules.staged = datapath.partial_sums == 2 ? Staged::two_sums : Staged::one_sum;
+  rules.drops_far = datapath.far_addend == FarAddend::dropped;
+  // Products are exact floats below infinity, and so are the powers of two that scale them, C and the sum.
+  rules.product_low = -90;
+  rules.product_high = kFloatBias - 1;
+  rules.pairs = make_pairs(spec, spec.a.min_exponent(), spec.b.min_exponent(), fast);
+  const bool always = !fast.a.limited && spec.a.min_exponent() + spec.b.min_exponent() >= rules.product_low;
+  if (!rules.pairs || (rules.staged == Staged::two_sums && !always)) return std::nullopt;
+  return fast;
+}
+
 }  // namespace
 
 std::optional<FastSpec> fast_spec(const DotSpec& given) {
+  if (given.staged) return staged_spec(given);
   DotSpec spec = given;
   const bool sparse = spec.sparsity.kept != spec.sparsity.group;
   if (spec.block_scaled() && (sparse || !serves_scales(spec))) return std::nullopt;

@@ -6,10 +6,13 @@
 namespace mmaudit::fast {
 namespace {
 
-std::uint32_t magnitude_of(const Decode& format, std::uint64_t raw) {
-  return static_cast<std::uint32_t>(raw >> format.ignored_bits) & format.magnitude_mask;
-}
 bool is_negative(const Decode& format, std::uint64_t raw) { return (raw >> format.sign_bit & 1) != 0; }
+/// As the datapath sees it: 0 where that is flushed.
+std::uint32_t magnitude_of(const Decode& format, std::uint64_t raw) {
+  const std::uint32_t stored = static_cast<std::uint32_t>(raw >> format.ignored_bits) & format.magnitude_mask;
+  if (format.nan_at_minus_zero && stored == 0 && is_negative(format, raw)) return format.special_from;
+  return stored < format.zero_below ? 0 : stored;
+}
 
 /// The same of an infinity of the other sign.
 std::uint8_t turned(std::uint8_t code) {

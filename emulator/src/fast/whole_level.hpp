@@ -5,13 +5,14 @@
 #include "kernel.hpp"
 #include "pack.hpp"
 #include "row_kernel.hpp"
+#include "staged_kernel.hpp"
 
 namespace mmaudit::fast {
 namespace {
 
 constexpr Level kThisLevel = {pack_a,
                               pack_b,
-                              multiply,
+                              multiply_any,
                               fold,
                               place,
                               multiply_integers,

@@ -60,7 +60,8 @@ def _on(place: torch.device, *parts: Any) -> List[Tensor]:
     whole = torch.from_numpy(np.concatenate([one.ravel() for one in parts]))
     if place.type == "cuda":
         whole = whole.pin_memory().to(place, non_blocking=True)
-    return [one.view(of.shape) for one, of in zip(whole.split([one.size for one in parts]), parts)]
+    split = whole.split([one.size for one in parts])  # type: ignore[no-untyped-call, unused-ignore]
+    return [one.view(of.shape) for one, of in zip(split, parts)]
 
 
 def _per_word(x: Tensor) -> int:
@@ -212,7 +213,7 @@ class _Compared(NamedTuple):
     event: Optional[torch.cuda.Event]
 
     def done(self) -> bool:
-        return self.event is None or bool(self.event.query())
+        return self.event is None or bool(self.event.query())  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def _joined(parts: Tuple[Any, ...]) -> Any:
@@ -234,7 +235,8 @@ def _compared(samples: List[_Sample], how: Dict[str, Any]) -> _Compared:
     differs, event = (model != found).any(), None
     if differs.is_cuda:
         there = torch.empty((), dtype=torch.bool, device="cpu", pin_memory=True)
-        differs, event = there.copy_(differs, non_blocking=True), torch.cuda.Event()
+        differs = there.copy_(differs, non_blocking=True)
+        event = torch.cuda.Event()  # type: ignore[no-untyped-call, unused-ignore]
         event.record()
     return _Compared(samples, how, k, model, found, differs, event)
 

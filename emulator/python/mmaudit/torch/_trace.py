@@ -56,7 +56,8 @@ class _TraceMode(TorchDispatchMode):  # type: ignore[no-untyped-call, unused-ign
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         from torch import _dynamo  # which takes a second
         _dynamo.decorators.skip(_TraceMode.__torch_dispatch__)
-        self.operation, self.apart = owner.operation, _dynamo.disable(owner.operation)
+        self.operation = owner.operation
+        self.apart = _dynamo.disable(owner.operation)  # type: ignore[no-untyped-call, unused-ignore]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         if types and _sharded.among(types):
@@ -70,7 +71,7 @@ class Trace(Tensors):
     def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[Keep] = None,
                  kernels: bool = True) -> None:
         _checked.module(module)
-        if isinstance(module, torch.jit.RecursiveScriptModule):
+        if isinstance(module, torch.jit.ScriptModule):
             raise refused("module", "one of torch.jit.script()", "one that takes hooks")
         self.module, self.path = module, output_file("path", path)
         globs: Any = keep.keep if isinstance(keep, TraceDiff) else () if keep is None else keep

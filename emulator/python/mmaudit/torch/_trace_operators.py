@@ -50,7 +50,8 @@ def facts_of(func: Any) -> Facts:
     short, tags = name.split(".")[1] if "." in name else name, getattr(func, "tags", ())
     draws = torch.Tag.nondeterministic_seeded in tags and short.endswith("_") and not short.startswith("rrelu")
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
-    apart = type(func) is OpOverload and func.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), composite)
+    apart = type(func) is OpOverload and func.namespace != "prim" and torch._C._dispatch_has_kernel_for_dispatch_key(
+        func.name(), composite)  # type: ignore[no-untyped-call, unused-ignore]
     FACTS[id(func)] = found = Facts(
         func, func._op if type(func) is OpOverload else func, name, tuple(one.name for one in arguments),
         func in _VIEWS or bool(aliases) and all(one is not None and not one.is_write for one in aliases),
