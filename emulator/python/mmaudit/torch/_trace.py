@@ -71,7 +71,7 @@ class Trace(Tensors):
     def __init__(self, module: nn.Module, path: "Union[str, PathLike[str]]", keep: Optional[Keep] = None,
                  kernels: bool = True) -> None:
         _checked.module(module)
-        if isinstance(module, torch.jit.ScriptModule):
+        if isinstance(module, torch.jit._script.RecursiveScriptModule):
             raise refused("module", "one of torch.jit.script()", "one that takes hooks")
         self.module, self.path = module, output_file("path", path)
         globs: Any = keep.keep if isinstance(keep, TraceDiff) else () if keep is None else keep
