@@ -71,11 +71,10 @@ float VectorSums::plain_step(std::uint64_t row, std::uint64_t column, std::uint6
   }
   StepSpec step_spec = spec_.step;
   step_spec.addend = format;
-  const std::uint64_t bits =
-      spec_.staged    ? staged_step(a, b, count, c, addend, step_spec, spec_.datapath)
-      : spec_.grouped ? grouped_dot_add(a, b, scale_a, scale_b, count, addend, step_spec, spec_.groups,
-                                        spec_.datapath)
-                      : fused_dot_add(a, b, count, addend, step_spec, spec_.datapath);
+  const std::uint64_t bits = spec_.staged    ? staged_step(a, b, count, c, addend, step_spec, spec_.datapath)
+                             : spec_.grouped ? grouped_dot_add(a, b, scale_a, scale_b, count, addend,
+                                                               step_spec, spec_.groups, spec_.datapath)
+                                             : fused_dot_add(a, b, count, addend, step_spec, spec_.datapath);
   return to_sum(bits, format);
 }
 
