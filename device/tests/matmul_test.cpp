@@ -131,5 +131,26 @@ TEST_F(ModelGemm, SumsThatLeave32BitsAreTheHosts) {
   EXPECT_GT(ran, 10U);
 }
 
+// 2^-126 - 1.5 * 2^-126 is flushed to -0; the next instruction reads it as +0, and its products are -0.
+TEST_F(ModelGemm, AZeroThatATreeFlushedIsPlusForTheNextInstruction) {
+  const Instruction instruction = find_instruction("v_mfma_f32_32x32x4bf16").value();
+  const Datapath& datapath = find_datapath(*find_architecture("cdna2"), instruction)->datapath;
+  const std::uint16_t a[] = {0x3F80, 0x3F80, 0x3F80, 0xA000, 0, 0, 0, 0},
+                      b[] = {0x8000, 0x8000, 0x8000, 0x2040, 0xBF80, 0xBF80, 0xBF80, 0xBF80};
+  const std::uint32_t c = 0x00800000;
+  std::uint32_t d = 0;
+  Matmul problem;
+  problem.m = problem.n = 1;
+  problem.a = a;
+  problem.b = b;
+  problem.c = &c;
+  problem.d = &d;
+  for (const std::uint64_t k : {4, 8}) {
+    problem.k = k;
+    matmul_on_device(info_, instruction, datapath, problem);
+    EXPECT_EQ(d, k == 4 ? 0x80000000U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace mmaudit::device

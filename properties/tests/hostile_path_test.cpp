@@ -189,7 +189,7 @@ TEST(HostilePath, TheSecondStageKeepsNothingBelowItsLeastPlace) {
   // subnormals, and the even one is the result.
   const Instruction instruction = find_instruction("v_mfma_f32_32x32x8bf16_1k").value();
   const Probe probe{instruction, find_datapath(*find_architecture("cdna3"), instruction)->datapath};
-  std::vector<std::byte> a(4 * 2), c(4), d(4);
+  std::vector<std::byte> a(8), c(4), d(4);
   const double factors[] = {0x1p-75, 0, 0x1p-79, 0};
   for (std::size_t k = 0; k < 4; ++k)
     store_word(a.data(), 2, k, encode_nearest_even(factors[k], spec_of(Format::bf16)));
@@ -216,7 +216,7 @@ TEST(HostilePath, AZeroThatATreeFlushedIsPlusForTheNextInstruction) {
   const Instruction instruction = find_instruction("v_mfma_f32_32x32x4bf16").value();
   const Probe probe{instruction, find_datapath(*find_architecture("cdna2"), instruction)->datapath};
   const auto bits = [](double x) { return encode_nearest_even(x, spec_of(Format::bf16)); };
-  std::vector<std::byte> a(8 * 2), b(8 * 2), c(4), d(4);
+  std::vector<std::byte> a(16), b(16), c(4), d(4);
   for (std::uint64_t k = 0; k < 8; ++k) {
     store_word(a.data(), 2, k, bits(k == 3 ? -0x1p-63 : k < 4 ? 1.0 : 0.0));
     store_word(b.data(), 2, k, bits(k == 3 ? 0x1.8p-63 : k < 4 ? -0.0 : -1.0));
