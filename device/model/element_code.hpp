@@ -83,7 +83,7 @@ struct ElementTimes {
   MMAUDIT_HD static ElementTimes over(double whole, const QuantizeRule& rule) {
     const auto by = static_cast<float>(1 / whole);
     // Both factors have few bits, so this product is exact. Numbers that fall below binary32 become zero in
-    // every format of less range; 1 keeps those of the others.
+    // every format of less range; by 1 the others keep theirs.
     constexpr int kLeastExponent = -60;
     const bool narrow = rule.element.integer() || rule.element.min_exponent() > kLeastExponent;
     if (whole == 1 || (narrow && static_cast<double>(by) * whole == 1)) return {by, product};

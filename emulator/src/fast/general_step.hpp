@@ -26,7 +26,7 @@ inline Words tops(Floats c, Words products, Words shift, const VectorRules& rule
   return max(max(products, of_c), splat(rules.least_top));
 }
 
-/// C's significand times 2^kLift, as that of an operand.
+/// C's significand times 2^kLift, as an operand's.
 inline Floats lifted(Floats c, const VectorRules& rules) {
   constexpr std::int32_t kLifted = (kFloatBias + kLift) << kFloatFraction,
                          kFraction = (1 << kFloatFraction) - 1;

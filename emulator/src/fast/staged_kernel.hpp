@@ -78,7 +78,7 @@ constexpr int kSumFraction = 31;
 #endif
 }
 
-/// `sum` moved down `down` places plus `addend`, where kLower more bits are kept, those of `mask`; floored.
+/// `sum` moved down `down` places plus `addend`, where kLower more bits are kept, by `mask`; floored.
 constexpr int kStagedFraction = 24, kLower = kSumFraction + 1 - kStagedFraction;
 [[gnu::always_inline]] inline Joined whole_sum(Words sum, Words down, Words addend, Words mask) {
   constexpr std::int32_t kMiddle = 0x43380000;  // 1.5 * 2^52
