@@ -118,12 +118,12 @@ std::optional<CoreRules> core_rules(const DotSpec& given) {
                                                       spec.step.output.min_exponent());
   // The accumulator's unit, 2^(E - F) for any E from the floor up, has to be a binary64; no hardware has a
   // floor above binary32's largest exponent, a user's datapath may.
-  constexpr int kLeastDepth = 4, kLeastFloor = kStagedFloor, kMostFloor = 127;
+  constexpr int kLeastDepth = 4, kLeastFloor = -200, kMostFloor = 127;
   if (rules.depth < kLeastDepth || rules.depth > kCoreDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.depth)) || rules.step < kLeastDepth ||
       !std::has_single_bit(static_cast<unsigned>(rules.step)) || rules.products % kept != 0 ||
       segment % rules.products != 0 || datapath.fraction_bits < 1 || datapath.fraction_bits > 26 ||
-      rules.floor < kLeastFloor || rules.floor > kMostFloor || with_c > std::int64_t{1} << 32) {
+      (rules.floor < kLeastFloor && !staged) || rules.floor > kMostFloor || with_c > std::int64_t{1} << 32) {
     return std::nullopt;
   }
   for (int i = 0; i < rules.depth; ++i) {

@@ -48,7 +48,8 @@ struct Joined {
   return bits<Words>(_mm256_cvtps_epi32(_mm256_floor_ps(bits<__m256>(x))));
 #else
   const Words toward_zero = truncate(x);
-  return toward_zero + bits<Words>(__builtin_convertvector(toward_zero, Floats) > x);
+  const auto above = bits<Counts>(__builtin_convertvector(toward_zero, Floats) > x);
+  return bits<Words>(bits<Counts>(toward_zero) + above);  // which may be the least integer, of what is larger
 #endif
 }
 
@@ -84,7 +85,8 @@ constexpr int kStagedFraction = 24, kLower = kSumFraction + 1 - kStagedFraction;
   constexpr std::int32_t kMiddle = 0x43380000;  // 1.5 * 2^52
   const Words near = min(down, splat(kStagedFraction));
   sum = shifted_down(sum, down - near);
-  const Words high = (sum >> near) + addend;
+  // Where C stays it may be anything here.
+  const auto high = bits<Words>(bits<Counts>(sum >> near) + bits<Counts>(addend));
   const Counts low = ((bits<Counts>(sum) << kLower) >> bits<Counts>(near)) & bits<Counts>(mask);
   Joined x = joined(bits<Words>(bits<Counts>(high) << kLower | low), (high >> (32 - kLower)) + kMiddle);
   for (Doubles& half : x.of) half = floored(half - 0x1.8p52);
