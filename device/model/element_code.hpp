@@ -5,20 +5,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "mmaudit/epilogue.hpp"
 #include "mmaudit/quantize.hpp"
 
 namespace mmaudit::device {
 
 inline constexpr std::uint32_t kInfinityBits = 0x7F800000, kMagnitudeBits = 0x7FFFFFFF;
-
-/// x * y rounded, which no compiler makes a part of a fused operation.
-MMAUDIT_HD inline float rounded_product(float x, float y) {
-#ifdef __CUDA_ARCH__
-  return __fmul_rn(x, y);
-#else
-  return x * y;
-#endif
-}
 
 /// encode_value() of binary32 numbers, to the nearest: plain data, passed to kernels by value.
 struct ElementCode {
@@ -28,9 +20,7 @@ struct ElementCode {
   bool integer = false;
 
   static bool serves(const FormatSpec& to, const CastRule& cast) {
-    if (cast.rounding != CastRounding::nearest_even) return false;
-    if (to.integer()) return to.encoding == Encoding::signed_integer && to.value_bits() == 8;
-    return !to.signless && !to.no_zero && to.specials != Specials::nan_at_minus_zero && to.storage_bits <= 16;
+    return cast.rounding == CastRounding::nearest_even && has_ordered_codes(to) && to.storage_bits <= 16;
   }
 
   ElementCode(const FormatSpec& to, const CastRule& cast) : integer(to.integer()) {
@@ -99,16 +89,16 @@ struct ElementTimes {
 
   /// The element of x; false where it is unknown.
   MMAUDIT_HD bool element(float x, const ElementCode& code, bool plain_zero, std::uint32_t& out) const {
-    const float y = rounded_product(x, by);
+    const float y = detail::times(x, by);
     if (how == product) {
       out = code(plain_zero && y == 0 ? 0.0F : y);
       return true;
     }
-    const std::uint32_t least = code(rounded_product(y, 1 - 0x1p-21F));
+    const std::uint32_t least = code(detail::times(y, 1 - 0x1p-21F));
     out = plain_zero && x == 0 ? code(0.0F) : least;
     // Whether a quotient became zero decides on a sign.
     const bool told = !plain_zero || x == 0 || !(fabsf(y) < 0x1p-100F);
-    return how == about && told && least == code(rounded_product(y, 1 + 0x1p-21F));
+    return how == about && told && least == code(detail::times(y, 1 + 0x1p-21F));
   }
 };
 

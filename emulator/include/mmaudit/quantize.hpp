@@ -11,6 +11,13 @@
 
 namespace mmaudit {
 
+/// Whether magnitudes have codes in their order beside a bit for the sign, or the format is a signed byte:
+/// what code without encode_value() rounds to.
+constexpr bool has_ordered_codes(const FormatSpec& to) {
+  if (to.integer()) return to.encoding == Encoding::signed_integer && to.value_bits() == 8;
+  return !to.signless && !to.no_zero && to.specials != Specials::nan_at_minus_zero;
+}
+
 /// What the rules need of a GemmDtype and a Scaling: plain data, passed to kernels by value.
 struct QuantizeRule {
   FormatSpec element, scale;  ///< scale.id none: the instruction reads no scales

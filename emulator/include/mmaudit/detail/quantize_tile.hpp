@@ -19,10 +19,7 @@ class QuantizeTile {
   QuantizeTile(const Quantization& work, const RowFunctions* rows)
       : work_(work), decode_(work.from), rows_(rows) {
     const FormatSpec& to = work.rule.element;
-    const bool number = to.integer()
-                            ? to.encoding == Encoding::signed_integer && to.value_bits() == 8
-                            : !to.signless && !to.no_zero && to.specials != Specials::nan_at_minus_zero &&
-                                  to.fraction_bits < kDoubleFraction;
+    const bool number = has_ordered_codes(to) && to.fraction_bits < kDoubleFraction;
     const auto whole_rows = [](std::uint64_t block) { return block % kRowLength == 0; };
     const bool source =
         work.from.id == Format::f32 || work.from.id == Format::bf16 || work.from.id == Format::f16;
