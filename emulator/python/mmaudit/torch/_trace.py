@@ -291,7 +291,7 @@ class Trace(Tensors):
         return out
 
     def _catch_up(self) -> None:
-        """Records what ran. Many operations at once take less time each, since the processor has the code at hand."""
+        """Records what ran. Many operations at once take less time each: the code stays in the caches."""
         ran, self._ran = self._ran, []
         with _disable_current_modes() if self._others else nullcontext():
             for facts, args, kwargs, out, place, flags, before, more in ran:
